@@ -1,5 +1,7 @@
 """Benchmarks run on little data too, and time what they say; docs/benchmarks.md says how they are run."""
 
+import os
+import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -20,7 +22,7 @@ def training(monkeypatch):
     import training
 
     yield training
-    for name in ("training", "pretraining", "common"):
+    for name in ("training", "pretraining", "gpu", "common"):
         sys.modules.pop(name, None)
 
 
@@ -73,6 +75,29 @@ def test_blocks_fill_whole_batches(training):
     assert pretraining.whole_batches(texts, 4).ids == texts.ids[:8]
     with pytest.raises(SystemExit, match="^11 blocks, 12 needed for a batch: "):
         pretraining.whole_batches(texts, 12)
+
+
+def test_trainings_at_once_are_as_fast_as_the_slowest_of_each_epoch(training):
+    import gpu
+
+    texts = as_texts([[1, 2, 3, 4]] * 50)  # 200 pieces
+    lines = gpu.report([[1.0, 4.0, 2.0], [2.0, 2.0, 2.0]], texts, 1e6, 1e7).splitlines()
+    hourly = 3600 * 200 / (392_702 * 5 * 4)
+    assert lines == [
+        "200 pieces a second (100 to 200)",
+        "10.00% (5.00% to 10.00%) of 1e+07 FLOPs a second",
+        f"{hourly:.3g} trainings an hour ({hourly / 2:.3g} to {hourly:.3g}), 2 at once",
+    ]
+
+
+@pytest.mark.long
+def test_trainings_at_once_run_on_a_cpu():
+    command = "benchmarks/gpu.py --layers 2 --hidden 64 --vocabulary 500 --batch 4 --texts 40 --epochs 3 --trainings 2"
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+    root = Path(__file__).parents[1]
+    result = subprocess.run([sys.executable, *command.split()], cwd=root, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("CPU, torch ") and result.stdout.rstrip().endswith(", 2 at once")
 
 
 @pytest.mark.parametrize("score", [0.03, 0.5])

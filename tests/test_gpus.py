@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.runs import gpus
+from crosslens.runs.errors import DataError
 
 LOG = logging.getLogger("crosslens.tests")
 REPOSITORY = Path(__file__).parents[1]
@@ -19,6 +20,7 @@ JOB = """
 import logging, os, sys, time
 from pathlib import Path
 from crosslens.runs import gpus
+from crosslens.runs.errors import DataError
 number, folder, seconds = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
 gpus.SECONDS = 0.05
 gpus.take(number, logging.getLogger(), folder)
@@ -31,7 +33,7 @@ print(time.monotonic(), flush=True)
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """With as many GPUs as asked for."""
-    for name in (gpus.VISIBLE, *gpus.SCHEDULERS):
+    for name in (gpus.VISIBLE, gpus.JOBS, *gpus.SCHEDULERS):
         monkeypatch.delenv(name, raising=False)
     # What the test itself takes is given back, and is not seen by the tests after it.
     monkeypatch.setattr(gpus, "_HELD", [])
@@ -89,6 +91,35 @@ def test_two_jobs_of_several_gpus_do_not_wait_for_each_other(machine):
     folder = machine(3)
     pairs = [job(folder, number=2, seconds=0.2) for _ in range(4)]
     assert {len(each.communicate(timeout=300)[0].split()[0].split(",")) for each in pairs} == {2}
+
+
+def test_as_many_jobs_share_a_gpu_as_is_allowed(machine, monkeypatch):
+    """Every GPU has a first job before one has a second; a seventh job waits."""
+    folder = machine(3)
+    monkeypatch.setenv(gpus.JOBS, "2")
+    shares = [gpus.take(1, LOG, folder)]
+    for _ in range(5):
+        os.environ.pop(gpus.VISIBLE)
+        shares += [gpus.take(1, LOG, folder)]
+    assert shares == [["0"], ["1"], ["2"]] * 2
+    os.environ.pop(gpus.VISIBLE)
+    waiting = job(folder, seconds=0)
+    time.sleep(1.0)
+    assert waiting.poll() is None
+    os.close(gpus._HELD.pop(1))
+    assert waiting.communicate(timeout=300)[0].split()[0] == "1"
+
+
+def test_a_job_of_several_gpus_never_has_two_places_of_one(machine, monkeypatch):
+    monkeypatch.setenv(gpus.JOBS, "4")
+    assert gpus.take(2, LOG, machine(3)) == ["0", "1"]
+
+
+@pytest.mark.parametrize("text", ["0", "two", "-1", ""])
+def test_a_number_of_jobs_that_is_none_is_named(machine, monkeypatch, text):
+    monkeypatch.setenv(gpus.JOBS, text)
+    with pytest.raises(DataError, match=rf"^CROSSLENS_JOBS_PER_GPU: expected a whole number from 1, found '{text}': unset it"):
+        gpus.take(1, LOG, machine(2))
 
 
 def test_a_user_who_named_gpus_keeps_to_them(machine, monkeypatch):

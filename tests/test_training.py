@@ -1145,7 +1145,7 @@ def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(
     for packed in (False, True):
         encoder = bench.encoder(dropout=0.0).train()
         if packed:
-            cpu.prepare(encoder)
+            cpu.prepare(encoder, torch.device("cpu"))
             states = cpu.packed_states(encoder, batch, layers)
         else:
             states = unit_states(encoder, batch, Units(unit="text", segments=segments), layers)

@@ -2,7 +2,7 @@
 
 `snakemake --cores 16 --resources gpu=4` runs as many jobs as there are GPUs, but Snakemake only counts them. Which GPU a job gets
 is decided here, by a lock for each GPU, which the kernel releases however the process ends. SLURM assigns GPUs to its jobs; jobs
-of Snakemake within one of these share them in the same way.
+of Snakemake within one of these share them in the same way. Small jobs may share a GPU (JOBS).
 """
 
 import fcntl
@@ -12,22 +12,26 @@ import shutil
 import subprocess
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
+from crosslens.runs.errors import DataError
+
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+JOBS = "CROSSLENS_JOBS_PER_GPU"  # environment variable: number of jobs that hold the same GPU at a time; 1 where it is not set
 SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")  # environment variables of their jobs
 SECONDS = 1.0  # between two looks for a GPU that is free
 _HELD: list[int] = []  # open files, which lock GPUs
 
 
 def take(number: int, log: logging.Logger, folder: Path | None = None) -> list[str]:
-    """Wait for `number` GPUs that no other job of this user holds, make only these visible, and return their numbers.
+    """Wait for `number` GPUs that are held by fewer than JOBS other jobs of this user, make only these visible, and return them.
 
     Must be called before CUDA is initialised. Returns [] and leaves the environment unchanged if no GPU is requested, if a
     scheduler has assigned just as many, or if there is at most one, which jobs share. If CUDA_VISIBLE_DEVICES lists GPUs, there
-    are no others.
+    are no others. Raises DataError if JOBS is not a positive number.
     """
-    gpus, job = available(), next(filter(None, map(os.environ.get, SCHEDULERS)), None)
+    places, gpus, job = jobs_per_gpu(), available(), next(filter(None, map(os.environ.get, SCHEDULERS)), None)
     if job and len(gpus) <= number:
         return []
     number = min(number, len(gpus))  # a batch in more parts than there are GPUs
@@ -37,15 +41,25 @@ def take(number: int, log: logging.Logger, folder: Path | None = None) -> list[s
     folder = folder or Path(tempfile.gettempdir(), name)
     folder.mkdir(mode=0o700, exist_ok=True)
     waited = False
-    while not (locked := _some(gpus, number, folder)):
+    while not (locked := _some(gpus, number, places, folder)):
         if not waited:
             log.info("waiting for %d of %d GPUs, which other jobs hold: --resources gpu=%d starts fewer jobs", number,
-                     len(gpus), len(gpus))  # fmt: skip
+                     len(gpus), places * len(gpus))  # fmt: skip
         waited = True
         time.sleep(SECONDS)
     os.environ[VISIBLE] = ",".join(locked)
     log.info("GPU %s of %d", os.environ[VISIBLE], len(gpus))
     return locked
+
+
+def jobs_per_gpu() -> int:
+    """Number of jobs that may hold the same GPU at a time, from JOBS. Raises DataError if it is not a positive number."""
+    text = os.environ.get(JOBS, "1")
+    if not (text.isdecimal() and int(text)):
+        raise DataError(
+            f"{JOBS}: expected a whole number from 1, found {text!r}: unset it, or set it to how many jobs share a GPU"
+        )
+    return int(text)
 
 
 def available() -> list[str]:
@@ -58,14 +72,19 @@ def available() -> list[str]:
     return [str(number) for number, _ in enumerate(filter(None, listed.stdout.splitlines()))] if not listed.returncode else []
 
 
-def _some(gpus: list[str], number: int, folder: Path) -> list[str]:
-    """Lock `number` free GPUs and return them; none if there are fewer, since two jobs with half each would wait for ever."""
+def _some(gpus: list[str], number: int, places: int, folder: Path) -> list[str]:
+    """Lock a free place of `number` GPUs and return these; none if fewer are free, since two jobs with half would wait for ever.
+
+    places: of each GPU, for one job each. All GPUs have a first job before one has a second.
+    """
     choosing = os.open(folder / "choice.lock", os.O_CREAT | os.O_RDWR)
     fcntl.flock(choosing, fcntl.LOCK_EX)
     locks: dict[str, int] = {}
     try:
-        for gpu in gpus:
-            lock = os.open(folder / f"{gpu}.lock", os.O_CREAT | os.O_RDWR)
+        for place, gpu in product(range(places), gpus):
+            if gpu in locks:
+                continue
+            lock = os.open(folder / f"{gpu}.{place}.lock", os.O_CREAT | os.O_RDWR)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -1,15 +1,41 @@
-"""Batches of texts for the phases of a training."""
+"""Batches of texts for the phases of a training, and the parts of them whose gradients are computed at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+import torch
 
+from crosslens.encoding.batches import Batch
 from crosslens.encoding.texts import Texts
 from crosslens.numerics.streams import stream
 from crosslens.recipes import Data, Recipe, Stage
 
 POOL = 50  # batches that are shuffled together before they are sorted by length
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Texts of a term whose gradient is computed at once, on the CPU."""
+
+    seed: int | None  # of its dropout; None where that goes on in the training's own stream
+    batch: Batch | None  # None where the states are read from a cache
+    rows: np.ndarray  # (n_words,) labelled words among those whose states are cached, or among those of all texts
+    labels: dict[str, torch.Tensor]  # kind -> (n_words,)
+    counted: torch.Tensor  # (n_counted,) those of its words that count in the loss
+    sizes: torch.Tensor  # (b,) labelled words of each text
+    words: int  # that count in the whole batch
+    sentences: int  # in the whole batch
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Texts of an update and their micro-batches, by term."""
+
+    chosen: Sequence[np.ndarray]  # numbers of the texts of each term
+    largest: int  # number of texts in a micro-batch
+    terms: list[list[MicroBatch]]
 
 
 def phase_batches(

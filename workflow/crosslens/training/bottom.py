@@ -1,7 +1,7 @@
 """Frozen bottom blocks, whose states of a text are the same in every step and therefore computed once."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +33,7 @@ class Bottom:
         self.texts: dict[Data, Texts] = {}
         for data, part in texts.items():
             with autocast():
-                self.tables[data] = self._states(part, segments)
+                self.tables[data] = self._states(part, segments).to(next(encoder.parameters()).device)
             self.texts[data] = replace(part, pieces=np.arange(len(part.pieces)))
 
     def _states(self, texts: Texts, segments: bool) -> torch.Tensor:
@@ -62,16 +62,14 @@ class Bottom:
     def _padding(self) -> int:
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
-    @contextmanager
-    def in_place(self, data: Data) -> Iterator[Texts]:
-        """Yield the texts to feed to the encoder meanwhile, whose pieces are rows of the table of states."""
+    def in_place(self, data: Data) -> AbstractContextManager[None]:
+        """Return a context in which the encoder reads `texts`, whose pieces are rows of the table of states."""
         table = self.tables[data]
 
         def look_up(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
-            return table[input_ids.cpu()].to(input_ids.device)
+            return table[input_ids]
 
-        with starting_from(self.encoder, self.number, look_up):
-            yield self.texts[data]
+        return starting_from(self.encoder, self.number, look_up)
 
 
 def below(

@@ -1,5 +1,7 @@
 """Faster training on a CPU: dropout masks, little padding, bfloat16. The function that is trained is the same, up to rounding.
 
+A GPU has its own dropout and layer norms, and reads concatenated texts too; crosslens.training.card has its attention.
+
 torch draws each element of dropout from a Bernoulli distribution, which takes up to a tenth of a step; four 16-bit draws from one
 64-bit number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so that
 a resumed training repeats them.
@@ -17,8 +19,10 @@ from torch import nn
 
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.blocks import KNOWN
+from crosslens.training import card
+from crosslens.training.card import device_copy
 
-NAME = "crosslens_cpu"
+NAME = "crosslens"
 GROUP = 8  # texts that are padded to the same length in attention
 
 
@@ -73,13 +77,15 @@ pick: Callable[..., torch.Tensor] = _Pick.apply
 
 def attention(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None,
-    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[torch.Tensor] | None = None, **options: Any,
+    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[torch.Tensor] | card.Ends | None = None, **options: Any,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     """Return attention's output, by the interface of transformers.
 
     query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: masks (b, T) of groups
-    of texts that are concatenated without padding in a batch of one, (1, heads, n, d).
+    of texts that are concatenated without padding in a batch of one, (1, heads, n, d), or for a GPU the texts' ends.
     """
+    if isinstance(packed, card.Ends):
+        return card.attention(query, key, value, packed, dropout, scaling), None
     if packed is not None:
         sizes = [int(mask.sum()) for mask in packed]
         queries, keys, values = (torch.split_with_sizes(x[0].transpose(0, 1), sizes) for x in (query, key, value))
@@ -118,35 +124,57 @@ def _dropping(
     return torch.matmul(dropped_out(weights, rate), value).transpose(1, 2)
 
 
-def packs(encoder: nn.Module, batch: Batch) -> bool:
-    """Whether texts can be concatenated: the batch has padding, and the encoder is prepared and of a supported kind."""
+def packs(encoder: nn.Module, batch: Batch, state: str) -> bool:
+    """Whether texts can be concatenated: the batch has padding, and the encoder is prepared and of a known kind.
+
+    state: of `Units`; only states of single pieces can be read. On a CPU texts whose pooler is read remain padded, so that
+    earlier results repeat bit for bit.
+    """
     config: Any = encoder.config
+    device = device_of(encoder)
     prepared = config._attn_implementation == NAME and config.model_type in KNOWN
-    return prepared and batch.attention_mask is not None
+    of_pieces = state in ("hidden", "words") or (state == "pooler" and device.type != "cpu")
+    return prepared and of_pieces and batch.attention_mask is not None and (device.type == "cpu" or card.is_exact(device))
+
+
+def packing(inside: torch.Tensor, device: torch.device) -> Sequence[torch.Tensor] | card.Ends:
+    """Return what attention on a device reads of concatenated texts: masks (b, T) of groups of texts on a CPU, else their ends.
+
+    inside: True for the pieces of texts, which are sorted by length, (B, T).
+    """
+    if device.type == "cpu":
+        return [mask[:, : int(mask.sum(1).max())] for mask in torch.split(inside, GROUP)]
+    return card.ends(inside.sum(1), device)
+
+
+def device_of(encoder: nn.Module) -> torch.device:
+    """Return the device of an encoder's weights."""
+    return next(encoder.parameters()).device
 
 
 def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
     """Return states of the labelled words, `layer_I` -> (n_words, d), at `layers`, and last those of the last layer.
 
-    Nothing is padded outside attention, and within it each text only to the longest of its group, texts sorted by length.
+    Nothing is padded outside attention. Within it, on a CPU each text is padded to the longest of its group, texts sorted by
+    length; on a GPU nothing is.
     """
     config: Any = encoder.config
+    device = device_of(encoder)
     lengths = batch.attention_mask.sum(1)  # type: ignore[union-attr]
     order = lengths.argsort(stable=True)
     inside = batch.attention_mask.bool()[order]  # type: ignore[union-attr]
-    groups = [mask[:, : int(mask.sum(1).max())] for mask in inside.split(GROUP)]
     first = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
     positions = (torch.arange(inside.shape[1]) + first).expand(inside.shape)[inside]
-    types = {} if batch.token_types is None else {"token_type_ids": batch.token_types[order][inside][None]}
+    ids = {"input_ids": batch.input_ids[order][inside], "position_ids": positions}
+    if batch.token_types is not None:
+        ids["token_type_ids"] = batch.token_types[order][inside]
     top = int(config.num_hidden_layers)
     below = [layer for layer in layers if layer < top]
-    output = encoder(
-        input_ids=batch.input_ids[order][inside][None], position_ids=positions[None], packed=groups,
-        output_hidden_states=bool(below), **types,
-    )  # fmt: skip
+    inputs = {name: device_copy(values[None], device) for name, values in ids.items()}
+    output = encoder(packed=packing(inside, device), output_hidden_states=bool(below), **inputs)
     starts = torch.empty_like(lengths)
     starts[order] = lengths[order].cumsum(0) - lengths[order]
-    words = starts[batch.rows] + batch.columns
+    words = device_copy(starts[batch.rows] + batch.columns, device)
     chosen = {f"layer_{layer}": output.hidden_states[layer][0][words] for layer in below}
     return chosen | {f"layer_{top}": output.last_hidden_state[0][words]}
 
@@ -173,17 +201,22 @@ def _cast(module: nn.Module, arguments: Any, states: torch.Tensor) -> torch.Tens
     return states.to(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else states
 
 
-def prepare(encoder: nn.Module) -> None:
-    """Let an encoder use this module's attention and dropout. transformers is imported late, since that takes seconds."""
+def prepare(encoder: nn.Module, device: torch.device) -> None:
+    """Let an encoder use this module's attention, and on a CPU its dropout.
+
+    device: the one on which the encoder will be trained. transformers is imported late, since that takes seconds.
+    """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
     AttentionInterface.register(NAME, attention)
     AttentionMaskInterface.register(NAME, sdpa_mask)
+    encoder.config._attn_implementation = NAME  # type: ignore[union-attr]
+    if device.type != "cpu":
+        return
     for module in list(encoder.modules()):
         if isinstance(module, nn.LayerNorm):
             module.register_forward_hook(_cast)
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
                 setattr(module, name, Dropout(child.p))
-    encoder.config._attn_implementation = NAME  # type: ignore[union-attr]

@@ -49,6 +49,6 @@ class Drawn:
         self.numbers, self.texts = numbers, texts
         (self.states,) = hidden_states(model, texts, [layer])
 
-    def of(self, chosen: np.ndarray) -> torch.Tensor:
-        """Return the states of all labelled words of texts, (n_words, width) float32 on the CPU. chosen: numbers of texts."""
-        return self.states[torch.from_numpy(self.texts.word_rows(np.searchsorted(self.numbers, chosen)))]
+    def rows(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the rows of the labelled words of some texts among the states, (n_words,). chosen: numbers of these texts."""
+        return self.texts.word_rows(np.searchsorted(self.numbers, chosen))

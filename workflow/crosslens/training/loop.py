@@ -22,10 +22,11 @@ from crosslens.numerics.subspace import Subspace
 from crosslens.recipes import Data, Drift, Phase, Recipe, Stage, Term
 from crosslens.runs import signals
 from crosslens.runs.progress import Progress
-from crosslens.training import bottom, checkpoint, cpu, edit, optimiser, parallel, watch
+from crosslens.training import bottom, card, checkpoint, cpu, edit, optimiser, parallel, watch
 from crosslens.training.anchor import Anchor
-from crosslens.training.batches import phase_batches
+from crosslens.training.batches import Inputs, MicroBatch, phase_batches
 from crosslens.training.bottom import Bottom
+from crosslens.training.card import device_copy
 from crosslens.training.checkpoint import Checkpoint, CheckpointFile, Position
 from crosslens.training.features import Drawn, Features
 from crosslens.training.masking import HELD_OUT, masked
@@ -74,8 +75,7 @@ class Loop:
         self.largest = 10**9  # largest number of texts in a micro-batch, halved when memory runs out
         edit.check_layers(recipe, encoder)
         edit.apply(encoder, recipe.edit, seed)
-        if self.device.type == "cpu":
-            cpu.prepare(encoder)
+        cpu.prepare(encoder, self.device)
         self.subspaces = subspaces or {}
         options = recipe.model_dump(include={"dropout", "init_sd"})
         self.model = EncoderWithHeads(encoder, recipe.heads, recipe.units, self.subspaces, **options).to(self.device)
@@ -91,6 +91,12 @@ class Loop:
         )  # layers whose states `features` caches
         self.bottom: Bottom | None = None  # output of the stage's frozen blocks
         self.drawn: dict[tuple[Data, Layer], Drawn] = {}  # states of the texts of a pass that leaves an encoder as it is
+        on_gpu = self.device.type == "cuda"
+        self.pipeline_depth = card.DEPTH if on_gpu else 0  # steps whose inputs a thread makes while one is computed
+        self.losses_at_once = card.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
+        self.losses: list[tuple[int, Sequence[np.ndarray], torch.Tensor]] = []  # step, its texts, its losses on the device
+        self.steps = 1  # updates in the current pass over a phase's data
+        self.inputs: Inputs | None = None  # of the current step
 
     def run(self) -> Trained:
         """Train all stages and return the model, its history and predictions; resume a checkpoint of the same settings and data.
@@ -167,20 +173,20 @@ class Loop:
     def train_phase(self, stage: Stage, progress: Progress) -> None:
         """Train the current phase of `position` from its current step to the end of the pass over its data."""
         at, phase = self.position, stage.phases[self.position.phase]
-        columns = stage.loss_columns(at.phase)
         batches = phase_batches(self.recipe, stage, at.phase, at.epoch, self.texts, self.seed)
-        steps = len(batches[0])
+        self.steps = len(batches[0])
         if self.cached:
             for term in phase.terms:
                 self._features(term.data, self.recipe.reads(term))
         elif self.recipe.fixes_encoder(phase):
             self._draw(phase, batches)
         began = time.monotonic()
-        for chosen in list(zip(*batches, strict=True))[at.step :]:
+        remaining = list(zip(*batches, strict=True))[at.step :]
+        steps = enumerate(remaining, at.step)
+        for inputs in card.pipeline(lambda step: self._inputs(phase, *step), steps, self.pipeline_depth):
+            self.inputs, chosen = inputs, inputs.chosen
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
-            losses = self.step(phase, chosen)
-            for column, loss in zip(columns, losses, strict=True):
-                at.losses[column] = at.losses.get(column, 0.0) + loss / steps
+            self.step(phase, chosen)
             pairs = zip(phase.terms, chosen, strict=True)
             at.pieces += sum(int(self.texts[term.data].lengths[texts].sum()) for term, texts in pairs)
             at.step, at.updates = at.step + 1, at.updates + 1
@@ -189,6 +195,8 @@ class Loop:
             self._save_if_due()
             if self.after_step:
                 self.after_step(at)
+        self._read_losses()
+        at.seconds += time.monotonic() - began
         self.drawn.clear()
         if parallel.size() > 1:  # else an interrupted evaluation would lose these steps; see `_released`
             self._save()
@@ -196,39 +204,58 @@ class Loop:
         at.watched |= self.watched(stage, "" if last else f", after phase {at.phase + 1}")
         at.phase, at.step = at.phase + 1, 0
 
-    def step(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
-        """Make one update and return the terms' mean losses, in nats a labelled unit, and penalties.
+    def step(self, phase: Phase, chosen: Sequence[np.ndarray]) -> None:
+        """Make one update; its losses are added to those of the epoch when they are read.
 
-        chosen: numbers of the texts of each term. Raises FloatingPointError, without an update, if a loss is not finite.
+        chosen: numbers of the texts of each term. Raises FloatingPointError if a loss is not finite: on a CPU without the update,
+        on a GPU at most `losses_at_once` updates later, and before weights are kept or written.
         """
-        losses = self.gradients(phase, chosen)
-        owners = [pair for pair in zip(phase.terms, chosen, strict=True) for _ in range(2 if pair[0].penalty else 1)]
-        for (term, texts), loss in zip(owners, losses, strict=True):
-            if not np.isfinite(loss):
-                ids = ", ".join(self.texts[term.data].ids[text] for text in texts[:5])
-                stage, at = self.recipe.stages[self.position.stage], self.position
-                raise FloatingPointError(
-                    f"{self.recipe.name} seed {self.seed}: loss of {term.head} is {loss} in stage {stage.name}, "
-                    f"epoch {at.epoch}, step {at.step} (texts {ids}, ...): lower the learning rate"
-                )
+        self.losses.append((self.position.step, chosen, self.gradients(phase, chosen)))
+        if len(self.losses) >= self.losses_at_once:
+            self._read_losses()
         self.scaler.unscale_(self.optimiser)
         if self.recipe.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         self.scaler.step(self.optimiser)
         self.scaler.update()
-        return losses
 
-    def gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> list[float]:
-        """Compute the gradients of the parameters that a phase updates, and return the terms' mean losses.
+    def _read_losses(self) -> None:
+        """Add the losses of updates that are not read yet to those of the epoch, which waits for the device.
 
-        chosen: numbers of the texts of each term. The loss of a term with a penalty is followed by the mean distance from the
-        anchor. If memory runs out, micro-batches are halved.
+        Raises FloatingPointError for the first that is not finite.
         """
+        if not self.losses:
+            return
+        at, stage = self.position, self.recipe.stages[self.position.stage]
+        terms = stage.phases[at.phase].terms
+        owners = [place for place, term in enumerate(terms) for _ in range(2 if term.penalty else 1)]
+        rows = torch.stack([losses for *_, losses in self.losses]).tolist()
+        for (step, chosen, _), row in zip(self.losses, rows, strict=True):
+            for column, place, loss in zip(stage.loss_columns(at.phase), owners, row, strict=True):
+                if not np.isfinite(loss):
+                    term = terms[place]
+                    ids = ", ".join(self.texts[term.data].ids[text] for text in chosen[place][:5])
+                    raise FloatingPointError(
+                        f"{self.recipe.name} seed {self.seed}: loss of {term.head} is {loss} in stage {stage.name}, "
+                        f"epoch {at.epoch}, step {step} (texts {ids}, ...): lower the learning rate"
+                    )
+                at.losses[column] = at.losses.get(column, 0.0) + loss / self.steps
+        self.losses.clear()
+
+    def gradients(self, phase: Phase, chosen: Sequence[np.ndarray]) -> torch.Tensor:
+        """Compute the gradients of the parameters that a phase updates, and return the terms' mean losses, (n_losses,) float64.
+
+        chosen: numbers of the texts of each term. Losses are in nats a labelled unit; that of a term with a penalty is followed
+        by the mean distance from the anchor. If memory runs out, micro-batches are halved.
+        """
+        inputs = self.inputs
         while True:
+            if inputs is None or inputs.chosen is not chosen or inputs.largest != self.largest:
+                inputs = self._inputs(phase, self.position.step, chosen)
             try:
                 optimiser.ready(self.model, self.recipe, phase)
-                losses = [loss for pair in zip(phase.terms, chosen, strict=True) for loss in self._backward(*pair)]
-                return parallel.add_up(self.model, losses)
+                losses = [self._backward(*pair) for pair in zip(phase.terms, inputs.terms, strict=True)]
+                return parallel.add_up(self.model, torch.cat(losses))
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))
                 if size == 1 or parallel.size() > 1:  # other processes would not take part in a second attempt
@@ -237,56 +264,80 @@ class Loop:
                 torch.cuda.empty_cache()
                 self.log.warning("out of memory: continuing with micro-batches of %d texts", self.largest)
 
-    def _backward(self, term: Term, chosen: np.ndarray) -> list[float]:
-        """Add a term's gradient, in micro-batches if memory is short; return its mean loss, and its penalty if it has one."""
-        texts, head, at = self.texts[term.data], self.model.head(term.head), self.position
-        place = (self.recipe.stages[at.stage].name, at.epoch, at.phase, at.step)
+    def _inputs(self, phase: Phase, step: int, chosen: Sequence[np.ndarray]) -> Inputs:
+        """Return the inputs of a step of the current pass. A thread may call it, since it changes nothing of the training."""
+        largest = self.largest
+        terms = [self._micro_batches(*pair, step, largest) for pair in zip(phase.terms, chosen, strict=True)]
+        return Inputs(chosen, largest, terms)
+
+    def _micro_batches(self, term: Term, chosen: np.ndarray, step: int, largest: int) -> list[MicroBatch]:
+        """Return the parts of a term's batch that this process computes: several if memory is short or the recipe says so."""
+        texts, counts, at = self.texts[term.data], self.model.head(term.head).counts, self.position
+        place = (self.recipe.stages[at.stage].name, at.epoch, at.phase, step)
+        inputs = self.bottom.texts[term.data] if self.bottom else texts
         if isinstance(self.recipe.heads[term.head], LanguageModelHead):
-            texts, chosen = self._masked(texts.take(chosen), stream(self.seed, "mask", *place)), np.arange(len(chosen))
-        words = max(int((texts.labels[head.counts][texts.word_rows(chosen)] != IGNORED).sum()), 1)
-        losses = []
-        for number, part in enumerate(np.array_split(chosen, max(self.recipe.parts, -(-len(chosen) // self.largest)))):
+            texts = inputs = self._masked(texts.take(chosen), stream(self.seed, "mask", *place))
+            chosen = np.arange(len(chosen))
+        words = max(int((texts.labels[counts][texts.word_rows(chosen)] != IGNORED).sum()), 1)
+        sample, micro_batches = self.drawn.get((term.data, self.recipe.reads(term))), list[MicroBatch]()
+        reads_states = self.cached or sample is not None
+        for number, part in enumerate(np.array_split(chosen, max(self.recipe.parts, -(-len(chosen) // largest)))):
             if number % parallel.size() == parallel.rank() and len(part):
-                if self.recipe.parts > 1:
-                    torch.manual_seed(stream(self.seed, "dropout", *place, number))
-                losses.append(self._backward_part(term, texts, part, words, len(chosen)))
-        return [sum(parts) for parts in zip(*losses, strict=True)] or [0.0] * (2 if term.penalty else 1)
+                rows = texts.word_rows(part)
+                labels = {kind: torch.from_numpy(values[rows]) for kind, values in texts.labels.items()}
+                micro_batches.append(
+                    MicroBatch(
+                        seed=stream(self.seed, "dropout", *place, number) if self.recipe.parts > 1 else None,
+                        batch=None if reads_states else collate(inputs, part, self.model.padding, self.recipe.units.segments),
+                        rows=sample.rows(part) if sample else rows,
+                        labels=labels,
+                        counted=(labels[counts] != IGNORED).nonzero()[:, 0],
+                        sizes=torch.from_numpy(np.diff(texts.word_offsets)[part]),
+                        words=words,
+                        sentences=len(chosen),
+                    )
+                )
+        return micro_batches
+
+    def _backward(self, term: Term, micro_batches: Sequence[MicroBatch]) -> torch.Tensor:
+        """Add a term's gradient and return its mean loss, and its penalty if it has one, (1,) or (2,) float64."""
+        losses = torch.zeros(2 if term.penalty else 1, dtype=torch.float64, device=self.device)
+        for micro_batch in micro_batches:
+            if micro_batch.seed is not None:
+                torch.manual_seed(micro_batch.seed)
+            losses += self._backward_part(term, micro_batch)
+        return losses
 
     def _masked(self, texts: Texts, seed: int) -> Texts:
         assert self.mask is not None
         return masked(texts, seed, self.recipe.masking, self.mask, self.model.vocabulary)
 
-    def _backward_part(self, term: Term, texts: Texts, chosen: np.ndarray, words: int, sentences: int) -> list[float]:
-        """Add the gradient of a micro-batch and return its share of the mean loss, and of the penalty if there is one.
-
-        words, sentences: numbers of words that count and of sentences in the whole batch.
-        """
-        head = self.model.head(term.head)
-        states, distances = self._states(term, texts, chosen)
+    def _backward_part(self, term: Term, micro_batch: MicroBatch) -> torch.Tensor:
+        """Add the gradient of a micro-batch and return its share of the mean loss, and of the penalty if there is one."""
+        states, distances = self._states(term, micro_batch)
+        sizes, words = micro_batch.sizes, micro_batch.words
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
-        rows = texts.word_rows(chosen)
-        labels = {kind: torch.from_numpy(values[rows]).to(self.device) for kind, values in texts.labels.items()}
-        sizes = torch.from_numpy(np.diff(texts.word_offsets)[chosen])
+        labels = {kind: device_copy(values, self.device) for kind, values in micro_batch.labels.items()}
         layers = self.model.top + 1 if self.recipe.reads(term) == ALL else 1
         states = shared_dropout(states, sizes, self.recipe.input_dropout, layers)
-        loss = head.term_loss(term, states, sizes, labels, words=words, sentences=sentences)
-        total, losses = term.weight * loss, [float(loss.detach())]
+        head = self.model.head(term.head)
+        loss = head.term_loss(term, states, sizes, labels, words=words, sentences=micro_batch.sentences)
+        total, losses = term.weight * loss, [loss.detach()]
         if term.penalty and distances is not None:
-            penalty = distances[labels[head.counts] != IGNORED].sum() / words
-            total, losses = total + term.penalty.weight * penalty, [*losses, float(penalty.detach())]
+            penalty = distances[device_copy(micro_batch.counted, self.device)].sum() / words
+            total, losses = total + term.penalty.weight * penalty, [*losses, penalty.detach()]
         torch.autograd.backward(self.scaler.scale(total))
-        return losses
+        return torch.stack(losses).double()
 
-    def _states(self, term: Term, texts: Texts, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def _states(self, term: Term, micro_batch: MicroBatch) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return the states that a term's head reads, (n_words, d) float32, and distances (n_words,) if it has a penalty."""
-        layer = self.recipe.reads(term)
-        if self.cached:
-            return self._features(term.data, layer)[torch.from_numpy(texts.word_rows(chosen))].to(self.device), None
-        if sample := self.drawn.get((term.data, layer)):
-            return sample.of(chosen).to(self.device), None
-        with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext(texts) as inputs:
-            batch = collate(inputs, chosen, self.model.padding, self.recipe.units.segments)
+        layer, batch = self.recipe.reads(term), micro_batch.batch
+        if batch is None:
+            sample = self.drawn.get((term.data, layer))
+            states = sample.states if sample else self._features(term.data, layer)
+            return device_copy(states[torch.from_numpy(micro_batch.rows)], self.device), None
+        with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext():
             if not term.penalty:
                 return self.model.hidden_states(batch, [layer])[0].float(), None
             anchor = self.anchors[term.penalty]
@@ -373,6 +424,7 @@ class Loop:
             self._save()
 
     def _save(self, *, moments: bool = True) -> None:
+        self._read_losses()
         if self.checkpoint_file and parallel.rank() == 0:
             weights = self.model.weights(with_encoder=self.recipe.trains_encoder())
             state = self.optimiser.state_dict() | ({} if moments else {"state": {}})

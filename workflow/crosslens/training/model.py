@@ -121,9 +121,12 @@ def states(
 
     packed: whether to compute without padding where that is faster, as in training.
     """
-    if packed and units.state in ("hidden", "words") and cpu.packs(encoder, batch):
-        return cpu.packed_states(encoder, batch, layers)
-    return unit_states(encoder, batch, units, layers)
+    if not (packed and cpu.packs(encoder, batch, units.state)):
+        return unit_states(encoder, batch, units, layers)
+    columns = cpu.packed_states(encoder, batch, layers)
+    if units.state == "pooler":  # it reads the first piece of each row
+        columns["pooler"] = encoder.get_submodule("pooler")(list(columns.values())[-1][:, None])
+    return columns
 
 
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:

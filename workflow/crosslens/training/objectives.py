@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional
 
 from crosslens.encoding.texts import IGNORED
+from crosslens.training.card import device_copy
 
 
 class _Reverse(torch.autograd.Function):
@@ -32,7 +33,7 @@ def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float, layer
     if not rate:
         return states
     mask = functional.dropout(states.new_ones(len(sizes), states.shape[1] // layers), rate).repeat(1, layers)
-    return states * mask.repeat_interleave(sizes.to(states.device), 0)
+    return states * mask.repeat_interleave(device_copy(sizes, states.device), 0, output_size=len(states))
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -46,12 +47,12 @@ def uniformity(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     It is k times the cross entropy from the uniform distribution: k ln k at its minimum, unbounded above, and about k times
     the scale of a label's cross entropy.
     """
-    return -logits[labels != IGNORED].log_softmax(-1).sum()
+    return -logits.log_softmax(-1).masked_fill((labels == IGNORED)[:, None], 0).sum()
 
 
 def entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the sum over words of the negative entropy sum p log p, in nats; each is at least -ln k and at most 0."""
-    log_p = logits[labels != IGNORED].log_softmax(-1)
+    log_p = logits.log_softmax(-1).masked_fill((labels == IGNORED)[:, None], 0)
     return (log_p.exp() * log_p).sum()
 
 

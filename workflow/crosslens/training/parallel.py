@@ -36,10 +36,10 @@ def processes(parts: int) -> int:
     return max((number for number in range(1, torch.cuda.device_count() + 1) if parts % number == 0), default=1)
 
 
-def add_up(model: nn.Module, losses: Sequence[float]) -> list[float]:
+def add_up(model: nn.Module, losses: torch.Tensor) -> torch.Tensor:
     """Sum gradients over all processes, in place, and return the summed losses."""
     if size() == 1:
-        return list(losses)
+        return losses
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     gradients = [torch.zeros_like(weights) if weights.grad is None else weights.grad for weights in trained]
     flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
@@ -47,9 +47,8 @@ def add_up(model: nn.Module, losses: Sequence[float]) -> list[float]:
     sizes = [parameter.numel() for parameter in trained]
     for parameter, gradient in zip(trained, torch.split_with_sizes(flat, sizes), strict=True):
         parameter.grad = gradient.view_as(parameter)
-    total = torch.tensor(losses, dtype=torch.float64, device=flat.device)
-    torch.distributed.all_reduce(total)
-    return [float(loss) for loss in total]
+    torch.distributed.all_reduce(losses)
+    return losses
 
 
 def agreed(wish: bool, device: torch.device) -> bool:

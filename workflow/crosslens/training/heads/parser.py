@@ -10,6 +10,7 @@ from crosslens.config.labels import UPOS
 from crosslens.encoding.texts import IGNORED
 from crosslens.recipes import Term
 from crosslens.training.biaffine import Biaffine
+from crosslens.training.card import device_copy
 from crosslens.training.heads.head import Head
 
 
@@ -76,7 +77,7 @@ class Parser(Biaffine, Head):
 
 def inside(sizes: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Return a mask that is true for words and false for padding, (b, w)."""
-    return torch.arange(int(sizes.max()), device=device) < sizes.to(device)[:, None]
+    return torch.arange(int(sizes.max()), device=device) < device_copy(sizes, device)[:, None]
 
 
 def padded(values: torch.Tensor, mask: torch.Tensor, fill: int = 0) -> torch.Tensor:

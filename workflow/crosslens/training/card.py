@@ -73,7 +73,8 @@ def is_exact(device: torch.device) -> bool:
             padded = torch.cat([scaled_dot_product_attention(*text) for text in texts], 2)
             slopes = [torch.autograd.grad((output * weights).sum(), states) for output in (concatenated, padded)]
             pairs = [(concatenated, padded), *zip(*slopes, strict=True)]
-        return all(torch.allclose(output, expected, rtol=1e-2, atol=1e-2) for output, expected in pairs)  # products may be in TF32
+        # Products may be in TF32.
+        return all(torch.allclose(output, expected, rtol=1e-2, atol=1e-2) for output, expected in pairs)
     except (RuntimeError, AttributeError, TypeError):
         return False
 

@@ -17,6 +17,7 @@ from crosslens.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts
 from crosslens.recipes import Recipe
 from crosslens.training import bottom
+from crosslens.training.batches import phase_batches
 from crosslens.training.loop import Loop
 
 
@@ -28,18 +29,18 @@ def frozen(number: int | None, batch: int, epochs: int) -> Recipe:
     return of.model_copy(update={"stages": (stage.model_copy(update={"phases": (phase,)}),)})
 
 
-def rate(encoder: Path, texts: Texts, of: Recipe, most: int) -> float:
-    """Pieces a second of a stage's training, without its predictions; most: bytes that may be kept."""
+def rate(encoder: Path, texts: Texts, of: Recipe, once: bool) -> float:
+    """Pieces a second of a stage's training, without its predictions. once: whether frozen blocks run once for all steps."""
     read = {data: texts for data in of.data()}
     loop = Loop(of, read, load_encoder(encoder), seed=0, log=common.LOG, device=torch.device("cpu"))
     stage = of.stages[0]
     loop.model.initialise_heads(stage.new_heads, 0)
     started = time.perf_counter()
-    loop.bottom = bottom.below(loop.model, of, stage, read, loop.autocast, most)
+    loop.bottom = bottom.below(loop.model, of, stage, read, loop.autocast) if once else None
     pieces = 0
     for epoch in range(stage.epochs):
         loop.position.epoch = epoch
-        for chosen in zip(*loop._batches(stage), strict=True):
+        for chosen in zip(*phase_batches(of, stage, 0, epoch, read, 0), strict=True):
             loop.step(stage.phases[0], chosen)
             pieces += int(texts.lengths[chosen[0]].sum())
     return pieces / (time.perf_counter() - started)
@@ -65,11 +66,11 @@ def main() -> None:
         texts = common.tokenised(encoder, rows)
         print(f"{len(texts)} sentences, {texts.lengths.sum()} pieces, {settings.epochs} epochs, {common.machine(settings)}")
         run = partial(rate, encoder, texts)
-        arms = {"all trained": partial(run, frozen(None, settings.batch, settings.epochs), 0)}
+        arms = {"all trained": partial(run, frozen(None, settings.batch, settings.epochs), False)}
         for number in settings.blocks:
             of = frozen(number, settings.batch, settings.epochs)
-            arms[f"{number} frozen, computed in each step"] = partial(run, of, 0)
-            arms[f"{number} frozen, computed once"] = partial(run, of, bottom.BYTES)
+            arms[f"{number} frozen, computed in each step"] = partial(run, of, False)
+            arms[f"{number} frozen, computed once"] = partial(run, of, True)
         rates = common.in_turn(arms, settings.repeats)
     print(common.compare(rates, "pieces a second", ["all trained", *(name for name in rates if "each step" in name)]))
 

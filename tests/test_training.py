@@ -183,31 +183,6 @@ def test_frozen_training_caches_and_changes_no_prediction(bench, monkeypatch):
         assert all(np.mean(one[head] == other[head]) > 0.999 for head in one)
 
 
-def test_texts_that_a_pass_draws_are_encoded_once_where_it_leaves_the_encoder(bench, monkeypatch):
-    of, outcomes, counts = recipe("entropy", dropout=0.0), {}, {}
-    for room in (True, False):
-        trainer = loop(bench, of, dropout=0.0)
-        original, texts_of_steps = trainer.model.encoder.forward, []
-
-        def forward(original=original, texts_of_steps=texts_of_steps, **inputs):
-            if not torch.is_inference_mode_enabled():
-                texts_of_steps.append(len(inputs.get("packed") or inputs["input_ids"]))
-            return original(**inputs)
-
-        monkeypatch.setattr(trainer.model.encoder, "forward", forward)
-        if not room:
-            monkeypatch.setattr(trainer.features, "room", lambda *_: False)
-        outcomes[room], counts[room] = trainer.run(), len(texts_of_steps)
-    (alone, joint), (language,) = (stage.phases for stage in of.stages)
-    sizes = {data: len(bench.texts(data)) for data in of.data()}
-    assert counts[False] - counts[True] == 2 * alone.steps(of.stages[0].batch, sizes) + 2 * language.steps(
-        of.stages[1].batch, sizes
-    )
-    assert counts[True] == 2 * 2 * joint.steps(of.stages[0].batch, sizes)
-    for one, other in zip(outcomes[True].history, outcomes[False].history, strict=True):
-        assert one == pytest.approx(other | {name: one[name] for name in ("seconds", "pieces_a_second")}, abs=1e-4)
-
-
 def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
     gradients = {}
     for name, reversal in (("plain", None), ("reversed", 0.5)):

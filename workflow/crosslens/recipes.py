@@ -325,11 +325,7 @@ class Recipe(Frozen):
 
     def keeps_states(self, stage: Stage) -> bool:
         """Whether states of labelled units are computed once for a stage: nothing trains the encoder, and its dropout is off."""
-        return all(self.fixes_encoder(phase) for phase in stage.phases)
-
-    def fixes_encoder(self, phase: Phase) -> bool:
-        """Whether a text has the same states in all steps of a phase: it does not train the encoder, whose dropout is off."""
-        return ENCODER not in phase.update and not self.encoder_dropout_when_frozen
+        return not (stage.trains_encoder() or self.encoder_dropout_when_frozen)
 
     def frozen_bottom(self, stage: Stage) -> int | None:
         """Number of the encoder's lowest blocks whose outputs are computed once for a stage; None if all run in each step.

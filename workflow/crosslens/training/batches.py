@@ -21,7 +21,7 @@ class MicroBatch:
 
     seed: int | None  # of its dropout; None where that goes on in the training's own stream
     batch: Batch | None  # None where the states are read from a cache
-    rows: np.ndarray  # (n_words,) labelled words among those whose states are cached, or among those of all texts
+    rows: np.ndarray  # (n_words,) labelled words among those of all texts
     labels: dict[str, torch.Tensor]  # kind -> (n_words,)
     counted: torch.Tensor  # (n_counted,) those of its words that count in the loss
     sizes: torch.Tensor  # (b,) labelled words of each text

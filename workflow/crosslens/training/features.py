@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 import torch
 
 from crosslens.encoding.texts import Texts
@@ -37,18 +36,3 @@ class Features:
         """Whether the states of the texts' labelled words at layers, with those cached already, take at most BYTES."""
         needed = {(data, layer): len(part.positions) * model.width(layer) for data, part in texts.items() for layer in layers}
         return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= BYTES
-
-
-class Drawn:
-    """States of some texts at one layer, under an encoder that does not change while they are read.
-
-    numbers: of the texts, ascending; texts: these alone.
-    """
-
-    def __init__(self, model: EncoderWithHeads, numbers: np.ndarray, texts: Texts, layer: Layer) -> None:
-        self.numbers, self.texts = numbers, texts
-        (self.states,) = hidden_states(model, texts, [layer])
-
-    def rows(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the rows of the labelled words of some texts among the states, (n_words,). chosen: numbers of these texts."""
-        return self.texts.word_rows(np.searchsorted(self.numbers, chosen))

@@ -28,7 +28,7 @@ from crosslens.training.batches import Inputs, MicroBatch, phase_batches
 from crosslens.training.bottom import Bottom
 from crosslens.training.card import device_copy
 from crosslens.training.checkpoint import Checkpoint, CheckpointFile, Position
-from crosslens.training.features import Drawn, Features
+from crosslens.training.features import Features
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.model import EncoderWithHeads, Layer, Trained
 from crosslens.training.objectives import reverse_gradient, shared_dropout
@@ -90,7 +90,6 @@ class Loop:
             dict.fromkeys(head.reads() for head in recipe.heads.values())
         )  # layers whose states `features` caches
         self.bottom: Bottom | None = None  # output of the stage's frozen blocks
-        self.drawn: dict[tuple[Data, Layer], Drawn] = {}  # states of the texts of a pass that leaves an encoder as it is
         on_gpu = self.device.type == "cuda"
         self.pipeline_depth = card.DEPTH if on_gpu else 0  # steps whose inputs a thread makes while one is computed
         self.losses_at_once = card.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
@@ -145,9 +144,10 @@ class Loop:
 
     def _begin(self, number: int, stage: Stage, resumed: Checkpoint | None) -> None:
         """Initialise heads and score the initial weights, which may remain the best; or restore a checkpoint."""
-        keeps_states = self.recipe.keeps_states(stage)
-        terms = [term.data for phase in stage.phases for term in phase.terms] if keeps_states else []
-        self.cached = self._fits([stage.select_data, *(item.data for item in stage.watch), *terms])
+        self.cached = self.recipe.keeps_states(stage)
+        self.cached &= self._fits([stage.select_data, *(term.data for phase in stage.phases for term in phase.terms)])
+        if stage.trains_encoder():
+            self.features.clear()
         self.model.initialise_heads(stage.new_heads, stream(self.seed, "heads", stage.name))
         self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
@@ -163,9 +163,6 @@ class Loop:
             self.position = Position(stage=number, watched=self.watched(stage), history=self.position.history)
             self._end_epoch(stage, self.score(stage))
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
-        self.cached &= keeps_states
-        if stage.trains_encoder():
-            self.features.clear()
         if self.position.epoch < stage.passes(self.sizes):
             with self._released():
                 self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
@@ -178,8 +175,6 @@ class Loop:
         if self.cached:
             for term in phase.terms:
                 self._features(term.data, self.recipe.reads(term))
-        elif self.recipe.fixes_encoder(phase):
-            self._draw(phase, batches)
         began = time.monotonic()
         remaining = list(zip(*batches, strict=True))[at.step :]
         steps = enumerate(remaining, at.step)
@@ -197,7 +192,6 @@ class Loop:
                 self.after_step(at)
         self._read_losses()
         at.seconds += time.monotonic() - began
-        self.drawn.clear()
         if parallel.size() > 1:  # else an interrupted evaluation would lose these steps; see `_released`
             self._save()
         last = at.phase == len(stage.phases) - 1
@@ -279,8 +273,7 @@ class Loop:
             texts = inputs = self._masked(texts.take(chosen), stream(self.seed, "mask", *place))
             chosen = np.arange(len(chosen))
         words = max(int((texts.labels[counts][texts.word_rows(chosen)] != IGNORED).sum()), 1)
-        sample, micro_batches = self.drawn.get((term.data, self.recipe.reads(term))), list[MicroBatch]()
-        reads_states = self.cached or sample is not None
+        micro_batches = []
         for number, part in enumerate(np.array_split(chosen, max(self.recipe.parts, -(-len(chosen) // largest)))):
             if number % parallel.size() == parallel.rank() and len(part):
                 rows = texts.word_rows(part)
@@ -288,8 +281,8 @@ class Loop:
                 micro_batches.append(
                     MicroBatch(
                         seed=stream(self.seed, "dropout", *place, number) if self.recipe.parts > 1 else None,
-                        batch=None if reads_states else collate(inputs, part, self.model.padding, self.recipe.units.segments),
-                        rows=sample.rows(part) if sample else rows,
+                        batch=None if self.cached else collate(inputs, part, self.model.padding, self.recipe.units.segments),
+                        rows=rows,
                         labels=labels,
                         counted=(labels[counts] != IGNORED).nonzero()[:, 0],
                         sizes=torch.from_numpy(np.diff(texts.word_offsets)[part]),
@@ -334,9 +327,7 @@ class Loop:
         """Return the states that a term's head reads, (n_words, d) float32, and distances (n_words,) if it has a penalty."""
         layer, batch = self.recipe.reads(term), micro_batch.batch
         if batch is None:
-            sample = self.drawn.get((term.data, layer))
-            states = sample.states if sample else self._features(term.data, layer)
-            return device_copy(states[torch.from_numpy(micro_batch.rows)], self.device), None
+            return device_copy(self._features(term.data, layer)[torch.from_numpy(micro_batch.rows)], self.device), None
         with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext():
             if not term.penalty:
                 return self.model.hidden_states(batch, [layer])[0].float(), None
@@ -347,19 +338,6 @@ class Loop:
 
     def _fits(self, data: Iterable[Data]) -> bool:
         return self.features.room(self.model, {part: self.texts[part] for part in data}, self.layers)
-
-    def _draw(self, phase: Phase, batches: Sequence[Sequence[np.ndarray]]) -> None:
-        """Encode the texts of a pass once, where their states do not change in it, are not masked anew and have room."""
-        numbers_by_states: dict[tuple[Data, Layer], list[np.ndarray]] = {}
-        for term, chosen in zip(phase.terms, batches, strict=True):
-            if not isinstance(self.recipe.heads[term.head], LanguageModelHead):
-                numbers_by_states.setdefault((term.data, self.recipe.reads(term)), []).extend(chosen)
-        for (data, layer), chosen in numbers_by_states.items():
-            numbers = np.unique(np.concatenate(chosen))
-            texts = self.texts[data].take(numbers)
-            if self.features.room(self.model, {data: texts}, [layer]):
-                with self._released():
-                    self.drawn[data, layer] = Drawn(self.model, numbers, texts, layer)
 
     def _features(self, data: Data, layer: Layer) -> torch.Tensor:
         """Return the states of all labelled words, which are computed once while the encoder does not change."""

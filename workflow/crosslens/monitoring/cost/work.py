@@ -95,21 +95,21 @@ class _Training:
     def _stage(self, stage: Stage) -> None:
         data = [term.data for phase in stage.phases for term in phase.terms]
         cached = self.recipe.keeps_states(stage) and self._fit([stage.select_data, *data])
+        if stage.trains_encoder():
+            self.computed.clear()
         if cached:
             self._evaluate(data, True)
         bottom = self._bottom(stage, data)
         for phase in stage.phases:
             self._phase(stage, phase, cached, bottom)
         sizes = {data: round(self.size(data).texts) for data in self.recipe.data()}
-        for number in range(stage.passes(sizes) + 1):  # before the first too, of the encoder as it was
-            reuse = cached or not number
-            self._evaluate([stage.select_data], reuse)
+        for number in range(stage.passes(sizes) + 1):  # before the first too
+            self._evaluate([stage.select_data], cached)
             for _ in range(len(stage.phases) if number else 1):
                 for score in stage.watch:
-                    drift = isinstance(score, Drift)  # by the anchor too
-                    self._evaluate([score.data] * (1 + drift), reuse and not drift)
-            if stage.trains_encoder():
-                self.computed.clear()
+                    self._evaluate([score.data] * (2 if isinstance(score, Drift) else 1), cached)  # by the anchor too
+        if stage.trains_encoder():
+            self.computed.clear()
 
     def _bottom(self, stage: Stage, data: Sequence[Data]) -> int:
         """Number of frozen blocks that run once for all steps, in a pass that is counted here."""
@@ -133,9 +133,8 @@ class _Training:
         items = steps * batch if phase.updates else phase.items(sizes) * stage.epochs
         blocks, frozen = max(self.shape.layers, 1), phase.frozen_blocks or 0
         updates_encoder = ENCODER in phase.update
-        once = not cached and self.recipe.fixes_encoder(phase)  # its texts are encoded once a pass
-        self.work.head_steps += steps * (cached or once)
-        self.work.forward_steps += steps * len(phase.terms) * (not cached and not once and not updates_encoder)
+        self.work.head_steps += steps * cached
+        self.work.forward_steps += steps * len(phase.terms) * (not cached and not updates_encoder)
         for term in phase.terms:
             size = self.size(term.data)
             mix = self.recipe.heads[term.head].mix
@@ -144,8 +143,7 @@ class _Training:
                 self.work.passed += self._lstm(mix) * self._units(size) / max(size.texts, 1) * items
             if cached:
                 continue
-            texts = min(items, size.texts * stage.epochs) if once else items
-            passes = self._pass(size) * texts / max(size.texts, 1)
+            passes = self._pass(size) * items / max(size.texts, 1)
             if updates_encoder:
                 operations = passes * ((blocks - bottom) + 2 * (blocks - frozen)) / blocks
                 self.work.train((batch, round(size.length)), operations, steps)

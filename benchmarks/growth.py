@@ -178,10 +178,10 @@ def main() -> None:
 
         def cost(study: Study) -> dict[str, float]:
             folder.mkdir()
-            try:
-                return costs(root, folder, study, settings.build or settings.stand_ins, settings.repeats)
-            finally:
-                shutil.rmtree(folder)
+            quantities = costs(root, folder, study, settings.build or settings.stand_ins, settings.repeats)
+            shutil.rmtree(folder)
+            print(f"# {quantities}", file=sys.stderr, flush=True)
+            return quantities
 
         folder.mkdir()
         call(root, folder, Study(DEMO, [], ["demo_all"]), "-n")  # the first plan in a copy of the repository reads all code

@@ -15,6 +15,8 @@ rule train:
         record=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/record.json",
     log:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.log",
+    benchmark:
+        f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
         recipe=KEPT,
     priority: 1  # the longest jobs first: short ones fill the gaps, and no core idles during a last training
@@ -55,6 +57,8 @@ rule train_trials:
         directory(f"{RESULTS}/models/{{recipe}}/seed{{seed}}"),
     log:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.log",
+    benchmark:
+        f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
         recipe=TRIAL_JOBS,
     priority: 1

@@ -12,6 +12,8 @@ rule states:
         directory(f"{RESULTS}/states/{{recipe}}/seed{{seed}}"),
     log:
         f"{LOGS}/states/{{recipe}}/seed{{seed}}.log",
+    benchmark:
+        f"{LOGS}/states/{{recipe}}/seed{{seed}}.benchmark.tsv"
     conda:
         "../envs/encoders.yaml"
     threads: CONFIG.threads

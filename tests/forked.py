@@ -14,8 +14,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from multiprocessing import forkserver
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -50,6 +51,7 @@ def snakemake(options: Sequence[str], folder: Path, environment: Mapping[str, st
 
 def _call(options: list[str], folder: Path, environment: dict[str, str], said: str) -> None:
     from snakemake import rules
+    from snakemake.benchmark import benchmarked
     from snakemake.cli import main
     from snakemake.common import get_function_params
     from snakemake.script import PythonScript
@@ -64,10 +66,13 @@ def _call(options: list[str], folder: Path, environment: dict[str, str], said: s
         if self.conda_env:
             return as_command(self, script, edit)
         threads = {"OMP_NUM_THREADS": str(self.threads)}
-        process = SERVER.Process(target=_script, args=(script, Path.cwd(), os.environ | threads, said))
+        begun, begin = SERVER.Pipe(duplex=False)
+        process = SERVER.Process(target=_script, args=(script, Path.cwd(), os.environ | threads, said, begun))
         with STATUS:
             process.start()
-        wait([process.sentinel])
+        with benchmarked(process.pid, self.bench_record) if self.bench_record else nullcontext():
+            begin.send(True)  # a script that ended before it is looked at would be an error of the benchmark
+            wait([process.sentinel])
         with STATUS:
             status = process.exitcode
         if status:
@@ -78,7 +83,8 @@ def _call(options: list[str], folder: Path, environment: dict[str, str], said: s
     main()
 
 
-def _script(path: str, folder: Path, environment: dict[str, str], said: str) -> None:
+def _script(path: str, folder: Path, environment: dict[str, str], said: str, begun: Connection) -> None:
+    begun.recv()
     _become(folder, environment, said)
     sys.argv = [path]
     sys.path.insert(0, str(Path(path).parent))

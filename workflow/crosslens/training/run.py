@@ -262,17 +262,9 @@ def train(
         paths: dict[str, Any] = {"artefact": artefact, "pretrained": pretrained}
         if number == 1:
             run(
-                recipe,
-                seed,
-                encoder,
-                tokens,
-                folder,
-                version=version,
-                threads=threads,
-                log=log,
-                leaves_states=leaves_states,
-                **paths,
-            )
+                recipe, seed, encoder, tokens, folder, version=version, threads=threads, log=log,
+                leaves_states=leaves_states, **paths,
+            )  # fmt: skip
         else:
             log.info("%d processes share the %d parts of a batch", number, recipe.parts)
             arguments = {

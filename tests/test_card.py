@@ -19,7 +19,7 @@ from crosslens.encoding.unit_states import unit_states
 from crosslens.recipes import Data
 from crosslens.training import card, checkpoint, cpu
 from crosslens.training.model import states
-from test_training import OBJECTIVES, assert_resumes, assert_same, loop, poison, recipe, tidy, weights
+from test_training import OBJECTIVES, assert_resumes, assert_same, loop, memory_runs_out, poison, recipe, tidy, weights
 
 CPU = torch.device("cpu")
 PAIRS = Data(corpus="pairs", split="test", languages=LANGUAGES)
@@ -198,17 +198,8 @@ def test_a_loss_that_is_not_a_number_is_found_before_a_checkpoint_is_written(ben
 
 def test_inputs_made_for_larger_micro_batches_are_made_anew_where_memory_runs_out(bench, caplog):
     of = recipe("finetuned", dropout=0.0)
-    trainer, sizes = as_on_a_gpu(loop(bench, of, dropout=0.0)), []
-    original = trainer.model.encoder.forward
-
-    def forward(**inputs):
-        if torch.is_grad_enabled():
-            sizes.append(sum(map(len, inputs.get("packed", [inputs["input_ids"]]))))
-            if len(sizes) == 2:
-                raise torch.OutOfMemoryError("simulated")
-        return original(**inputs)
-
-    trainer.model.encoder.forward = forward
+    trainer = as_on_a_gpu(loop(bench, of, dropout=0.0))
+    sizes = memory_runs_out(trainer)
     with caplog.at_level(logging.WARNING):
         trainer.run()
     assert sizes[:2] == [8, 8] and set(sizes[2:]) == {4} and caplog.text.count("out of memory") == 1

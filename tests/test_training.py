@@ -605,10 +605,8 @@ def test_micro_batches_add_up_to_the_batch(bench, objective):
             assert torch.allclose(parts[name], gradients[name], atol=1e-6, rtol=1e-4), name
 
 
-def test_out_of_memory_halves_the_micro_batch_and_goes_on(bench, caplog):
-    of = recipe("finetuned", dropout=0.0)
-    whole = loop(bench, of, dropout=0.0).run()
-    trainer = loop(bench, of, dropout=0.0)
+def memory_runs_out(trainer) -> list[int]:
+    """Let memory run out in the second batch of a training; the list will have the number of texts of each batch."""
     sizes, original = [], trainer.model.encoder.forward
 
     def forward(**inputs):
@@ -619,6 +617,14 @@ def test_out_of_memory_halves_the_micro_batch_and_goes_on(bench, caplog):
         return original(**inputs)
 
     trainer.model.encoder.forward = forward
+    return sizes
+
+
+def test_out_of_memory_halves_the_micro_batch_and_goes_on(bench, caplog):
+    of = recipe("finetuned", dropout=0.0)
+    whole = loop(bench, of, dropout=0.0).run()
+    trainer = loop(bench, of, dropout=0.0)
+    sizes = memory_runs_out(trainer)
     with caplog.at_level(logging.WARNING):
         trained = trainer.run()
     assert sizes[:2] == [8, 8]

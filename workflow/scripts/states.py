@@ -5,7 +5,6 @@ from pathlib import Path
 from crosslens.config.draws import Draws
 from crosslens.config.units import Units
 from crosslens.encoding.dump import run
-from crosslens.encoding.leftovers import discard
 from crosslens.runs import gpus, logs
 from crosslens.storage.trainings import seen
 
@@ -27,5 +26,3 @@ run(
     threads=snakemake.threads,
     log=log,
 )
-for weights in snakemake.input.model:
-    discard(Path(weights))

@@ -115,8 +115,7 @@ class Loop:
         self.bottom, self.cached = None, self._fits([score.data for score in self.recipe.scores])
         predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
-        states = {data: states for (data, layer), states in self.features.states.items() if self.cached and layer is None}
-        return Trained(self.model, changed, self.position.history, predictions, states)
+        return Trained(self.model, changed, self.position.history, predictions)
 
     def train_stage(self, number: int, resumed: Checkpoint | None = None) -> None:
         """Train a stage, or the rest of it after a checkpoint, and set the weights to those of its best (or last) pass."""

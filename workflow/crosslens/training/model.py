@@ -16,7 +16,6 @@ from crosslens.encoding.batches import Batch
 from crosslens.encoding.unit_states import unit_states
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
-from crosslens.recipes import Data
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import sealed
 from crosslens.training import cpu
@@ -51,11 +50,6 @@ class EncoderWithHeads(nn.Module):
         self.top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
         options = {"dropout": dropout, "sd": init_sd, "subspaces": subspaces or {}, "encoder": encoder}
         self.heads = build(heads, self.width(None), self.top, **options)  # type: ignore[arg-type]
-
-    @property
-    def column(self) -> str:
-        """Return the name of the layer that the units name."""
-        return "pooler" if self.units.state == "pooler" else f"layer_{self.top}"
 
     @property
     def hidden_size(self) -> int:
@@ -111,7 +105,6 @@ class Trained:
     encoder_changed: bool
     history: list[dict[str, Any]]  # a row for each pass, 0 before the first: stage, epoch, score, losses, monitored values, ...
     predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
-    states: Mapping[Data, torch.Tensor]  # (n_units, d) under these weights, at the units' layer, of texts whose states were kept
 
 
 def states(

@@ -18,7 +18,7 @@ from torch import nn
 from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.encoders.folder import mask_piece
 from crosslens.encoders.load import load_encoder
-from crosslens.encoding import leftovers, subspaces
+from crosslens.encoding import subspaces
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.relations import relations_of
 from crosslens.encoding.texts import Texts, load, load_pieces
@@ -131,18 +131,6 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
     return pa.concat_tables(parts)
 
 
-def left_states(texts: Mapping[Data, Texts], files: Mapping[FileKey, Path], trained: Trained) -> list[leftovers.Leftover]:
-    """Return the states, under its final weights, of whole files of tokens that a training has encoded."""
-    parts = []
-    for data, states in trained.states.items():
-        if data == Data(corpus=data.corpus, split=data.split, languages=data.languages):  # all texts, as they are
-            languages = np.array(texts[data].languages)
-            for key in data.files():
-                rows = texts[data].word_rows(np.flatnonzero(languages == key[1]))
-                parts.append(leftovers.Leftover(files[key], states[torch.from_numpy(rows)].numpy()))
-    return parts
-
-
 def write_history(history: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write rows with different columns as CSV, without pandas, which takes long to import."""
     with open(path, "w", encoding="utf-8", newline="") as file:
@@ -165,15 +153,14 @@ def run(
     pretrained: Path | None = None,
     features: Features | None = None,
     target: Path | None = None,
-    leaves_states: bool = False,
 ) -> None:
     """Train a recipe with one seed; write predictions, history, weights if the recipe keeps them, and last a record to a folder.
 
     tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code; a
     checkpoint of another version is not resumed. artefact: file of the recipe's subspaces. pretrained: weights of the model from
     which it starts. features: cache of states, shared with other trainings. target: file that the command in the record names;
-    None: the record. leaves_states: whether those of words are stored next. Of several processes that share a training
-    (crosslens.training.parallel) the first writes. The caller removes the checkpoint once the results are safe.
+    None: the record. Of several processes that share a training (crosslens.training.parallel) the first writes. The caller
+    removes the checkpoint once the results are safe.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -206,10 +193,7 @@ def run(
     with sealed(folder / "history.csv") as temporary:
         write_history(trained.history, temporary)
     if recipe.keeps_weights:
-        weights = folder / "model.safetensors"
-        save(trained.model, weights, with_encoder=trained.encoder_changed)
-        if leaves_states:
-            leftovers.write(encoder, weights, trained.model.column, recipe.units, left_states(texts, files, trained))
+        save(trained.model, folder / "model.safetensors", with_encoder=trained.encoder_changed)
     write_json(
         {
             "recipe": recipe.settings(),
@@ -233,7 +217,7 @@ def _static(settings: Static, texts: Texts, encoder: nn.Module, **options: Any) 
     vectors, history = static.train(settings.embeddings, texts, *weights.shape, **options)
     with torch.no_grad():
         weights.copy_(torch.from_numpy(vectors))
-    return Trained(EncoderWithHeads(encoder, {}), True, history, [], {})
+    return Trained(EncoderWithHeads(encoder, {}), True, history, [])
 
 
 def train(
@@ -250,7 +234,6 @@ def train(
     artefact: Path | None = None,
     pretrained: Path | None = None,
     processes: int | None = None,
-    leaves_states: bool = False,
 ) -> None:
     """Train a recipe as `run` does, in several processes if there are GPUs for the parts of a batch.
 
@@ -261,16 +244,13 @@ def train(
     with alone(folder / ".running", folder, f"{recipe.name} seed {seed}"):
         paths: dict[str, Any] = {"artefact": artefact, "pretrained": pretrained}
         if number == 1:
-            run(
-                recipe, seed, encoder, tokens, folder, version=version, threads=threads, log=log,
-                leaves_states=leaves_states, **paths,
-            )  # fmt: skip
+            run(recipe, seed, encoder, tokens, folder, version=version, threads=threads, log=log, **paths)
         else:
             log.info("%d processes share the %d parts of a batch", number, recipe.parts)
             arguments = {
                 "recipe": recipe.settings(), "seed": seed, "encoder": os.fspath(encoder), "folder": os.fspath(folder),
                 "tokens": {corpus: os.fspath(path) for corpus, path in tokens.items()}, "threads": threads,
-                "version": list(version), "log": os.fspath(log_file), "leaves_states": leaves_states,
+                "version": list(version), "log": os.fspath(log_file),
                 **{name: path and os.fspath(path) for name, path in paths.items()},
             }  # fmt: skip
             parallel.launch(arguments, number)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crosslens.config.whole import Config
-from crosslens.encoding.leftovers import BYTES
 from crosslens.monitoring.cost import work
 from crosslens.monitoring.cost.sizes import Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import Speed
@@ -145,9 +144,8 @@ class Biller:
         return self.speed.factor * (1 if is_counted else UNCOUNTED)
 
     def _states(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
-        """Passes over the texts that words are drawn from, but for those whose states are left; their size goes into the line."""
+        """Passes over the texts that words are drawn from; the size of their states goes into the line."""
         draws = self.studies.draws[str(self.studies.drawn(recipe.name))]
-        files = self._left(recipe, shape)
         done, numbers = Work(), 0.0
         for corpus, draw in draws.corpora.items():
             for language in draw.languages:
@@ -160,21 +158,11 @@ class Biller:
                     number_drawn = size.texts if draw.means else min(requested, units)
                     texts = min(size.texts, number_drawn)
                     layers = shape.layers + 1 if draw.means or draw.all_layers else 1 + len(self.config.states.layers)
-                    if layers > 1 or (corpus, language, split) not in files:
-                        done.passed += texts * size.length * shape.products(size.length)
+                    done.passed += texts * size.length * shape.products(size.length)
                     done.counted &= size.counted
                     numbers += number_drawn * layers * shape.hidden
         line.disk = numbers * (2 if self.config.states.stored == "float16" else 4)
         return done, self._spread(done.counted)
-
-    def _left(self, recipe: Recipe, shape: Shape) -> set[tuple[str, str, str]]:
-        """Files of tokens whose states a training leaves for the job that stores those of drawn words (encoding/leftovers.py)."""
-        parts = {score.data for score in recipe.scores}
-        if recipe.stages and recipe.keeps_states(recipe.stages[-1]):
-            parts |= {term.data for phase in recipe.stages[-1].phases for term in phase.terms}
-        sizes = [self.sizes.of(data, recipe.encoder, recipe.reading) for data in parts]
-        units = sum(size.words if recipe.units.unit == "word" else size.texts for size in sizes)
-        return {file for data in parts for file in data.files()} if 4 * units * shape.hidden <= BYTES else set()
 
     def _measured(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
         """Passes over the texts that a measure reads; over pairs again for each weight that it tries."""

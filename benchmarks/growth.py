@@ -4,7 +4,7 @@
     python benchmarks/growth.py --stand-ins     the demo with stand-ins for its scripts, which only put a file in each place
     python benchmarks/growth.py --build         the tests' tiny study, built
 
-With stand-ins, what is left is Snakemake's own: choosing, starting and recording jobs. Papers differ: their row has no exponent.
+Stand-ins leave Snakemake's work alone: it chooses, starts and records jobs. Papers differ, so that their row has no exponent.
 The exponent p is that of a + b n**p, which goes through all three values: 1 where twice as many add twice as much.
 """
 

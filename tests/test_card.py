@@ -1,4 +1,4 @@
-"""What a training does on a GPU, as far as a CPU can show it: concatenated texts, inputs made ahead, losses read late.
+"""Trainings on a GPU, as far as a CPU can show them: texts without padding, a thread for the inputs, late losses.
 
 The kernel of attention exists for GPUs alone. Here torch's operator has a plain kernel for the CPU, written from its definition,
 so that its arguments and its derivative are torch's own. The kernel for GPUs is not run by any test.
@@ -15,11 +15,22 @@ import torch
 from conftest import LANGUAGES
 from crosslens.config.units import Units
 from crosslens.encoding.batches import collate
-from crosslens.encoding.unit_states import unit_states
 from crosslens.recipes import Data
 from crosslens.training import card, checkpoint, cpu
 from crosslens.training.model import states
-from test_training import OBJECTIVES, assert_resumes, assert_same, loop, memory_runs_out, poison, recipe, tidy, weights
+from test_training import (
+    OBJECTIVES,
+    SEGMENTS_AND_LAYERS,
+    assert_concatenated_texts_are_as_padded_ones,
+    assert_resumes,
+    assert_same,
+    loop,
+    memory_runs_out,
+    poison,
+    recipe,
+    tidy,
+    weights,
+)
 
 CPU = torch.device("cpu")
 PAIRS = Data(corpus="pairs", split="test", languages=LANGUAGES)
@@ -73,28 +84,11 @@ def packing(monkeypatch, kernel):
     return kernel
 
 
-@pytest.mark.parametrize(("segments", "layers"), [(False, []), (True, []), (False, [0, 1])])
+@pytest.mark.parametrize(("segments", "layers"), SEGMENTS_AND_LAYERS)
 def test_concatenated_texts_have_the_states_and_gradients_of_padded_ones(bench, packing, segments, layers):
-    texts = bench.texts(PAIRS, "text")
-    batch = collate(texts, np.arange(7)[::-1], 0, segments)
-    assert batch.attention_mask is not None and (batch.token_types is not None) == segments
-    results = []
-    for packed in (False, True):
-        encoder = bench.encoder(dropout=0.0).train()
-        if packed:
-            cpu.prepare(encoder, CPU)
-            columns = cpu.packed_states(encoder, batch, layers)
-        else:
-            columns = unit_states(encoder, batch, Units(unit="text", segments=segments), layers)
-        assert list(columns) == [f"layer_{layer}" for layer in (*layers, 2)]
-        hidden_states = torch.stack(list(columns.values()))
-        (hidden_states**2).sum().backward()
-        gradients = [parameter.grad for parameter in encoder.parameters() if parameter.grad is not None]
-        results.append((hidden_states.detach(), gradients))
-    (padded, gradients), (concatenated, others) = results
-    assert torch.allclose(padded, concatenated, atol=1e-5)
-    assert len(gradients) == len(others) and all(torch.allclose(a, b, atol=1e-4) for a, b in zip(gradients, others, strict=True))
-    pieces, ends = sum(texts.lengths[:7]), [0, *np.cumsum(np.sort(texts.lengths[:7]))]
+    assert_concatenated_texts_are_as_padded_ones(bench, 7, segments, layers)
+    lengths = bench.texts(PAIRS, "text").lengths[:7]
+    pieces, ends = sum(lengths), [0, *np.cumsum(np.sort(lengths))]
     assert [(shape[1], offsets, with_sums) for shape, offsets, with_sums in packing] == [(pieces, ends, True)] * 2
 
 

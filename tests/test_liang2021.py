@@ -189,8 +189,8 @@ def test_dropout_of_the_encoder_can_be_off(bench, subspaces):
     phase = penalised().stages[0].phases[0]
     for dropout, penalties in ((False, 1), (True, 2)):
         trainer = loop(bench, penalised(encoder_dropout=dropout), subspaces=subspaces)
-        found = {float(trainer.gradients(phase, [np.arange(8)])[1]) for _ in range(2)}
-        assert len(found) == penalties and (found == {0.0}) != dropout
+        values = {float(trainer.gradients(phase, [np.arange(8)])[1]) for _ in range(2)}
+        assert len(values) == penalties and (values == {0.0}) != dropout
 
 
 def test_a_stronger_penalty_keeps_states_nearer(bench, subspaces):

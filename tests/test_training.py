@@ -1117,26 +1117,35 @@ def test_sorted_batches_are_a_partition_within_the_budget(n):
 # --- on a CPU --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("segments", "layers"), [(False, []), (True, []), (False, [0, 1])])
-def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(bench, segments, layers):
+SEGMENTS_AND_LAYERS = [(False, []), (True, []), (False, [0, 1])]
+
+
+def assert_concatenated_texts_are_as_padded_ones(bench, number, segments, layers):
+    """Assert that pairs of texts, so many, have the same states and gradients concatenated and padded."""
     texts = bench.texts(Data(corpus="pairs", split="test", languages=LANGUAGES), "text")
-    batch = collate(texts, np.arange(cpu.GROUP + 3)[::-1], 0, segments)  # two groups in attention
+    batch = collate(texts, np.arange(number)[::-1], 0, segments)
     assert batch.attention_mask is not None and (batch.token_types is not None) == segments
-    found = []
+    results = []
     for packed in (False, True):
         encoder = bench.encoder(dropout=0.0).train()
         if packed:
             cpu.prepare(encoder, torch.device("cpu"))
-            states = cpu.packed_states(encoder, batch, layers)
+            columns = cpu.packed_states(encoder, batch, layers)
         else:
-            states = unit_states(encoder, batch, Units(unit="text", segments=segments), layers)
-        assert list(states) == [f"layer_{layer}" for layer in (*layers, 2)]
-        states = torch.stack(list(states.values()))
-        (states**2).sum().backward()
-        found.append((states.detach(), [parameter.grad for parameter in encoder.parameters() if parameter.grad is not None]))
-    (padded, gradients), (end_to_end, others) = found
-    assert torch.allclose(padded, end_to_end, atol=1e-5)
+            columns = unit_states(encoder, batch, Units(unit="text", segments=segments), layers)
+        assert list(columns) == [f"layer_{layer}" for layer in (*layers, 2)]
+        hidden_states = torch.stack(list(columns.values()))
+        (hidden_states**2).sum().backward()
+        gradients = [parameter.grad for parameter in encoder.parameters() if parameter.grad is not None]
+        results.append((hidden_states.detach(), gradients))
+    (padded, gradients), (concatenated, others) = results
+    assert torch.allclose(padded, concatenated, atol=1e-5)
     assert len(gradients) == len(others) and all(torch.allclose(a, b, atol=1e-4) for a, b in zip(gradients, others, strict=True))
+
+
+@pytest.mark.parametrize(("segments", "layers"), SEGMENTS_AND_LAYERS)
+def test_texts_that_lie_end_to_end_have_the_states_and_gradients_of_padded_ones(bench, segments, layers):
+    assert_concatenated_texts_are_as_padded_ones(bench, cpu.GROUP + 3, segments, layers)  # two groups in attention
 
 
 def test_dropout_keeps_its_share_and_its_mean():

@@ -1,6 +1,6 @@
 """The findings of tanti2021 that hold on the demo, over three seeds: `make test-demo` (a quarter of an hour, after `make demo`).
 
-What does not hold there under a sound measure stands in docs/findings.md, with the numbers.
+What does not hold there under a sound measure stands in docs/headline.md, with the numbers.
 """
 
 import os
@@ -101,7 +101,7 @@ def test_transfer_is_above_the_majority_class(scores, task, run):
 
 
 # A head that trained alike before and after, and a converged probe. The probe on paragraphs falls too, but not beyond the noise
-# of three seeds: docs/findings.md.
+# of three seeds: docs/headline.md.
 @pytest.mark.parametrize(("where", "definition"), [("target", ACCURACY), ("target", PROBE_ACROSS), ("wiki", ACCURACY)])
 def test_language_is_harder_to_identify_after_entropy_maximisation(scores, where, definition):
     item = f"language, {where}"

@@ -11,7 +11,8 @@ of other columns:
     {{ rows("demo/table1", {"definition": "definition", "before": "UDPOS Init."}, row="Target task") }}   a table in Markdown
 
 rows() takes lists too: several columns in one, rows in the order of the values that are named. claims(SCALE) has the rows of
-the scale's claims.csv. meanings(PART) lists terms of resources/terms.yaml: "definitions", or the names in the tables of a paper;
+the scale's claims.csv; claim(SCALE, "tanti2021-c01", "holds") one of them, which must have that verdict, so that no sentence
+outlives the verdict that it tells of. meanings(PART) lists terms of resources/terms.yaml: "definitions", or the names in the tables of a paper;
 faults() has the outcomes of the tested faults. scoreboard has the verdicts of the scoreboard, with their meanings, papers the
 subject of each paper.
 
@@ -78,6 +79,17 @@ class Tables:
                 row["effect"] = _with_ends(row["effect"], row["low"], row["high"])
             row["control"] = _with_ends(row["control"], row["control_low"], row["control_high"])
         return rows
+
+    def claim(self, scale: str, name: str, verdict: str) -> dict[str, str]:
+        """The row of a claim. Raises DataError where no claim has that name, or its verdict is another."""
+        rows = {row["claim"]: row for row in self.claims(scale)}
+        _expect(f"{scale}/claims", "claim", name, list(rows))
+        if rows[name]["verdict"] != verdict:
+            raise DataError(
+                f"{TABLES}/{scale}/claims.csv: {name}: expected the verdict that the sentence is about, '{verdict}', found "
+                f"'{rows[name]['verdict']}'; write the sentence anew"
+            )
+        return rows[name]
 
     def _rows(self, table: str, columns: Sequence[str], where: Where) -> Rows:
         """Rows in which each column of `where` has its value, or each of its values in turn.
@@ -221,6 +233,7 @@ def documents(root: Path) -> dict[str, str]:
         "interval": tables.interval,
         "rows": tables.rows,
         "claims": tables.claims,
+        "claim": tables.claim,
         "meanings": partial(meanings, root),
         "faults": partial(faults, root),
         "scoreboard": VERDICTS,

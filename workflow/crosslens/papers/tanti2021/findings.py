@@ -1,4 +1,4 @@
-"""tanti2021: parts of the fall of language identification after fine-tuning (docs/findings.md).
+"""tanti2021: parts of the fall of language identification after fine-tuning (docs/headline.md).
 
 One row for each number that depends on one definition or setting, before and after: the metric, the learning rate of the head,
 the frozen encoder's dropout, classes that the truth lacks, adversaries, and the scale of the entropy objective.

@@ -101,7 +101,8 @@ build/site-tools/installed: docs/site/requirements.lock
 site: install build/site-tools/installed ## Build the documentation as a web site, links checked: build/site/index.html
 	@rm -rf build/pages && mkdir -p build/pages
 	@git ls-files -z --cached --others --exclude-standard $(PAGES) | xargs -0 tar cf - | tar xf - -C build/pages
-	PYTHONPATH=workflow $(BIN)/python -m documents --reports build/pages
+	@mv build/pages/README.md build/pages/overview.md
+	PYTHONPATH=workflow $(BIN)/python -m documents --site build/pages
 	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 
 status: install ## Show what is built, stale or missing at each scale

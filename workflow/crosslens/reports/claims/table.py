@@ -88,6 +88,18 @@ def claimed(region: Region) -> str:
     return f"{word} {end:g}".replace("-", "−")
 
 
+def region(text: str) -> Region:
+    """The region that `claimed` puts into these words."""
+    first, *rest = text.replace("−", "-").split()
+    match first, rest:
+        case "within", [distance, "of", center]:
+            return Region(within=float(distance), of=float(center))
+        case "between", [low, "and", high]:
+            return Region(above=float(low), below=float(high))
+        case _:
+            return Region.model_validate({first: float(*rest)})
+
+
 def _numbers(part: Part | None, names: tuple[str, str, str]) -> dict[str, float | None]:
     """Value and ends of a part by column: rounded to two decimals, correlations and values below 1 to three."""
     if part is None or math.isnan(part.estimate.value):

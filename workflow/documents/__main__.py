@@ -7,7 +7,7 @@ from pathlib import Path
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import written
 
-from documents import configuration, errata, reports, sources, templates, verdicts
+from documents import configuration, errata, licences, reports, sources, templates, verdicts
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             reports.write(root, options.site)
             return 0
         texts = configuration.documents() | sources.documents() | templates.documents(root) | errata.documents()
-        texts |= verdicts.documents(root)
+        texts |= licences.documents(root) | verdicts.documents(root)
     except DataError as error:
         print(error)
         return 1

@@ -11,7 +11,7 @@ from crosslens.reports.cells import line, table
 from crosslens.reports.claims.ledger import Region
 from crosslens.reports.claims.table import claimed, region
 from crosslens.reports.provenance import write_table
-from documents import verdicts
+from documents import licences, verdicts
 from documents.__main__ import ROOT, main
 from documents.templates import FRONT_PAGE, Tables
 from study import edit
@@ -38,12 +38,12 @@ CELLS = table(
 
 @pytest.fixture
 def root(tmp_path):
-    """A repository with two tables, claims, an empty front page and no template."""
-    for folder in ("docs/templates", "docs/site", "docs/results/laptop"):
+    """A repository with two tables, claims, locks, an empty front page and no template."""
+    for folder in ("docs/templates", "docs/site", "docs/results/laptop", "resources"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / FRONT_PAGE).touch()
-    for name in ("claims.csv", "claims.csv.json"):
-        shutil.copy(ROOT / "docs/results/laptop" / name, tmp_path / "docs/results/laptop")
+    for name in ("docs/results/laptop/claims.csv", "docs/results/laptop/claims.csv.json", licences.PACKAGES, *licences.LOCKS):
+        shutil.copy(ROOT / name, tmp_path / name)
     for name, made in (("table1", TABLE), ("table6", CELLS)):
         write_table(made, tmp_path / "docs" / "results" / "demo" / f"{name}.csv", {}, {})
     return tmp_path

@@ -154,7 +154,7 @@ def test_pictures_of_verdicts_show_the_numbers_of_the_table(root):
     assert numbers == rows and len(rows) > 20
 
 
-@pytest.mark.parametrize("ends", [{"above": 0}, {"below": -2.6}, {"above": -2, "below": 100}, {"within": 1.5, "of": 5}])
+@pytest.mark.parametrize("ends", [{"above": 0}, {"below": -2.6}, {"above": -0.5, "below": 100}, {"within": 1.5, "of": 5}])
 def test_the_region_of_a_claim_is_read_back_from_its_words(ends):
     assert region(claimed(Region(**ends))) == Region(**ends)
 

@@ -83,7 +83,7 @@ def claimed(region: Region) -> str:
     if region.within is not None:
         return f"within {region.within:g} of {region.of:g}"
     if math.isfinite(low) and math.isfinite(high):
-        return f"between {number(low, 0, plus=False)} and {number(high, 0, plus=False)}"
+        return f"between {low:g} and {high:g}".replace("-", "−")
     end, word = (low, "above") if math.isfinite(low) else (high, "below")
     return f"{word} {end:g}".replace("-", "−")
 

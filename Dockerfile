@@ -9,6 +9,7 @@ WORKDIR /crosslens
 COPY requirements*.lock ./
 COPY envs envs
 RUN envs/container.sh
+RUN useradd --create-home crosslens && chown crosslens .
 COPY --chown=crosslens . .
 
 USER crosslens

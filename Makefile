@@ -28,7 +28,7 @@ demo: install ## Build all tables and figures of tanti2021, offline, in minutes:
 	@echo "Which claims hold: results/demo/index.html; each printed number beside ours: results/demo/scoreboard.html"
 	@echo "The tables and figures are in results/demo/; all of them on one page, with captions: results/demo/report.html"
 
-demo-all: install ## The same for all papers implemented so far, and every corpus: a report for each
+demo-all: install ## The same for all papers, and every corpus: a report for each
 	$(SNAKEMAKE) demo_all --profile demo --quiet reason host
 	$(SNAKEMAKE) claims scoreboard --profile demo --quiet reason host
 	@echo "Which claims hold: results/demo/index.html; each printed number beside ours: results/demo/scoreboard.html"
@@ -84,7 +84,7 @@ format: install ## Format Python and rule files
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile workflow/Snakefile rules
 
-docs: install ## Write docs/config.md, the JSON schema, docs/data.md and the documents of docs/templates
+docs: install ## Write the generated documents and pictures: configuration, data, licences, verdicts, those of docs/templates
 	PYTHONPATH=workflow $(BIN)/python -m documents
 
 lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
@@ -101,7 +101,8 @@ build/site-tools/installed: docs/site/requirements.lock
 site: install build/site-tools/installed ## Build the documentation as a web site, links checked: build/site/index.html
 	@rm -rf build/pages && mkdir -p build/pages
 	@git ls-files -z --cached --others --exclude-standard $(PAGES) | xargs -0 tar cf - | tar xf - -C build/pages
-	PYTHONPATH=workflow $(BIN)/python -m documents --reports build/pages
+	@mv build/pages/README.md build/pages/overview.md
+	PYTHONPATH=workflow $(BIN)/python -m documents --site build/pages
 	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 
 status: install ## Show what is built, stale or missing at each scale

@@ -1,14 +1,19 @@
 """Documents: numbers from tables, and what is said when they are not."""
 
 import re
+import shutil
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.reports.cells import line, table
+from crosslens.reports.claims.ledger import Region
+from crosslens.reports.claims.table import claimed, region
 from crosslens.reports.provenance import write_table
+from documents import licences, verdicts
 from documents.__main__ import ROOT, main
-from documents.templates import Tables
+from documents.templates import FRONT_PAGE, Tables
 from study import edit
 
 PAPER, ACCURACY = ("Target task", "macro F1", "paper"), ("Target task", "accuracy", "accuracy")
@@ -33,8 +38,12 @@ CELLS = table(
 
 @pytest.fixture
 def root(tmp_path):
-    """A repository with two tables and no template."""
-    (tmp_path / "docs" / "templates").mkdir(parents=True)
+    """A repository with two tables, claims, locks, an empty front page and no template."""
+    for folder in ("docs/templates", "docs/site", "docs/results/laptop", "resources"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / FRONT_PAGE).touch()
+    for name in ("docs/results/laptop/claims.csv", "docs/results/laptop/claims.csv.json", licences.PACKAGES, *licences.LOCKS):
+        shutil.copy(ROOT / name, tmp_path / name)
     for name, made in (("table1", TABLE), ("table6", CELLS)):
         write_table(made, tmp_path / "docs" / "results" / "demo" / f"{name}.csv", {}, {})
     return tmp_path
@@ -123,6 +132,31 @@ def test_errors_name_the_line_of_the_template_and_the_nearest_name(root, express
     assert told.startswith("docs/templates/page.md.j2:3: ")
     assert re.search(ERRORS[expression], told), told
     assert not (root / "docs" / "page.md").exists()
+
+
+def test_a_typed_number_on_the_front_page_is_refused(root, capsys):
+    (root / FRONT_PAGE).write_text("One paper.\n\n{{ claims('laptop') | length }} claims, of which 40.5 % hold.\n")
+    assert main(["--check"], root) == 1
+    assert capsys.readouterr().out.startswith(f"{FRONT_PAGE}:3: expected numbers from tables alone, found '40.5'; ")
+
+
+def test_pictures_of_verdicts_show_the_numbers_of_the_table(root):
+    """Effects of all central claims that were measured, each with its interval."""
+    claims = pd.read_csv(ROOT / "docs/results/laptop/claims.csv").query("central and encoder.notna() and effect.notna()")
+    pictures = {name: ElementTree.fromstring(text) for name, text in verdicts.documents(root).items()}
+    numbers = [
+        [float(number) for number in re.findall(r"-?[\d.]+", text.text.replace("−", "-"))]
+        for paper in claims["paper"].unique()
+        for text in pictures[f"docs/what-holds-{paper}.svg"].iterfind(".//*[@class='number']")
+    ]
+    columns = (("effect", "low", "high"), ("control", "control_low", "control_high"))
+    rows = [list(row[list(names)]) for _, row in claims.iterrows() for names in columns if pd.notna(row[names[0]])]
+    assert numbers == rows and len(rows) > 20
+
+
+@pytest.mark.parametrize("ends", [{"above": 0}, {"below": -2.6}, {"above": -0.5, "below": 100}, {"within": 1.5, "of": 5}])
+def test_the_region_of_a_claim_is_read_back_from_its_words(ends):
+    assert region(claimed(Region(**ends))) == Region(**ends)
 
 
 # What the documents' own tables must show before anything is said of adversaries.

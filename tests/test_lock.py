@@ -127,6 +127,18 @@ def test_the_container_is_built_of_what_is_there():
     assert ["USER", "crosslens"] in steps and ["ENTRYPOINT", '["snakemake"]'] in steps
 
 
+def test_the_image_of_apptainer_is_built_as_that_of_docker():
+    """Of the same base and steps, from files that are there."""
+    dockerfile, definition = ((REPOSITORY / name).read_text() for name in ("Dockerfile", "envs/crosslens.def"))
+    (base,) = re.findall(r"^FROM (\S+)$", dockerfile, re.MULTILINE)
+    sections = dict(re.findall(r"^%(\w+)\n((?:    .*\n)+)", definition, re.MULTILINE))
+    assert f"Bootstrap: docker\nFrom: {base}\n" in definition and "    envs/container.sh\n" in sections["post"]
+    sources = [line.split()[0] for line in sections["files"].splitlines()]
+    assert {*LOCKS, "envs"} == {*sources} and all((REPOSITORY / source).exists() for source in sources)
+    (path,) = re.findall(r"^ENV PATH=(\S+):\$PATH$", dockerfile, re.MULTILINE)
+    assert f"export PATH={path}:$PATH" in sections["environment"]
+
+
 @pytest.mark.registry
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 @pytest.mark.parametrize("platform", ["x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import written
 
-from documents import configuration, errata, reports, sources, templates
+from documents import configuration, errata, licences, reports, sources, templates, verdicts
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,13 +16,16 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m documents", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if a document is out of date")
-    parser.add_argument("--reports", type=Path, metavar="SITE", help="write only reports of committed runs, into a copy of docs")
+    parser.add_argument("--site", type=Path, help="write what the site alone has, front page and reports, into its copy of pages")
     options = parser.parse_args(arguments)
     try:
-        if options.reports:
-            reports.write(root, options.reports)
+        front_page = templates.front_page(root)
+        if options.site:
+            (options.site / "index.md").write_text(front_page, encoding="utf-8")
+            reports.write(root, options.site)
             return 0
         texts = configuration.documents() | sources.documents() | templates.documents(root) | errata.documents()
+        texts |= licences.documents(root) | verdicts.documents(root)
     except DataError as error:
         print(error)
         return 1

@@ -13,6 +13,18 @@ from crosslens.reports.claims.ledger import Region
 WIDTH, MARGIN = 360.0, 8.0  # of a picture, in CSS pixels
 ROW, AXIS = 34.0, 22.0  # heights of a line and of the axis below all lines, in CSS pixels
 LONGEST = 34  # characters to which the name of a line is cut
+STYLE = """\
+.holds { color: #00568c; } .fails { color: #b34700; } .undecided { color: #555; }
+.control-fails { color: #8a3d73; } .not-measured { color: #666; }
+.forest { width: 100%; max-width: 24rem; display: block; font: 11.5px system-ui, "Helvetica Neue", Arial, sans-serif; }
+.forest text { fill: #333; } .forest .number { text-anchor: end; } .forest .tick { text-anchor: middle; fill: #555; }
+.forest .claimed { fill: #e3eef6; } .forest .zero { stroke: #888; } .forest .axis { stroke: #888; }
+.forest path { fill: none; stroke-width: 2; } .forest path.effect { stroke: #00568c; } .forest circle.effect { fill: #00568c; }
+.forest path.control { stroke: #777; stroke-dasharray: 4 2; stroke-width: 1.5; }
+.forest rect.control { fill: #fff; stroke: #777; stroke-width: 1.5; }
+.forest path.printed { fill: #b34700; stroke: none; }
+"""
+"""Style sheet of pictures, and the colours of verdicts beside them."""
 
 
 class Line(NamedTuple):
@@ -57,14 +69,23 @@ def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | Non
     if not lines:
         return ""
     lines += [Line("printed", "the paper", printed, printed, printed, *lines[0][5:])] if printed is not None else []
-    scale = _scale(lines, [part.region for part in parts])
-    regions = {part.region.ends for part in parts}
+    regions = [part.region for part in parts]
+    common = regions[0] if len({region.ends for region in regions}) == 1 else None
+    elements, height = drawing(lines, [*regions, *[common] * (len(lines) - len(regions))])
+    return f'<svg class="forest" viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escape(title)}">{elements}</svg>'
+
+
+def drawing(lines: Sequence[Line], regions: Sequence[Region | None]) -> tuple[str, float]:
+    """Elements of a picture as SVG, and its height in CSS pixels; its width is WIDTH.
+
+    regions: region that is shaded behind each line; None where none is.
+    """
+    scale = _scale(lines, [region for region in regions if region is not None])
     height = len(lines) * ROW + AXIS
-    elements = [f'<svg class="forest" viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escape(title)}">']
-    for place, line in enumerate(lines):
-        region = parts[place].region if line.kind == "effect" else parts[0].region if len(regions) == 1 else None
+    elements = []
+    for place, (line, region) in enumerate(zip(lines, regions, strict=True)):
         elements += [*_band(region, scale, place * ROW), *_marks(line, scale, place * ROW)]
-    return "".join([*elements, *_axis(scale, height), "</svg>"])
+    return "".join([*elements, *_axis(scale, height)]), height
 
 
 def number(value: float, digits: int, *, plus: bool = True) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.forest import decimals, forest, interval, number
+from crosslens.reports.claims.forest import STYLE, decimals, forest, interval, number
 from crosslens.reports.claims.table import claimed, command, encoder
 from crosslens.reports.claims.verdicts import (
     AS_CLAIMED,
@@ -50,7 +50,8 @@ def pages(
     """
     papers = [_paper(key, decisions_on_paper, settings[key], folder) for key, decisions_on_paper in decisions.items()]
     scale = next((paper_settings["scale"] for paper_settings in settings.values()), "")
-    content = {"papers": papers, "meanings": MEANINGS, "scale": scale, "style": style.read_text("utf-8")}
+    styles = {"style": style.read_text("utf-8"), "picture_style": STYLE}
+    content = {"papers": papers, "meanings": MEANINGS, "scale": scale, **styles}
     page = read_template(template)
     return page.render(content, front=False), page.render(content, front=True)
 

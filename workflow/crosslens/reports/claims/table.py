@@ -83,9 +83,21 @@ def claimed(region: Region) -> str:
     if region.within is not None:
         return f"within {region.within:g} of {region.of:g}"
     if math.isfinite(low) and math.isfinite(high):
-        return f"between {number(low, 0, plus=False)} and {number(high, 0, plus=False)}"
+        return f"between {low:g} and {high:g}".replace("-", "−")
     end, word = (low, "above") if math.isfinite(low) else (high, "below")
     return f"{word} {end:g}".replace("-", "−")
+
+
+def region(text: str) -> Region:
+    """The region that `claimed` puts into these words."""
+    first, *rest = text.replace("−", "-").split()
+    match first, rest:
+        case "within", [distance, "of", center]:
+            return Region(within=float(distance), of=float(center))
+        case "between", [low, "and", high]:
+            return Region(above=float(low), below=float(high))
+        case _:
+            return Region.model_validate({first: float(*rest)})
 
 
 def _numbers(part: Part | None, names: tuple[str, str, str]) -> dict[str, float | None]:

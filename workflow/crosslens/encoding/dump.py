@@ -55,9 +55,8 @@ def run(
     weights = [verified(path) for path in weights]
 
     @cache
-    def loaded() -> nn.Module:
-        model = load_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision])
-        return model.to(default_device())
+    def model() -> nn.Module:
+        return load_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision]).to(default_device())
 
     of_drawn = units.model_copy(update={"unit": draws.unit})
     leftovers = Leftovers([encoder / WEIGHTS, *weights], of_drawn, machine(threads, precision))
@@ -70,14 +69,14 @@ def run(
                 file = tokens[corpus] / f"{language}.{split}.parquet"
                 texts = load([file], (), (), draws.unit)
                 rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
-                left = {} if layers or draw.all_layers or draw.means else leftovers.read(file)
-                if left:
-                    parts.append({name: states[rows] for name, states in left.items()})
+                leftover = {} if layers or draw.all_layers or draw.means else leftovers.read(file)
+                if leftover:
+                    parts.append({name: states[rows] for name, states in leftover.items()})
                 elif draw.means:
-                    parts.append(text_means(loaded(), texts))
+                    parts.append(text_means(model(), texts))
                 else:
-                    top = int(loaded().config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-                    parts.append(extract(loaded(), texts, rows, range(top + 1) if draw.all_layers else layers, units))
+                    top = int(model().config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+                    parts.append(extract(model(), texts, rows, range(top + 1) if draw.all_layers else layers, units))
             states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             path = temporary / corpus / f"{language}.parquet"
             states_files.write(table.drop_columns("row"), states, path, dtype, machine(threads, precision))

@@ -42,8 +42,9 @@ class Leftovers:
         column: name of the layer, `layer_12` or `pooler`. states: file of tokens -> (n, d) float32.
         """
         arrays = {digest(tokens): values for tokens, values in states.items() if values.nbytes <= WHOLE_BYTES}
-        with sealed(self.file) as temporary:
-            save_file(arrays, temporary, metadata=self.origin | {"column": column})
+        if arrays:
+            with sealed(self.file) as temporary:
+                save_file(arrays, temporary, metadata=self.origin | {"column": column})
 
     def read(self, tokens: Path) -> dict[str, np.ndarray]:
         """Return the states of all labelled units of a file of tokens, column name -> (n, d) float32; {} where none were left."""

@@ -17,7 +17,7 @@ from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding import stored as states_files
 from crosslens.encoding.drawn import SCHEMA
 from crosslens.encoding.extract import extract, text_means
-from crosslens.encoding.leftovers import Leftovers
+from crosslens.encoding.final_states import FinalStates
 from crosslens.encoding.texts import load
 from crosslens.runs.machine import machine
 from crosslens.runs.progress import Progress
@@ -58,8 +58,8 @@ def run(
     def model() -> nn.Module:
         return load_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision]).to(default_device())
 
-    of_drawn = units.model_copy(update={"unit": draws.unit})
-    leftovers = Leftovers([encoder / WEIGHTS, *weights], of_drawn, machine(threads, precision))
+    drawn_units = units.model_copy(update={"unit": draws.unit})
+    final_states = FinalStates([encoder / WEIGHTS, *weights], drawn_units, machine(threads, precision))
     files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
     with sealed(output) as temporary:
         for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
@@ -69,9 +69,9 @@ def run(
                 file = tokens[corpus] / f"{language}.{split}.parquet"
                 texts = load([file], (), (), draws.unit)
                 rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
-                leftover = {} if layers or draw.all_layers or draw.means else leftovers.read(file)
-                if leftover:
-                    parts.append({name: states[rows] for name, states in leftover.items()})
+                all_states = {} if layers or draw.all_layers or draw.means else final_states.read(file)
+                if all_states:
+                    parts.append({name: states[rows] for name, states in all_states.items()})
                 elif draw.means:
                     parts.append(text_means(model(), texts))
                 else:
@@ -80,4 +80,4 @@ def run(
             states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             path = temporary / corpus / f"{language}.parquet"
             states_files.write(table.drop_columns("row"), states, path, dtype, machine(threads, precision))
-    leftovers.discard()
+    final_states.discard()

@@ -12,7 +12,7 @@ from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.texts import Texts
 from crosslens.encoding.unit_states import unit_states, unspecial
 
-WHOLE_BYTES = 2**23  # size of the states of a file's words at a layer up to which all its texts are encoded, whatever is chosen
+WHOLE_BYTES = 2**23  # largest size of the states of a file's words at a layer for which all its texts are encoded
 
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
@@ -46,8 +46,8 @@ def extract(
 ) -> dict[str, np.ndarray]:
     """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
 
-    layers: as for `unit_states`. Few texts (WHOLE_BYTES) are all encoded, in the batches of a training that encodes them; of more
-    only those with a chosen word, or one if no word is chosen at all.
+    layers: as for `unit_states`. If the states of all words take at most WHOLE_BYTES, all texts are encoded, in the batches of a
+    training (crosslens.encoding.final_states); otherwise only those with a chosen word. If no word is chosen, one text is encoded.
     """
     n_words, size = int(texts.word_offsets[-1]), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     slots = np.full(n_words, -1)

@@ -19,7 +19,7 @@ from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
 from crosslens.encoders.folder import WEIGHTS, mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding import subspaces
-from crosslens.encoding.leftovers import Leftovers
+from crosslens.encoding.final_states import FinalStates
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.relations import relations_of
 from crosslens.encoding.texts import Texts, load, load_pieces
@@ -174,7 +174,7 @@ def run(
     tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code; a
     checkpoint of another version is not resumed. artefact: file of the recipe's subspaces. pretrained: weights of the model from
     which it starts. features: cache of states, shared with other trainings. target: file that the command in the record names;
-    None: the record. leaves_states: whether states of drawn words are stored next (crosslens.encoding.leftovers). Of several
+    None: the record. leaves_states: whether states of drawn words are stored next (crosslens.encoding.final_states). Of several
     processes that share a training (crosslens.training.parallel) the first writes. The caller removes the checkpoint once the
     results are safe.
     """
@@ -214,7 +214,7 @@ def run(
         if leaves_states and trained.states:
             models = [encoder / WEIGHTS, *([pretrained] if pretrained else []), weights]
             column = "pooler" if recipe.units.state == "pooler" else f"layer_{trained.model.top}"
-            Leftovers(models, recipe.units, machine(threads)).write(column, states_by_file(texts, files, trained))
+            FinalStates(models, recipe.units, machine(threads)).write(column, states_by_file(texts, files, trained))
     write_json(
         {
             "recipe": recipe.settings(),

@@ -21,11 +21,11 @@ from crosslens.storage.files import remove
 from crosslens.storage.seals import digest, sealed, verified
 
 
-class Leftovers:
-    """The states that a training leaves, of all labelled units of files of tokens, at the layer that heads read.
+class FinalStates:
+    """The file of states that a training leaves, of all labelled units of files of tokens, at the layer that heads read.
 
-    models: files of weights in the order of loading, the training's own last. machine: as in records, with the number of threads
-    and the precision.
+    models: files of weights in the order of loading, the training's own last. machine: facts that can move a number, as in
+    records.
     """
 
     def __init__(self, models: Sequence[Path], units: Units, machine: Mapping[str, Any]) -> None:
@@ -37,7 +37,7 @@ class Leftovers:
         }
 
     def write(self, column: str, states: Mapping[Path, np.ndarray]) -> None:
-        """Leave the states of files that `extract` encodes whole.
+        """Write the states of those files of tokens that `extract` encodes whole.
 
         column: name of the layer, `layer_12` or `pooler`. states: file of tokens -> (n, d) float32.
         """

@@ -12,7 +12,7 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.draws import Draw, Draws
-from crosslens.encoding import dump, extract, leftovers
+from crosslens.encoding import dump, extract, final_states
 from crosslens.encoding.drawn import write as write_draws
 from crosslens.recipes import Recipe
 from crosslens.runs.machine import machine
@@ -140,16 +140,16 @@ def test_states_are_left_of_whole_files_of_the_units_that_are_drawn(bench):
     states = torch.arange(len(part.positions), dtype=torch.float32)[:, None]
     of_data = {TEST: states, few: states[:9]}
     trained = Trained(EncoderWithHeads(bench.encoder(), {}), False, [], [], of_data)
-    leftover = states_by_file({TEST: part, few: part}, files, trained)
-    assert list(leftover) == list(files.values())
-    assert np.array_equal(np.concatenate(list(leftover.values())), states.numpy())
+    arrays = states_by_file({TEST: part, few: part}, files, trained)
+    assert list(arrays) == list(files.values())
+    assert np.array_equal(np.concatenate(list(arrays.values())), states.numpy())
     with_roots = replace(part, targets=np.ones(len(part.positions), bool))  # units before the words of each text
     assert states_by_file({TEST: with_roots, few: part}, files, trained) == {}
 
 
 def test_of_large_files_nothing_is_left_and_only_texts_with_drawn_words_are_encoded(bench, tokens, tmp_path, monkeypatch):
     study = Study(bench, tokens, tmp_path)
-    for module in (extract, leftovers):
+    for module in (extract, final_states):
         monkeypatch.setattr(module, "WHOLE_BYTES", 1000)
     study.train(WORDS)
     assert study.weights.exists()

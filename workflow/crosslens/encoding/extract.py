@@ -47,7 +47,7 @@ def extract(
     """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
 
     layers: as for `unit_states`. If the states of all words take at most WHOLE_BYTES, all texts are encoded, in the batches of a
-    training (crosslens.encoding.final_states); otherwise only those with a chosen word. If no word is chosen, one text is encoded.
+    training (crosslens.encoding.final_states); otherwise only those with a chosen word, or one if no word is chosen.
     """
     n_words, size = int(texts.word_offsets[-1]), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     slots = np.full(n_words, -1)

@@ -362,24 +362,13 @@ def measured_tokens(name, kind):
 
 def model_files(name, kind, seeds):
     """Files of a kind that a recipe's trainings leave, one per seed; of trials that share a job, the folder of all their files."""
-    folders = [f"{RESULTS}/models/{name}/seed{seed}" for seed in seeds]
-    return folders if name in TRIALS else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
+    return [f"{RESULTS}/{place}" for place in STUDIES.model_files(name, kind, seeds)]
 
 
 @errors_in_a_line()
-def need_measure(paper, need):
-    """Name of the measure that a need of a paper's item asks for. Raises WorkflowError for an unknown kind or recipe."""
-    return STUDIES.measure(paper.key, need)
-
-
 def need_files(paper, need):
     """Files of a need of a paper's item: one per seed where the measure reads states, otherwise one for all seeds."""
-    if need.kind in MODEL_FILES:
-        return model_files(need.recipe, need.kind, need.seeds)
-    measure = need_measure(paper, need)
-    if STUDIES.kind(measure).source not in BY_SEED:
-        return [f"{RESULTS}/measures/{measure}/{need.recipe}.parquet"]
-    return [f"{RESULTS}/measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
+    return [f"{RESULTS}/{place}" for place in STUDIES.need_files(paper.key, need)]
 
 
 def item_tokens(paper, item):
@@ -457,10 +446,11 @@ def item_code(wildcards):
     return code(item.form, f"papers/{paper.key}/{item.module}")
 
 
+@errors_in_a_line()
 def paper_measures(paper):
     """All records of a paper's tables and figures."""
     needs = [need for key, _, item in ITEMS.values() if key is paper and not item.searched for need in item.needs]
-    measured = [need for need in needs if need.kind not in MODEL_FILES and STUDIES.kind(need_measure(paper, need)).records]
+    measured = [need for need in needs if need.kind not in MODEL_FILES and STUDIES.kind(STUDIES.measure(paper.key, need)).records]
     return sorted({file for need in measured for file in need_files(paper, need)})
 
 

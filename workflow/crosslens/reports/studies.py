@@ -1,6 +1,6 @@
 """The configured studies: trainings, draws, measures, tables and figures of all papers, by name."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,6 +96,23 @@ class Studies:
                 f"'{need.kind}'{nearest(need.kind, [*self.kinds, *MODEL_FILES])}"
             )
         return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
+
+    def model_files(self, recipe: str, kind: str, seeds: Iterable[int]) -> list[str]:
+        """Places of a file of a kind (MODEL_FILES) of a recipe's trainings, one a seed; of trials, the folders of their job."""
+        folders = [f"models/{recipe}/seed{seed}" for seed in seeds]
+        return folders if recipe in self.trials else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
+
+    def need_files(self, asker: str, need: Need) -> list[str]:
+        """Places below the results of the files of a need: one a seed of what is measured by seed, otherwise one for all.
+
+        Raises DataError for an unknown kind or recipe.
+        """
+        if need.kind in MODEL_FILES:
+            return self.model_files(need.recipe, need.kind, need.seeds)
+        measure = self.measure(asker, need)
+        if self.kind(measure).source not in BY_SEED:
+            return [f"measures/{measure}/{need.recipe}.parquet"]
+        return [f"measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
     def settings(self, measure: str, recipe: str) -> Settings:
         """Settings of a measure of a recipe. Raises DataError where none are stated, or others than the kind has."""

@@ -1,0 +1,122 @@
+"""Writing of an archive: a zip file with a folder of results as the workflow left it, without texts, states and weights."""
+
+import hashlib
+import json
+import shlex
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import yaml
+
+from crosslens.config.whole import Config
+from crosslens.monitoring.archive.contents import Artefacts, is_packed
+from crosslens.monitoring.archive.crate import METADATA, WORKFLOW, metadata
+from crosslens.monitoring.archive.support import support
+from crosslens.monitoring.plan import Job, merged_plan
+from crosslens.monitoring.status import ALL
+from crosslens.papers import papers
+from crosslens.papers.configuration import load_fitting
+from crosslens.reports.about import About
+from crosslens.reports.studies import Studies
+from crosslens.runs.errors import DataError
+from crosslens.sources.pins import LOCK
+from crosslens.sources.registry import load
+from crosslens.storage import parquet
+from crosslens.storage.files import sha256, written
+from crosslens.storage.records import read_json
+from crosslens.storage.seals import verified
+
+SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
+CONFIGURATION, SUPPORT = "configuration.yaml", "support.csv"
+SEALS, DRAWS = "seals", "draws"  # folders: seals of what is left out, by place below the results; draws without their texts
+TEXT = "word"  # column of draws
+LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
+TARGETS = (ALL, "claims", "scoreboard")
+TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal results give equal bytes
+
+
+def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
+    """Write the archive of a folder of results; return the items that do not exist, and those that would be made again now.
+
+    Raises DataError where nothing is built there, a file has changed since it was made, or the results may not be archived.
+    """
+    values, jobs = merged_plan([*_options(results), *TARGETS])
+    config, _ = load_fitting(values)
+    if Path(config.results) != results:
+        raise DataError(f"{results}: expected the results of its own records, found those of {config.results}; name that folder")
+    check(config)
+    artefacts = Artefacts.of(results)
+    for place in filter(is_packed, artefacts.seals):
+        verified(results / place)
+    sources = load(additions=config.sources)
+    studies = Studies(config, papers())
+    about = About(studies, studies, sources)
+    with TemporaryDirectory() as folder:
+        stage = Path(folder)
+        _write_tables(about, artefacts, stage)
+        written_values = {key: value for key, value in values.items() if key not in LOCAL}
+        (stage / CONFIGURATION).write_text(yaml.safe_dump(written_values, allow_unicode=True, sort_keys=False), "utf-8")
+        files = dict(sorted(_files(artefacts, stage)))
+        digests = {name: sha256(path) for name, path in files.items()}
+        facts = {name: (digest, files[name].stat().st_size) for name, digest in digests.items()}
+        crate = json.dumps(metadata(about.scale, facts, artefacts, sources, Path()), indent=1, ensure_ascii=False)
+        texts = {METADATA: f"{crate}\n"}
+        digests[METADATA] = hashlib.sha256(texts[METADATA].encode()).hexdigest()
+        texts[SUMS] = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+        _write(out, files, texts)
+    return _pending(jobs, artefacts)
+
+
+def check(config: Config) -> None:
+    """Raise DataError where the results of a configuration may not be archived. So far all may be."""
+
+
+def _options(results: Path) -> list[str]:
+    """Options of the call of snakemake that made the newest table or figure, without its target."""
+    records = [path for path in results.rglob("*.json") if path.name.endswith((".csv.json", ".svg.json"))]
+    if not records:
+        raise DataError(f"{results}: expected results with a table or figure, found none; build one, or name their folder")
+    call = read_json(max(records, key=lambda path: (path.stat().st_mtime, path)))["command"]
+    return shlex.split(call)[1:-1]
+
+
+def _write_tables(about: About, artefacts: Artefacts, stage: Path) -> None:
+    """Write which file each cell rests on, and the draws without their texts."""
+    support(about, artefacts.results).to_csv(stage / SUPPORT, index=False)
+    for place in artefacts.seals:
+        for file in artefacts.files(place) if place.startswith(f"{DRAWS}/") else ():
+            draws = parquet.read(file)
+            parquet.write(draws.drop_columns([TEXT]), stage / file.relative_to(artefacts.results))
+
+
+def _files(artefacts: Artefacts, stage: Path) -> Iterator[tuple[str, Path]]:
+    """Names in the archive, and the files that have them here."""
+    for place, seal in artefacts.seals.items():
+        files = [*artefacts.files(place), seal.file] if is_packed(place) else []
+        yield from ((str(path), path) for path in files)
+        if not files:
+            yield f"{SEALS}/{seal.file.relative_to(artefacts.results)}", seal.file
+    yield from ((str(path.relative_to(stage)), path) for path in stage.rglob("[!.]*") if path.is_file())
+    yield from ((str(path), path) for path in (Path(WORKFLOW), LOCK) if path.exists())
+
+
+def _write(out: Path, files: Mapping[str, Path], texts: Mapping[str, str]) -> None:
+    with written(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name in [METADATA, SUMS, *files]:
+            info = zipfile.ZipInfo(name, TIME)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            if name in texts:
+                archive.writestr(info, texts[name])
+            else:
+                with files[name].open("rb") as source, archive.open(info, "w") as target:
+                    shutil.copyfileobj(source, target)
+
+
+def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
+    """Items of a plan that do not exist, and those that exist and would be made again, by place."""
+    outputs = [Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(".json")]
+    places = [str(path.relative_to(artefacts.results)) for path in outputs if path.suffix != ".png"]
+    return [place for place in places if place not in artefacts.seals], [place for place in places if place in artefacts.seals]

@@ -12,7 +12,7 @@ from crosslens.sources.layout import Layout
 from crosslens.sources.registry import Source
 
 METADATA = "ro-crate-metadata.json"
-WORKFLOW = "Snakefile"
+README, WORKFLOW = "README.md", "Snakefile"
 CONTEXT = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate 0.5",
@@ -24,6 +24,7 @@ FORMATS = {
     ".csv": "text/csv",
     ".html": "text/html",
     ".json": "application/json",
+    ".md": "text/markdown",
     ".parquet": "application/vnd.apache.parquet",
     ".png": "image/png",
     ".svg": "image/svg+xml",
@@ -87,7 +88,7 @@ def metadata(
             "conformsTo": list(map(_reference, SPECIFICATIONS)),
         },
         result,
-        *(_file(name, digest, size) | (workflow if name == WORKFLOW else {}) for name, (digest, size) in files.items()),
+        *(_file(name, digest, size) | special.get(name, {}) for name, (digest, size) in files.items()),
         *official,
         run,
         {

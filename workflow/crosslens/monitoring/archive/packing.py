@@ -5,7 +5,7 @@ import json
 import shlex
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +13,7 @@ import yaml
 
 from crosslens.config.whole import Config
 from crosslens.monitoring.archive.contents import Artefacts, is_packed
-from crosslens.monitoring.archive.crate import METADATA, WORKFLOW, metadata
+from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW, metadata
 from crosslens.monitoring.archive.support import support
 from crosslens.monitoring.plan import Job, merged_plan
 from crosslens.monitoring.status import ALL
@@ -22,6 +22,7 @@ from crosslens.papers.configuration import load_fitting
 from crosslens.reports.about import About
 from crosslens.reports.studies import Studies
 from crosslens.runs.errors import DataError
+from crosslens.runs.machine import revision
 from crosslens.sources.pins import LOCK
 from crosslens.sources.registry import load
 from crosslens.storage import parquet
@@ -39,16 +40,19 @@ TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal resu
 
 
 def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
-    """Write the archive of a folder of results; return the items that do not exist, and those that would be made again now.
+    """Write the archive of a folder of results.
+
+    Returns the tables and figures that are not built, and so not in it, and those in it that the present code or configuration
+    would make again.
 
     Raises DataError where nothing is built there, a file has changed since it was made, or the results may not be archived.
     """
-    values, jobs = merged_plan([*_options(results), *TARGETS])
+    artefacts = Artefacts.of(results)
+    values, jobs = merged_plan([*_options(artefacts), *TARGETS])
     config, _ = load_fitting(values)
     if Path(config.results) != results:
         raise DataError(f"{results}: expected the results of its own records, found those of {config.results}; name that folder")
     check(config)
-    artefacts = Artefacts.of(results)
     for place in filter(is_packed, artefacts.seals):
         verified(results / place)
     sources = load(additions=config.sources)
@@ -57,6 +61,8 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     with TemporaryDirectory() as folder:
         stage = Path(folder)
         _write_tables(about, artefacts, stage)
+        missing, stale = _pending(jobs, artefacts)
+        (stage / README).write_text(_read_me(about.scale, missing), "utf-8")
         written_values = {key: value for key, value in values.items() if key not in LOCAL}
         (stage / CONFIGURATION).write_text(yaml.safe_dump(written_values, allow_unicode=True, sort_keys=False), "utf-8")
         files = dict(sorted(_files(artefacts, stage)))
@@ -67,20 +73,22 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
         digests[METADATA] = hashlib.sha256(texts[METADATA].encode()).hexdigest()
         texts[SUMS] = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
         _write(out, files, texts)
-    return _pending(jobs, artefacts)
+    return missing, stale
 
 
 def check(config: Config) -> None:
     """Raise DataError where the results of a configuration may not be archived. So far all may be."""
 
 
-def _options(results: Path) -> list[str]:
+def _options(artefacts: Artefacts) -> list[str]:
     """Options of the call of snakemake that made the newest table or figure, without its target."""
-    records = [path for path in results.rglob("*.json") if path.name.endswith((".csv.json", ".svg.json"))]
+    records = [artefacts.results / place for place in artefacts.seals if place.endswith((".csv.json", ".svg.json"))]
     if not records:
-        raise DataError(f"{results}: expected results with a table or figure, found none; build one, or name their folder")
-    call = read_json(max(records, key=lambda path: (path.stat().st_mtime, path)))["command"]
-    return shlex.split(call)[1:-1]
+        raise DataError(
+            f"{artefacts.results}: expected a table or figure, found none: build one, or name the folder of another scale"
+        )
+    newest = max(records, key=lambda path: (path.stat().st_mtime, path))
+    return shlex.split(read_json(newest)["command"])[1:-1]
 
 
 def _write_tables(about: About, artefacts: Artefacts, stage: Path) -> None:
@@ -90,6 +98,17 @@ def _write_tables(about: About, artefacts: Artefacts, stage: Path) -> None:
         for file in artefacts.files(place) if place.startswith(f"{DRAWS}/") else ():
             draws = parquet.read(file)
             parquet.write(draws.drop_columns([TEXT]), stage / file.relative_to(artefacts.results))
+
+
+def _read_me(scale: str, missing: Sequence[str]) -> str:
+    """Text of the archive's README."""
+    listed = "".join(f"- {place}\n" for place in missing) or "Nothing: all of the scale was built.\n"
+    return (
+        f"# Results of crosslens, {scale} scale\n\n"
+        f"Tables, figures and verdicts, and what they are made again from by `make verify ARCHIVE=FILE` in a clone of crosslens at "
+        f"revision {revision()}. docs/archive.md there says what each folder holds.\n\n"
+        f"## Not built when this archive was written\n\n{listed}"
+    )
 
 
 def _files(artefacts: Artefacts, stage: Path) -> Iterator[tuple[str, Path]]:

@@ -95,9 +95,9 @@ def main(freed: set[str]) -> None:
     for name, own in zip(HEADS, ([text for text in entries if text not in cuda], cuda, site), strict=True):
         (ROOT / name).write_text(HEADS[name] + "\n" + "\n".join(own) + "\n", encoding="utf-8")
     # The validator of archives asks for an older rich than the project, so that one resolution cannot have both.
-    command = ["uv", "pip", "compile", "--quiet", "--universal", "--python-version", PYTHONS[0], "--generate-hashes", "--no-annotate",
-               "--no-header", *(f"--upgrade-package={name}" for name in freed), CRATE, "-o", CRATE.with_suffix(".lock")]  # fmt: skip
-    subprocess.run(command, check=True)
+    options = ["--quiet", "--universal", "--python-version", PYTHONS[0], "--generate-hashes", "--no-annotate", "--no-header"]
+    options += [f"--upgrade-package={name}" for name in freed]
+    subprocess.run(["uv", "pip", "compile", *options, "-o", CRATE.with_suffix(".lock"), CRATE], check=True)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,7 @@ from study import RESULTS, copy_repository, tiny
 
 REPOSITORY = Path(__file__).parents[1]
 VALIDATOR = REPOSITORY / "build/crate-tools/bin/python"
-GRADIENT, ENTROPY = (
-    f"measures/probes/tanti2021/pos/{run}/seed0.parquet" for run in ("gradient_reversal", "entropy_maximisation")
-)
+PROBES, PROBES = (f"measures/probes/tanti2021/pos/{run}/seed0.parquet" for run in ("gradient_reversal", "entropy_maximisation"))
 PREDICTIONS = "models/tanti2021/pos/gradient_reversal/seed0/predictions.parquet"
 
 
@@ -84,7 +82,7 @@ def test_it_has_no_texts_and_no_weights(archive):
         draws = [name for name in names if name.startswith("draws/")]
         assert draws and "word" not in pd.read_parquet(packed.open(draws[0])).columns
     assert not [name for name in names if name.endswith((".safetensors", ".conllu")) or f"{RESULTS}/tokens" in name]
-    assert {f"{RESULTS}/{place}" for place in ("table2.csv", "claims.csv", PREDICTIONS, GRADIENT)} <= {*names}
+    assert {f"{RESULTS}/{place}" for place in ("table2.csv", "claims.csv", PREDICTIONS, PROBES)} <= {*names}
     assert [name for name in names if name.startswith("seals/states/")]
 
 
@@ -107,8 +105,8 @@ def test_what_is_intact_is_made_again_and_equal(archive, capsys):
 
 @pytest.mark.long
 def test_a_byte_of_a_measure_names_the_cells_that_rest_on_it(archive, tmp_path):
-    lines = effects(altered(archive, tmp_path / "a.zip", {GRADIENT: flipped}), tmp_path / "a")
-    assert lines[0] == f"{RESULTS}/{GRADIENT}: changed"
+    lines = effects(altered(archive, tmp_path / "a.zip", {PROBES: flipped}), tmp_path / "a")
+    assert lines[0] == f"{RESULTS}/{PROBES}: changed"
     named = cells(lines, "table2.csv")
     assert {column for _, column in named} == {"UDPOS Grad."}
     assert {row for row, _ in named} <= {"Lang. ID (Target)", "Lang. ID (Wiki)"} and named
@@ -145,10 +143,10 @@ def test_a_byte_of_a_table_is_found_by_making_it_again_and_others_are_verified_a
 def test_a_missing_and_an_added_file_are_named(archive, tmp_path):
     with zipfile.ZipFile(archive) as packed, zipfile.ZipFile(tmp_path / "a.zip", "w") as copy:
         for member in packed.infolist():
-            if member.filename != f"{RESULTS}/{ENTROPY}":
+            if member.filename != f"{RESULTS}/{PROBES}":
                 copy.writestr(member, packed.read(member))
         copy.writestr("other.txt", "")
-    assert unpack(tmp_path / "a.zip", tmp_path / "a") == {f"{RESULTS}/{ENTROPY}": "missing", "other.txt": "added"}
+    assert unpack(tmp_path / "a.zip", tmp_path / "a") == {f"{RESULTS}/{PROBES}": "missing", "other.txt": "added"}
 
 
 @pytest.mark.crate

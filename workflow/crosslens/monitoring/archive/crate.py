@@ -60,7 +60,8 @@ def metadata(
         "mentions": _reference("#run"),
         "hasPart": [_reference(name) for name in files] + [_reference(file["@id"]) for file in official if _is_web(file)],
     }
-    workflow = {
+    further: dict[str, Entity] = {README: {"about": _reference("./")}}
+    further[WORKFLOW] = {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
         "name": citation["title"],
         "version": revision() or citation["version"],
@@ -88,7 +89,7 @@ def metadata(
             "conformsTo": list(map(_reference, SPECIFICATIONS)),
         },
         result,
-        *(_file(name, digest, size) | special.get(name, {}) for name, (digest, size) in files.items()),
+        *(_file(name, digest, size) | further.get(name, {}) for name, (digest, size) in files.items()),
         *official,
         run,
         {

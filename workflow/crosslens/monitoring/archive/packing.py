@@ -105,8 +105,8 @@ def _read_me(scale: str, missing: Sequence[str]) -> str:
     listed = "".join(f"- {place}\n" for place in missing) or "Nothing: all of the scale was built.\n"
     return (
         f"# Results of crosslens, {scale} scale\n\n"
-        f"Tables, figures and verdicts, and what they are made again from by `make verify ARCHIVE=FILE` in a clone of crosslens at "
-        f"revision {revision()}. docs/archive.md there says what each folder holds.\n\n"
+        f"Tables, figures and verdicts, and what `make verify ARCHIVE=FILE` makes them again from, in a clone of crosslens at revision "
+        f"{revision()}. There docs/archive.md says what each folder holds.\n\n"
         f"## Not built when this archive was written\n\n{listed}"
     )
 

@@ -253,8 +253,7 @@ def vocabulary_files(wildcards, files_of):
 
 def tokens_of(encoder, reading, corpora):
     """Folders of tokens, each corpus once; of the tokenizer that an encoder shares with another."""
-    shared = CONFIG.encoders[encoder].shares() or encoder
-    return [f"{RESULTS}/tokens/{shared}/{reading}/{corpus}" for corpus in dict.fromkeys(corpora)]
+    return [f"{RESULTS}/{STUDIES.tokens(encoder, reading, corpus)}" for corpus in dict.fromkeys(corpora)]
 
 
 def recipe_tokens(recipe):
@@ -373,19 +372,12 @@ def need_files(paper, need):
 
 def item_tokens(paper, item):
     """Folders of tokens that an item reads, by name: CORPUS under its reading, CORPUS/READING under further ones."""
-    section = CONFIG.paper(paper.key)
-    encoder, reading = item.encoder or section.encoder, item.reading or section.reading
-    return {
-        "/".join(filter(None, (corpus, further))): tokens_of(encoder, further or reading, [corpus])[0]
-        for further in (None, *item.readings)
-        for corpus in item.corpora
-    }
+    return {name: f"{RESULTS}/{place}" for name, place in STUDIES.item_tokens(paper, item).items()}
 
 
 def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
-    encoder = item.encoder or CONFIG.paper(paper.key).encoder
     trained = [need for need in item.needs if recipe_of(need.recipe).trains()]
     records, histories = (
         dict.fromkeys(file for need in trained for file in model_files(need.recipe, kind, need.seeds))
@@ -399,7 +391,7 @@ def item_inputs(wildcards):
         "cited": [ancient(file) for file in published_file(item.cites)],
         "tokens": list(item_tokens(paper, item).values()),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
-        "tokenizer": [f"{RESULTS}/{'encoders' if item.weights else 'tokenizers'}/{encoder}"] if item.tokenizer else [],
+        "tokenizer": [f"{RESULTS}/{STUDIES.item_tokenizer(paper, item)}"] if item.tokenizer else [],
         "typology": corpus_files(item.typology) if item.typology else [],
     }
 

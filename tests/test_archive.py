@@ -18,6 +18,7 @@ from study import RESULTS, copy_repository, tiny
 REPOSITORY = Path(__file__).parents[1]
 VALIDATOR = REPOSITORY / "build/crate-tools/bin/python"
 PROBES, PROBES = (f"measures/probes/tanti2021/pos/{run}/seed0.parquet" for run in ("gradient_reversal", "entropy_maximisation"))
+TOKENS = "tokens/random/without_unknown/udpos"
 PREDICTIONS = "models/tanti2021/pos/gradient_reversal/seed0/predictions.parquet"
 
 
@@ -79,9 +80,15 @@ def test_every_file_has_a_digest_that_sha256sum_checks(archive, tmp_path):
 def test_it_has_no_texts_and_no_weights(archive):
     with zipfile.ZipFile(archive) as packed:
         names = packed.namelist()
-        draws = [name for name in names if name.startswith("draws/")]
-        assert draws and "word" not in pd.read_parquet(packed.open(draws[0])).columns
-    assert not [name for name in names if name.endswith((".safetensors", ".conllu")) or f"{RESULTS}/tokens" in name]
+        for place, column in (
+            ("draws/tanti2021/pos/udpos/en", "word"),
+            (f"{TOKENS}/en.test", "words"),
+            (f"{TOKENS}/en.test", "pieces"),
+        ):
+            file = f"{RESULTS}/{place}.parquet"
+            before, after = (pd.read_parquet(source)[column].explode() for source in (file, packed.open(file)))
+            assert len(after) == len(before) and after.isin(["", 0]).all() and not before.isin(["", 0]).all()
+    assert not [name for name in names if name.endswith((".safetensors", ".conllu")) or f"{RESULTS}/corpora" in name]
     assert {f"{RESULTS}/{place}" for place in ("table2.csv", "claims.csv", PREDICTIONS, PROBES)} <= {*names}
     assert [name for name in names if name.startswith("seals/states/")]
 

@@ -33,7 +33,7 @@ def write(results: Path, file: Path) -> int:
 
 def verify(file: Path) -> int:
     """Verify an archive and say what differs; return the exit status."""
-    begun = time.monotonic()
+    start = time.monotonic()
     with TemporaryDirectory() as folder:
         archive = Unpacked(Path(folder).resolve(), unpack(file, Path(folder).resolve()))
         print(f"{file}: {len(archive.faults) or 'no'} files are not as archived", flush=True)
@@ -48,17 +48,17 @@ def verify(file: Path) -> int:
             for line in lines:
                 print(f"{place}: {line}")
         print(f"made again: {', '.join(f'{number:,} {unit}' for unit, number in rows.items())}; {different or 'none'} differ")
-        kept = [place for place in archive.artefacts.seals if place not in {*archive.rebuilt, *archive.summaries}]
+        others = [place for place in archive.artefacts.seals if place not in {*archive.rebuilt, *archive.summaries}]
         print("not made again, since what they are made of is not in the archive, or not as archived:")
-        print(f"  tables: {', '.join(tables(kept)) or 'none'}")
-        kinds = dict.fromkeys(place.split("/")[1] for place in kept if place.startswith("measures/"))
+        print(f"  tables: {', '.join(tables(others)) or 'none'}")
+        kinds = dict.fromkeys(place.split("/")[1] for place in others if place.startswith("measures/"))
         print(f"  measures: {', '.join(kinds) or 'none'}")
-    print(f"in {duration(time.monotonic() - begun)}")
+    print(f"in {duration(time.monotonic() - start)}")
     return 1 if archive.faults or different else 0
 
 
 def _unit(place: str) -> str:
-    """What the rows of a measure or table are."""
+    """Name of the rows of a measure or table, in the plural."""
     if place.startswith("measures/"):
         return "records of measures"
     return {"claims.csv": "verdicts", "scoreboard.csv": "lines of the scoreboard"}.get(place, "cells of tables")

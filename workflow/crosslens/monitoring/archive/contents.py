@@ -1,4 +1,4 @@
-"""What an archive consists of: artefacts of a folder of results with their seals, and the links between them."""
+"""Artefacts of a folder of results: their seals, what was made from what, and which of them an archive has."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,8 +12,9 @@ from crosslens.papers import KEYS
 from crosslens.storage.adoption import FOLDERS, PLACE, artefacts
 from crosslens.storage.seals import SUMS, Seal, readable_seal
 
-SEALS_ALONE = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws", "states")
-"""Stages of which an archive has no more than the seals: texts, which few licences allow to be passed on, and what is large."""
+BLANKED = ("tokens", "draws")
+"""Stages of which an archive has the files without their texts (blanks.py), since few licences allow these to be passed on."""
+SEALS_ALONE = ("sources", "corpora", "encoders", "states")  # stages of which it has no more than the seals
 WEIGHTS = ".safetensors"
 
 
@@ -42,7 +43,7 @@ class Artefacts:
 
     def inputs(self, place: str) -> list[str]:
         """Artefacts that an artefact was made from, by place."""
-        return [name for name in self.records.get(place, {}).get("input", ()) if name.partition("/")[0] in FOLDERS]
+        return [name for name in self.records.get(place, {}).get("input", ()) if stage(name) in FOLDERS]
 
     def downstream(self, places: Iterable[str]) -> set[str]:
         """Some artefacts, and all that was made from them, by place."""
@@ -76,11 +77,16 @@ class Artefacts:
         return next((place for place in places if place in self.seals), str(path.relative_to(self.results)))
 
 
+def stage(place: str) -> str:
+    """Folder of a stage, or of a paper, in which an artefact lies; its own name where it lies in none."""
+    return place.partition("/")[0]
+
+
 def is_packed(place: str) -> bool:
-    """Whether an archive has the content of an artefact, and not only its seal."""
-    return place.partition("/")[0] not in SEALS_ALONE and not place.endswith(WEIGHTS)
+    """Whether an archive has the files of an artefact as they are."""
+    return stage(place) not in (*BLANKED, *SEALS_ALONE) and not place.endswith(WEIGHTS)
 
 
 def tables(places: Iterable[str]) -> Iterator[str]:
-    """Those of some places that are tables: of items, claims, or the scoreboard."""
-    return (place for place in places if place.endswith(".csv") and place.partition("/")[0] not in FOLDERS)
+    """Tables among some artefacts: of items, claims, or the scoreboard."""
+    return (place for place in places if place.endswith(".csv") and stage(place) not in FOLDERS)

@@ -45,7 +45,7 @@ def metadata(
     licence = f"https://spdx.org/licenses/{citation['license']}"
     items = [f"{artefacts.results}/{place}" for place in [*tables(artefacts.seals), *_figures(artefacts)]]
     official = list(_official_files(artefacts, sources))
-    begun, ended = _times(artefacts)
+    first, last = _times(artefacts)
     result: Entity = {
         "@id": "./",
         "@type": "Dataset",
@@ -54,7 +54,7 @@ def metadata(
         "license": _reference(licence),
         "author": author,
         "publisher": author,
-        "datePublished": ended,
+        "datePublished": last,
         "conformsTo": [_reference(profile) for profile in PROFILES],
         "mainEntity": _reference(WORKFLOW),
         "mentions": _reference("#run"),
@@ -76,8 +76,8 @@ def metadata(
         "description": "Snakemake jobs that made the tables, figures and verdicts; how each was made is in the seal beside it",
         "instrument": _reference(WORKFLOW),
         "agent": author,
-        "startTime": begun,
-        "endTime": ended,
+        "startTime": first,
+        "endTime": last,
         "object": [_reference("configuration.yaml"), *(_reference(file["@id"]) for file in official)],
         "result": [_reference(name) for name in items],
     }

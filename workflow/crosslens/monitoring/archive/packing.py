@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from crosslens.config.whole import Config
-from crosslens.monitoring.archive.contents import Artefacts, is_packed
+from crosslens.monitoring.archive.blanks import write_blanked
+from crosslens.monitoring.archive.contents import BLANKED, Artefacts, is_packed, stage
 from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW, metadata
 from crosslens.monitoring.archive.support import support
 from crosslens.monitoring.plan import Job, merged_plan
@@ -25,15 +26,13 @@ from crosslens.runs.errors import DataError
 from crosslens.runs.machine import revision
 from crosslens.sources.pins import LOCK
 from crosslens.sources.registry import load
-from crosslens.storage import parquet
 from crosslens.storage.files import sha256, written
 from crosslens.storage.records import read_json
 from crosslens.storage.seals import verified
 
 SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
 CONFIGURATION, SUPPORT = "configuration.yaml", "support.csv"
-SEALS, DRAWS = "seals", "draws"  # folders: seals of what is left out, by place below the results; draws without their texts
-TEXT = "word"  # column of draws
+SEALS = "seals"  # folder of the seals of what is not in the archive as it is, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
 TARGETS = (ALL, "claims", "scoreboard")
 TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal results give equal bytes
@@ -58,14 +57,16 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     sources = load(additions=config.sources)
     studies = Studies(config, papers())
     about = About(studies, studies, sources)
-    with TemporaryDirectory() as folder:
-        stage = Path(folder)
-        _write_tables(about, artefacts, stage)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        support(about, results).to_csv(folder / SUPPORT, index=False)
+        for place in (place for place in artefacts.seals if stage(place) in BLANKED):
+            write_blanked(results / place, folder / results / place)
         missing, stale = _pending(jobs, artefacts)
-        (stage / README).write_text(_read_me(about.scale, missing), "utf-8")
+        (folder / README).write_text(_read_me(about.scale, missing), "utf-8")
         written_values = {key: value for key, value in values.items() if key not in LOCAL}
-        (stage / CONFIGURATION).write_text(yaml.safe_dump(written_values, allow_unicode=True, sort_keys=False), "utf-8")
-        files = dict(sorted(_files(artefacts, stage)))
+        (folder / CONFIGURATION).write_text(yaml.safe_dump(written_values, allow_unicode=True, sort_keys=False), "utf-8")
+        files = dict(sorted(_files(artefacts, folder)))
         digests = {name: sha256(path) for name, path in files.items()}
         facts = {name: (digest, files[name].stat().st_size) for name, digest in digests.items()}
         crate = json.dumps(metadata(about.scale, facts, artefacts, sources, Path()), indent=1, ensure_ascii=False)
@@ -91,34 +92,27 @@ def _options(artefacts: Artefacts) -> list[str]:
     return shlex.split(read_json(newest)["command"])[1:-1]
 
 
-def _write_tables(about: About, artefacts: Artefacts, stage: Path) -> None:
-    """Write which file each cell rests on, and the draws without their texts."""
-    support(about, artefacts.results).to_csv(stage / SUPPORT, index=False)
-    for place in artefacts.seals:
-        for file in artefacts.files(place) if place.startswith(f"{DRAWS}/") else ():
-            draws = parquet.read(file)
-            parquet.write(draws.drop_columns([TEXT]), stage / file.relative_to(artefacts.results))
-
-
 def _read_me(scale: str, missing: Sequence[str]) -> str:
     """Text of the archive's README."""
-    listed = "".join(f"- {place}\n" for place in missing) or "Nothing: all of the scale was built.\n"
-    return (
-        f"# Results of crosslens, {scale} scale\n\n"
-        f"Tables, figures and verdicts, and what `make verify ARCHIVE=FILE` makes them again from, in a clone of crosslens at revision "
-        f"{revision()}. There docs/archive.md says what each folder holds.\n\n"
-        f"## Not built when this archive was written\n\n{listed}"
-    )
+    names = "".join(f"- {place}\n" for place in missing) or "Nothing: all of the scale was built.\n"
+    return f"""# Results of crosslens, {scale} scale
+
+Tables, figures and verdicts, and what `make verify ARCHIVE=FILE` makes them again from, in a clone of crosslens at revision
+{revision()}. There docs/archive.md says what each folder holds.
+
+## Not built when this archive was written
+
+{names}"""
 
 
-def _files(artefacts: Artefacts, stage: Path) -> Iterator[tuple[str, Path]]:
-    """Names in the archive, and the files that have them here."""
+def _files(artefacts: Artefacts, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Names in the archive, and the files that have them. folder: of those that were written for it, by their names."""
     for place, seal in artefacts.seals.items():
-        files = [*artefacts.files(place), seal.file] if is_packed(place) else []
-        yield from ((str(path), path) for path in files)
-        if not files:
+        if is_packed(place):
+            yield from ((str(path), path) for path in (*artefacts.files(place), seal.file))
+        else:
             yield f"{SEALS}/{seal.file.relative_to(artefacts.results)}", seal.file
-    yield from ((str(path.relative_to(stage)), path) for path in stage.rglob("[!.]*") if path.is_file())
+    yield from ((str(path.relative_to(folder)), path) for path in folder.rglob("*") if path.is_file())
     yield from ((str(path), path) for path in (Path(WORKFLOW), LOCK) if path.exists())
 
 

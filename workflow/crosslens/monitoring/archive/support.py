@@ -16,6 +16,7 @@ from crosslens.reports.cells import Published
 from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.claims.plan import Plan, evidence_files
 from crosslens.reports.paper import Item, Paper
+from crosslens.reports.studies import Studies
 from crosslens.storage import parquet
 
 LEDGERS = Path(__file__).parents[2] / "papers"
@@ -33,27 +34,28 @@ def support(about: About, results: Path) -> pd.DataFrame:
     """
     rows = []
     for place, (paper, name, item) in about.here.items.items():
-        if item.form == "table" and (results / f"{place}.csv").exists() and rests_on_files(item):
-            rows += [(f"{place}.csv", *row) for row in _cells(about, results, paper, name, item)]
+        if item.form == "table" and (results / f"{place}.csv").exists() and item.needs:
+            rows += [(f"{place}.csv", *row) for row in _cells(about.here, results, paper, name, item)]
     if (results / "claims.csv").exists():
         rows += [("claims.csv", *row) for row in _verdicts(about, results)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def rests_on_files(item: Item) -> bool:
-    """Whether a table is made from measures and files of trainings alone, and not also from texts or an encoder."""
-    return not (item.corpora or item.draws or item.tokenizer or item.typology)
-
-
-def _cells(about: About, results: Path, paper: Paper, name: str, item: Item) -> Iterator[tuple[str, str]]:
-    """Cells of a table, each with the place of a file on which it rests."""
-    groups = [about.here.need_files(paper.key, need) for need in item.needs]
+def _cells(studies: Studies, results: Path, paper: Paper, name: str, item: Item) -> Iterator[tuple[str, str]]:
+    """Cells of a table, each with the place of a file on which it rests; none where a file is missing."""
+    groups = [studies.need_files(paper.key, need) for need in item.needs]
+    tokens = {key: results / place for key, place in studies.item_tokens(paper, item).items()}
+    draws = {key: results / "draws" / key for key in item.draws}
+    tokenizer = results / studies.item_tokenizer(paper, item) if item.tokenizer else None
     published, cited = (_printed(key) for key in (paper.key, item.cites))
     module = import_module(f"crosslens.papers.{paper.key}.{item.module}")
+    measured = (results / file for group in groups for file in group)
+    if item.typology or not all(map(Path.exists, (*measured, *tokens.values(), *draws.values(), *filter(None, [tokenizer])))):
+        return
 
     def cells(copies: Mapping[str, Path]) -> pd.DataFrame:
         files = [[copies.get(file, results / file) for file in group] for group in groups]
-        inputs = Inputs(item.needs, files, published or Published.empty(), {}, {}, cited=cited)
+        inputs = Inputs(item.needs, files, published or Published.empty(), tokens, draws, tokenizer, cited=cited)
         return as_text(module.table(name, inputs, item.settings))
 
     usual = cells({})

@@ -15,7 +15,7 @@ import pandas as pd
 
 from crosslens.config.scales import read_yaml
 from crosslens.monitoring.archive.comparison import differences, differing, read_rows
-from crosslens.monitoring.archive.contents import Artefacts, tables
+from crosslens.monitoring.archive.contents import Artefacts, stage, tables
 from crosslens.monitoring.archive.packing import CONFIGURATION, SUMS, SUPPORT
 from crosslens.papers.configuration import load_fitting
 from crosslens.runs.errors import DataError
@@ -115,9 +115,11 @@ class Unpacked:
         return [place for place in self.artefacts.seals if not place.endswith(".json") and self._can_be_rebuilt(place)]
 
     def _can_be_rebuilt(self, place: str) -> bool:
-        if self.artefacts.records.get(place, {}).get("rule") not in RULES:
+        """Whether a job without a model makes an artefact from intact ones that the archive has, and reads no texts."""
+        rule, inputs = self.artefacts.records.get(place, {}).get("rule"), self.artefacts.inputs(place)
+        stages = {*map(stage, inputs)}
+        if rule not in RULES or {"tokens", "tokenizers"} <= stages or rule == "measure" and "draws" in stages:
             return False
-        inputs = self.artefacts.inputs(place)
         return all(name in self.artefacts.seals and (name not in self.faulty or self._can_be_rebuilt(name)) for name in inputs)
 
     @cached_property

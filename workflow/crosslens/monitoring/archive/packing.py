@@ -28,9 +28,10 @@ from crosslens.sources.pins import LOCK
 from crosslens.sources.registry import load
 from crosslens.storage.files import sha256, written
 from crosslens.storage.records import read_json
-from crosslens.storage.seals import verified
+from crosslens.storage.seals import identities, verified
 
 SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
+CLAIMS = "claims.csv"
 CONFIGURATION, SUPPORT = "configuration.yaml", "support.csv"
 SEALS = "seals"  # folder of the seals of what is not in the archive as it is, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
@@ -52,6 +53,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     if Path(config.results) != results:
         raise DataError(f"{results}: expected the results of its own records, found those of {config.results}; name that folder")
     check(config)
+    _check_verdicts(artefacts)
     for place in filter(is_packed, artefacts.seals):
         verified(results / place)
     sources = load(additions=config.sources)
@@ -79,6 +81,18 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
 
 def check(config: Config) -> None:
     """Raise DataError where the results of a configuration may not be archived. So far all may be."""
+
+
+def _check_verdicts(artefacts: Artefacts) -> None:
+    """Raise DataError where the verdicts are on other tables and measures than there are."""
+    if CLAIMS in artefacts.seals:
+        record = read_json(artefacts.results / f"{CLAIMS}.json")
+        evidence = record["settings"]["evidence"]
+        if identities(map(Path, evidence)) != evidence:
+            raise DataError(
+                f"{artefacts.results / CLAIMS}: expected verdicts on the tables and measures that are here, found others: decide "
+                f"again, and archive then: {record['command']}"
+            )
 
 
 def _options(artefacts: Artefacts) -> list[str]:

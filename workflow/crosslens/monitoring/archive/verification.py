@@ -16,16 +16,16 @@ import pandas as pd
 from crosslens.config.scales import read_yaml
 from crosslens.monitoring.archive.comparison import differences, differing, read_rows
 from crosslens.monitoring.archive.contents import Artefacts, stage, tables
-from crosslens.monitoring.archive.packing import CONFIGURATION, SUMS, SUPPORT
+from crosslens.monitoring.archive.packing import CLAIMS, CONFIGURATION, SUMS, SUPPORT
 from crosslens.papers.configuration import load_fitting
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 from crosslens.storage.files import sha256
 
 RULES = ("measure", "table")  # rules whose jobs need neither models nor texts where their inputs are in the archive
-CLAIMS = "claims.csv"
 SUMMARIES = {"scoreboard.csv": "scoreboard", CLAIMS: "claims"}  # tables about tables, made after them, and their rules
 EARLIER = "earlier"  # folder for the archive's files of what is made again
+EARLIEST = 0  # time of all that is unpacked, so that for Snakemake nothing has changed but what it is to make again
 LARGEST = 10**11  # bytes to which an archive may expand
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
 
@@ -44,6 +44,8 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
                 )
             for member in members:
                 _unpack_member(packed, member, folder)
+        for path in folder.rglob("*"):
+            os.utime(path, (EARLIEST, EARLIEST))
         lines = (folder / SUMS).read_text("utf-8").splitlines()
         digests = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
     except DAMAGED as error:
@@ -146,8 +148,10 @@ class Unpacked:
     def _make(self, places: list[str], root: Path) -> None:
         """Make tables or measures. Other rules are not considered: what they made is in the archive, or is not needed."""
         targets = [str((self.artefacts.results / place).relative_to(self.folder)) for place in places]
-        options = ["--snakefile", str(root / "Snakefile"), "--directory", str(self.folder), "--cores", str(os.cpu_count() or 1)]
-        options += ["--allowed-rules", *RULES, *SUMMARIES.values(), "--configfile", str(self.folder / CONFIGURATION)]
+        where = {"--snakefile": root / "Snakefile", "--directory": self.folder, "--configfile": self.folder / CONFIGURATION}
+        options = [word for option, path in where.items() for word in (option, str(path))]
+        options += ["--cores", str(os.cpu_count() or 1), "--rerun-triggers", "mtime"]
+        options += ["--allowed-rules", *RULES, *SUMMARIES.values()]
         command = [sys.executable, "-m", "snakemake", *options, "--", *targets]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root)
         if result.returncode:

@@ -145,5 +145,5 @@ def _write(out: Path, files: Mapping[str, Path], texts: Mapping[str, str]) -> No
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
     """Items of a plan that do not exist, and those that exist and would be made again, by place."""
     outputs = [Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(".json")]
-    places = [str(path.relative_to(artefacts.results)) for path in outputs if path.suffix != ".png"]
+    places = sorted(str(path.relative_to(artefacts.results)) for path in outputs if path.suffix != ".png")
     return [place for place in places if place not in artefacts.seals], [place for place in places if place in artefacts.seals]

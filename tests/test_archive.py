@@ -17,7 +17,7 @@ from study import RESULTS, copy_repository, tiny
 
 REPOSITORY = Path(__file__).parents[1]
 VALIDATOR = REPOSITORY / "build/crate-tools/bin/python"
-PROBES, PROBES = (f"measures/probes/tanti2021/pos/{run}/seed0.parquet" for run in ("gradient_reversal", "entropy_maximisation"))
+PROBES = "measures/probes/tanti2021/pos/gradient_reversal/seed0.parquet"
 TOKENS = "tokens/random/without_unknown/udpos"
 PREDICTIONS = "models/tanti2021/pos/gradient_reversal/seed0/predictions.parquet"
 
@@ -144,6 +144,15 @@ def test_a_byte_of_a_table_is_found_by_making_it_again_and_others_are_verified_a
     name = " | ".join(cell[["row", "column", "metric", "definition"]])
     assert f"table2.csv: {name}: here '99.99', made again '{cell['here']}'" in said
     assert "; 1 differ" in said
+
+
+@pytest.mark.long
+def test_a_byte_of_a_seal_names_what_it_seals_and_the_rest_of_the_archive_is_read(archive, tmp_path):
+    seal = f"{PROBES.removesuffix('seed0.parquet')}.seed0.parquet.sha256"
+    unpacked = Unpacked(tmp_path / "a", unpack(altered(archive, tmp_path / "a.zip", {seal: flipped}), tmp_path / "a"))
+    assert unpacked.faulty == {PROBES}
+    assert {column for _, column in cells([*unpacked.effects()], "table2.csv")} == {"UDPOS Grad."}
+    assert unpacked.rebuilt and "table2.csv" not in unpacked.rebuilt and not unpacked.summaries
 
 
 @pytest.mark.long

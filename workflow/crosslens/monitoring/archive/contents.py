@@ -68,13 +68,11 @@ class Artefacts:
         return sorted(self.seals[place].digests)
 
     def artefact(self, path: Path) -> str:
-        """Place of the artefact that a file or a seal belongs to; that of the file itself where it belongs to none."""
+        """Place of the artefact that a file or seal below the results belongs to; that of the file where it belongs to none."""
         name = path.name.removeprefix(".").removesuffix(".sha256") if path.name.endswith(".sha256") else path.name
         path = path.parent if name == SUMS else path.with_name(name)
-        places = (
-            str(folder.relative_to(self.results)) for folder in (path, *path.parents) if folder.is_relative_to(self.results)
-        )
-        return next((place for place in places if place in self.seals), str(path.relative_to(self.results)))
+        below = path.relative_to(self.results)
+        return next((place for place in map(str, (below, *below.parents)) if place in self.seals), str(below))
 
 
 def stage(place: str) -> str:

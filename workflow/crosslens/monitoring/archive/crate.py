@@ -1,6 +1,7 @@
 """Metadata of an archive as a Workflow Run RO-Crate: what it holds, which workflow made it, and from which official files."""
 
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,11 @@ def metadata(
     scale: name of the scale. files: name in the archive -> sha256 and bytes. artefacts: of the scale. root: of the repository.
     """
     citation = read_yaml(root / "CITATION.cff")
-    author = _reference("#author")
+    name, author = _user(), _reference("#author")
     licence = f"https://spdx.org/licenses/{citation['license']}"
-    items = [f"{artefacts.results}/{place}" for place in [*tables(artefacts.seals), *_figures(artefacts)]]
-    official = list(_official_files(artefacts, sources))
+    figures = [place for place in artefacts.seals if place.endswith(".svg")]
+    items = [f"{artefacts.results}/{place}" for place in (*tables(artefacts.seals), *figures)]
+    official = _official_files(artefacts, sources)
     first, last = _times(artefacts)
     result: Entity = {
         "@id": "./",
@@ -52,8 +54,6 @@ def metadata(
         "name": f"Results of crosslens, {scale} scale",
         "description": "Tables, figures and verdicts of a scale, and what they are rebuilt from; no texts and no weights",
         "license": _reference(licence),
-        "author": author,
-        "publisher": author,
         "datePublished": last,
         "conformsTo": [_reference(profile) for profile in PROFILES],
         "mainEntity": _reference(WORKFLOW),
@@ -75,7 +75,7 @@ def metadata(
         "name": f"Run of crosslens, {scale} scale",
         "description": "Snakemake jobs that made the tables, figures and verdicts; how each was made is in the seal beside it",
         "instrument": _reference(WORKFLOW),
-        "agent": author,
+        **({"agent": _reference("#agent")} if name else {}),
         "startTime": first,
         "endTime": last,
         "object": [_reference("configuration.yaml"), *(_reference(file["@id"]) for file in official)],
@@ -101,6 +101,7 @@ def metadata(
             "version": versions(["snakemake"])["snakemake"],
         },
         {"@id": "#author", "@type": "Organization", "name": citation["authors"][0]["name"]},
+        *([{"@id": "#agent", "@type": "Person", "name": name}] if name else []),
         {"@id": licence, "@type": "CreativeWork", "name": citation["license"], "url": licence},
         *({"@id": id, "@type": "CreativeWork", "name": name, "version": id.rpartition("/")[2]} for id, name in PROFILES.items()),
     ]
@@ -113,7 +114,7 @@ def _file(name: str, digest: str, size: int) -> Entity:
     return {"@id": name, "@type": "File", "name": name, "encodingFormat": kind, "sha256": digest, "contentSize": str(size)}
 
 
-def _official_files(artefacts: Artefacts, sources: Mapping[str, Source]) -> Sequence[Entity]:
+def _official_files(artefacts: Artefacts, sources: Mapping[str, Source]) -> list[Entity]:
     """Entities of the official files that were read: by their address or, where they have none, by source and path."""
     layout = Layout(str(artefacts.results / "sources"), sources)
     entities: dict[str, Entity] = {}
@@ -134,16 +135,12 @@ def _official_files(artefacts: Artefacts, sources: Mapping[str, Source]) -> Sequ
     return [*entities.values()]
 
 
-def _figures(artefacts: Artefacts) -> list[str]:
-    return [place for place in artefacts.seals if place.endswith(".svg")]
-
-
 def _is_web(file: Entity) -> bool:
     return not file["@id"].startswith("#")
 
 
 def _times(artefacts: Artefacts) -> tuple[str, str]:
-    """When the first artefact was begun and the last one ended, in ISO 8601."""
+    """Start of the first job and end of the last one, in ISO 8601."""
     times = [(record["starttime"], record["endtime"]) for record in artefacts.records.values()]
     first, last = min(time for time, _ in times), max(time for _, time in times)
     return _iso(first), _iso(last)
@@ -151,6 +148,14 @@ def _times(artefacts: Artefacts) -> tuple[str, str]:
 
 def _iso(time: float) -> str:
     return datetime.fromtimestamp(int(time), UTC).isoformat()
+
+
+def _user() -> str:
+    """Name of the user, as git has it; "" where it has none."""
+    try:
+        return subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def _reference(id: str) -> Entity:

@@ -31,7 +31,7 @@ from crosslens.storage.records import read_json
 from crosslens.storage.seals import identities, verified
 
 SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
-CLAIMS = "claims.csv"
+CLAIMS = "claims.csv"  # the verdicts
 CONFIGURATION, SUPPORT = "configuration.yaml", "support.csv"
 SEALS = "seals"  # folder of the seals of what is not in the archive as it is, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
@@ -66,8 +66,8 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
             write_blanked(results / place, folder / results / place)
         missing, stale = _pending(jobs, artefacts)
         (folder / README).write_text(_read_me(about.scale, missing), "utf-8")
-        written_values = {key: value for key, value in values.items() if key not in LOCAL}
-        (folder / CONFIGURATION).write_text(yaml.safe_dump(written_values, allow_unicode=True, sort_keys=False), "utf-8")
+        keys = {key: value for key, value in values.items() if key not in LOCAL}
+        (folder / CONFIGURATION).write_text(yaml.safe_dump(keys, allow_unicode=True, sort_keys=False), "utf-8")
         files = dict(sorted(_files(artefacts, folder)))
         digests = {name: sha256(path) for name, path in files.items()}
         facts = {name: (digest, files[name].stat().st_size) for name, digest in digests.items()}

@@ -7,7 +7,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -26,7 +26,7 @@ RULES = ("measure", "table")  # rules whose jobs need neither models nor texts w
 SUMMARIES = {"scoreboard.csv": "scoreboard", CLAIMS: "claims"}  # tables about tables, made after them, and their rules
 EARLIER = "earlier"  # folder for the archive's files of what is made again
 EARLIEST = 0  # time of all that is unpacked, so that for Snakemake nothing has changed but what it is to make again
-LARGEST = 10**11  # bytes to which an archive may expand
+LARGEST = 10**10  # bytes to which an archive may expand
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
 
 
@@ -80,11 +80,19 @@ class Unpacked:
 
     @cached_property
     def artefacts(self) -> Artefacts:
-        """Artefacts in the folder of results that the configuration names. Raises DataError if the configuration has changed."""
+        """Artefacts in the folder of results that the configuration names, but for those whose seals are not as archived.
+
+        Raises DataError if the configuration is not as archived.
+        """
         if CONFIGURATION in self.faults:
             raise DataError(f"{CONFIGURATION}: {self.faults[CONFIGURATION]}; every table and verdict rests on it")
         config, _ = load_fitting(read_yaml(self.folder / CONFIGURATION), CONFIGURATION)
-        return Artefacts.of(self.folder / config.results)
+        artefacts = Artefacts.of(self.folder / config.results)
+        seals = artefacts.seals.items()
+        return replace(artefacts, seals={place: seal for place, seal in seals if self._name(seal.file) not in self.faults})
+
+    def _name(self, file: Path) -> str:
+        return str(file.relative_to(self.folder))
 
     @cached_property
     def faulty(self) -> set[str]:
@@ -147,7 +155,7 @@ class Unpacked:
 
     def _make(self, places: list[str], root: Path) -> None:
         """Make tables or measures. Other rules are not considered: what they made is in the archive, or is not needed."""
-        targets = [str((self.artefacts.results / place).relative_to(self.folder)) for place in places]
+        targets = [self._name(self.artefacts.results / place) for place in places]
         where = {"--snakefile": root / "Snakefile", "--directory": self.folder, "--configfile": self.folder / CONFIGURATION}
         options = [word for option, path in where.items() for word in (option, str(path))]
         options += ["--cores", str(os.cpu_count() or 1), "--rerun-triggers", "mtime"]

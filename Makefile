@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all try passport convert provenance test test-long test-demo test-slurm test-faults test-registry lint format docs lock site status cost prefetch clean
+.PHONY: help install demo demo-all try passport convert provenance archive verify test test-long test-demo test-slurm test-faults test-registry test-crate lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,15 @@ convert: install ## Convert an encoder without safetensors or tokenizer.json: ma
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
+# Of the results in this folder `make archive` makes an archive, which has its name unless OUT says otherwise.
+RESULTS ?= results/demo
+
+archive: install ## Write tables, verdicts and all that they rest on into one file: make archive RESULTS=results/laptop OUT=FILE
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive pack "$(RESULTS)" "$(or $(OUT),crosslens-$(notdir $(RESULTS)).zip)"
+
+verify: install ## Verify an archive, offline and without models: make verify ARCHIVE=FILE
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive verify "$(ARCHIVE)"
+
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 PHRASEBOOK := $(wildcard workflow/phrasebook/*.py workflow/crosslens/corpora/*.py resources/phrasebook/* resources/phrasebook/*/* tests/phrasebook/*.py)
 
@@ -71,6 +80,9 @@ test-faults: install ## Try every fault as often as docs/reliability.md counts, 
 test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m registry
 
+test-crate: install build/crate-tools/installed ## Validate an archive as an RO-Crate, by an independent validator (a minute)
+	$(BIN)/python -m pytest -m crate tests/test_archive.py
+
 lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -94,8 +106,11 @@ lock: install ## Write requirements.lock anew; versions stay, except of make loc
 PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop slurm envs docs resources/phrasebook/README.md
 
 build/site-tools/installed: docs/site/requirements.lock
-	@$(PYTHON) -m venv --clear build/site-tools
-	@build/site-tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+build/crate-tools/installed: tests/crate/requirements.lock
+
+build/%-tools/installed:
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $^
 	@touch $@
 
 site: install build/site-tools/installed ## Build the documentation as a web site, links checked: build/site/index.html

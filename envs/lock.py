@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
+CRATE = ROOT / "tests/crate/requirements.in"
 PLATFORMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"))
 PYTHONS = ("3.11", "3.12", "3.13")
 MARKERS = ("sys_platform == 'linux'", "sys_platform == 'linux' and platform_machine == 'x86_64'")
@@ -93,6 +94,10 @@ def main(freed: set[str]) -> None:
     site = [entry(line) for line in resolve(constraints, "--only-group", "site")]
     for name, own in zip(HEADS, ([text for text in entries if text not in cuda], cuda, site), strict=True):
         (ROOT / name).write_text(HEADS[name] + "\n" + "\n".join(own) + "\n", encoding="utf-8")
+    # The validator of archives asks for an older rich than the project, so that one resolution cannot have both.
+    options = ["--quiet", "--universal", "--python-version", PYTHONS[0], "--generate-hashes", "--no-annotate", "--no-header"]
+    options += [f"--upgrade-package={name}" for name in freed]
+    subprocess.run(["uv", "pip", "compile", *options, "-o", CRATE.with_suffix(".lock"), CRATE], check=True)
 
 
 if __name__ == "__main__":

@@ -253,8 +253,7 @@ def vocabulary_files(wildcards, files_of):
 
 def tokens_of(encoder, reading, corpora):
     """Folders of tokens, each corpus once; of the tokenizer that an encoder shares with another."""
-    shared = CONFIG.encoders[encoder].shares() or encoder
-    return [f"{RESULTS}/tokens/{shared}/{reading}/{corpus}" for corpus in dict.fromkeys(corpora)]
+    return [f"{RESULTS}/{STUDIES.tokens(encoder, reading, corpus)}" for corpus in dict.fromkeys(corpora)]
 
 
 def recipe_tokens(recipe):
@@ -362,41 +361,23 @@ def measured_tokens(name, kind):
 
 def model_files(name, kind, seeds):
     """Files of a kind that a recipe's trainings leave, one per seed; of trials that share a job, the folder of all their files."""
-    folders = [f"{RESULTS}/models/{name}/seed{seed}" for seed in seeds]
-    return folders if name in TRIALS else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
+    return [f"{RESULTS}/{place}" for place in STUDIES.model_files(name, kind, seeds)]
 
 
 @errors_in_a_line()
-def need_measure(paper, need):
-    """Name of the measure that a need of a paper's item asks for. Raises WorkflowError for an unknown kind or recipe."""
-    return STUDIES.measure(paper.key, need)
-
-
 def need_files(paper, need):
     """Files of a need of a paper's item: one per seed where the measure reads states, otherwise one for all seeds."""
-    if need.kind in MODEL_FILES:
-        return model_files(need.recipe, need.kind, need.seeds)
-    measure = need_measure(paper, need)
-    if STUDIES.kind(measure).source not in BY_SEED:
-        return [f"{RESULTS}/measures/{measure}/{need.recipe}.parquet"]
-    return [f"{RESULTS}/measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
+    return [f"{RESULTS}/{place}" for place in STUDIES.need_files(paper.key, need)]
 
 
 def item_tokens(paper, item):
     """Folders of tokens that an item reads, by name: CORPUS under its reading, CORPUS/READING under further ones."""
-    section = CONFIG.paper(paper.key)
-    encoder, reading = item.encoder or section.encoder, item.reading or section.reading
-    return {
-        "/".join(filter(None, (corpus, further))): tokens_of(encoder, further or reading, [corpus])[0]
-        for further in (None, *item.readings)
-        for corpus in item.corpora
-    }
+    return {name: f"{RESULTS}/{place}" for name, place in STUDIES.item_tokens(paper, item).items()}
 
 
 def item_inputs(wildcards):
     """Inputs of an item."""
     paper, _, item = ITEMS[wildcards.item]
-    encoder = item.encoder or CONFIG.paper(paper.key).encoder
     trained = [need for need in item.needs if recipe_of(need.recipe).trains()]
     records, histories = (
         dict.fromkeys(file for need in trained for file in model_files(need.recipe, kind, need.seeds))
@@ -410,7 +391,7 @@ def item_inputs(wildcards):
         "cited": [ancient(file) for file in published_file(item.cites)],
         "tokens": list(item_tokens(paper, item).values()),
         "draws": [f"{RESULTS}/draws/{name}" for name in item.draws],
-        "tokenizer": [f"{RESULTS}/{'encoders' if item.weights else 'tokenizers'}/{encoder}"] if item.tokenizer else [],
+        "tokenizer": [f"{RESULTS}/{STUDIES.item_tokenizer(paper, item)}"] if item.tokenizer else [],
         "typology": corpus_files(item.typology) if item.typology else [],
     }
 
@@ -457,10 +438,11 @@ def item_code(wildcards):
     return code(item.form, f"papers/{paper.key}/{item.module}")
 
 
+@errors_in_a_line()
 def paper_measures(paper):
     """All records of a paper's tables and figures."""
     needs = [need for key, _, item in ITEMS.values() if key is paper and not item.searched for need in item.needs]
-    measured = [need for need in needs if need.kind not in MODEL_FILES and STUDIES.kind(need_measure(paper, need)).records]
+    measured = [need for need in needs if need.kind not in MODEL_FILES and STUDIES.kind(STUDIES.measure(paper.key, need)).records]
     return sorted({file for need in measured for file in need_files(paper, need)})
 
 

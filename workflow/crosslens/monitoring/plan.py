@@ -56,14 +56,20 @@ class Job:
 
 def plan(options: Sequence[str], root: Path = Path()) -> tuple[WholeConfig, list[Job]]:
     """Configuration and jobs of a call of snakemake with some options. Raises DataError where Snakemake has no plan for it."""
+    values, jobs = merged_plan(options, root)
+    return load_fitting(values)[0], jobs
+
+
+def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, Any], list[Job]]:
+    """Configuration as Snakemake merged it from its files, and jobs, of a call of snakemake; see `plan`."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plan.jsonl"
         command = [sys.executable, "-m", "snakemake", "-n", *options]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root, env=os.environ | {FILE: str(file)})
         if result.returncode or not file.exists():
             raise DataError(f"snakemake -n {' '.join(options)}: expected a plan, found an error:\n{_error(result)}")
-        config, *rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return load_fitting(config)[0], [Job(**row) for row in rows]
+        values, *rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return values, [Job(**row) for row in rows]
 
 
 def _error(result: subprocess.CompletedProcess[str]) -> str:

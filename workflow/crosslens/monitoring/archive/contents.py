@@ -1,0 +1,90 @@
+"""Artefacts of a folder of results: their seals, what was made from what, and which of them an archive has."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from crosslens.papers import KEYS
+from crosslens.storage.adoption import FOLDERS, PLACE, artefacts
+from crosslens.storage.seals import SUMS, Seal, readable_seal
+
+BLANKED = ("tokens", "draws")
+"""Stages of which an archive has the files without their texts (blanks.py), since few licences allow these to be passed on."""
+SEALS_ALONE = ("sources", "corpora", "encoders", "states")  # stages of which it has no more than the seals
+WEIGHTS = ".safetensors"
+
+
+@dataclass(frozen=True)
+class Artefacts:
+    """Sealed files and folders of a folder of results.
+
+    results: the folder. seals: by place below it, in order.
+    """
+
+    results: Path
+    seals: Mapping[str, Seal]
+
+    @classmethod
+    def of(cls, results: Path) -> "Artefacts":
+        """All that is sealed in a folder of results, without the results of other scales below it."""
+        top = ((str(path), readable_seal(path)) for path in results.glob("[!.]*") if path.is_file())
+        sealed = chain(top, artefacts(str(results), [*FOLDERS, *KEYS]))
+        return cls(results, {str(Path(path).relative_to(results)): seal for path, seal in sorted(sealed) if seal})
+
+    @cached_property
+    def records(self) -> dict[str, dict[str, Any]]:
+        """How each artefact was made, by place: Snakemake's record, `input` by places where it lies below the results."""
+        texts = ((place, seal.notes["record"]) for place, seal in self.seals.items() if "record" in seal.notes)
+        return {place: json.loads(text.replace(PLACE, "")) for place, text in texts}
+
+    def inputs(self, place: str) -> list[str]:
+        """Artefacts that an artefact was made from, by place."""
+        return [name for name in self.records.get(place, {}).get("input", ()) if stage(name) in FOLDERS]
+
+    def downstream(self, places: Iterable[str]) -> set[str]:
+        """Some artefacts, and all that was made from them, by place."""
+        reached, waiting = set[str](), [*places]
+        while waiting:
+            place = waiting.pop()
+            if place not in reached:
+                reached.add(place)
+                waiting += self._made_from.get(place, ())
+        return reached
+
+    @cached_property
+    def _made_from(self) -> dict[str, list[str]]:
+        made_from: dict[str, list[str]] = {}
+        for place in self.records:
+            for name in self.inputs(place):
+                made_from.setdefault(name, []).append(place)
+        return made_from
+
+    def files(self, place: str) -> list[Path]:
+        """Files of an artefact, without its seal."""
+        return sorted(self.seals[place].digests)
+
+    def artefact(self, path: Path) -> str:
+        """Place of the artefact that a file or seal below the results belongs to; that of the file where it belongs to none."""
+        name = path.name.removeprefix(".").removesuffix(".sha256") if path.name.endswith(".sha256") else path.name
+        path = path.parent if name == SUMS else path.with_name(name)
+        below = path.relative_to(self.results)
+        return next((place for place in map(str, (below, *below.parents)) if place in self.seals), str(below))
+
+
+def stage(place: str) -> str:
+    """Folder of a stage, or of a paper, in which an artefact lies; its own name where it lies in none."""
+    return place.partition("/")[0]
+
+
+def is_packed(place: str) -> bool:
+    """Whether an archive has the files of an artefact as they are."""
+    return stage(place) not in (*BLANKED, *SEALS_ALONE) and not place.endswith(WEIGHTS)
+
+
+def tables(places: Iterable[str]) -> Iterator[str]:
+    """Tables among some artefacts: of items, claims, or the scoreboard."""
+    return (place for place in places if place.endswith(".csv") and stage(place) not in FOLDERS)

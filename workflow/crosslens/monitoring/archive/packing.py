@@ -1,0 +1,149 @@
+"""Writing of an archive: a zip file with a folder of results as the workflow left it, without texts, states and weights."""
+
+import hashlib
+import json
+import shlex
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import yaml
+
+from crosslens.config.whole import Config
+from crosslens.monitoring.archive.blanks import write_blanked
+from crosslens.monitoring.archive.contents import BLANKED, Artefacts, is_packed, stage
+from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW, metadata
+from crosslens.monitoring.archive.support import support
+from crosslens.monitoring.plan import Job, merged_plan
+from crosslens.monitoring.status import ALL
+from crosslens.papers import papers
+from crosslens.papers.configuration import load_fitting
+from crosslens.reports.about import About
+from crosslens.reports.studies import Studies
+from crosslens.runs.errors import DataError
+from crosslens.runs.machine import revision
+from crosslens.sources.pins import LOCK
+from crosslens.sources.registry import load
+from crosslens.storage.files import sha256, written
+from crosslens.storage.records import read_json
+from crosslens.storage.seals import identities, verified
+
+SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
+CLAIMS = "claims.csv"  # the verdicts
+CONFIGURATION, SUPPORT = "configuration.yaml", "support.csv"
+SEALS = "seals"  # folder of the seals of what is not in the archive as it is, by place below the results
+LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
+TARGETS = (ALL, "claims", "scoreboard")
+TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal results give equal bytes
+
+
+def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
+    """Write the archive of a folder of results.
+
+    Returns the tables and figures that are not built, and so not in it, and those in it that the present code or configuration
+    would make again.
+
+    Raises DataError where nothing is built there, a file has changed since it was made, or the results may not be archived.
+    """
+    artefacts = Artefacts.of(results)
+    values, jobs = merged_plan([*_options(artefacts), *TARGETS])
+    config, _ = load_fitting(values)
+    if Path(config.results) != results:
+        raise DataError(f"{results}: expected the results of its own records, found those of {config.results}; name that folder")
+    check(config)
+    _check_verdicts(artefacts)
+    for place in filter(is_packed, artefacts.seals):
+        verified(results / place)
+    sources = load(additions=config.sources)
+    studies = Studies(config, papers())
+    about = About(studies, studies, sources)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        support(about, results).to_csv(folder / SUPPORT, index=False)
+        for place in (place for place in artefacts.seals if stage(place) in BLANKED):
+            write_blanked(results / place, folder / results / place)
+        missing, stale = _pending(jobs, artefacts)
+        (folder / README).write_text(_read_me(about.scale, missing), "utf-8")
+        keys = {key: value for key, value in values.items() if key not in LOCAL}
+        (folder / CONFIGURATION).write_text(yaml.safe_dump(keys, allow_unicode=True, sort_keys=False), "utf-8")
+        files = dict(sorted(_files(artefacts, folder)))
+        digests = {name: sha256(path) for name, path in files.items()}
+        facts = {name: (digest, files[name].stat().st_size) for name, digest in digests.items()}
+        crate = json.dumps(metadata(about.scale, facts, artefacts, sources, Path()), indent=1, ensure_ascii=False)
+        texts = {METADATA: f"{crate}\n"}
+        digests[METADATA] = hashlib.sha256(texts[METADATA].encode()).hexdigest()
+        texts[SUMS] = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+        _write(out, files, texts)
+    return missing, stale
+
+
+def check(config: Config) -> None:
+    """Raise DataError where the results of a configuration may not be archived. So far all may be."""
+
+
+def _check_verdicts(artefacts: Artefacts) -> None:
+    """Raise DataError where the verdicts are on other tables and measures than there are."""
+    if CLAIMS in artefacts.seals:
+        record = read_json(artefacts.results / f"{CLAIMS}.json")
+        evidence = record["settings"]["evidence"]
+        if identities(map(Path, evidence)) != evidence:
+            raise DataError(
+                f"{artefacts.results / CLAIMS}: expected verdicts on the tables and measures that are here, found others: decide "
+                f"again, and archive then: {record['command']}"
+            )
+
+
+def _options(artefacts: Artefacts) -> list[str]:
+    """Options of the call of snakemake that made the newest table or figure, without its target."""
+    records = [artefacts.results / place for place in artefacts.seals if place.endswith((".csv.json", ".svg.json"))]
+    if not records:
+        raise DataError(
+            f"{artefacts.results}: expected a table or figure, found none: build one, or name the folder of another scale"
+        )
+    newest = max(records, key=lambda path: (path.stat().st_mtime, path))
+    return shlex.split(read_json(newest)["command"])[1:-1]
+
+
+def _read_me(scale: str, missing: Sequence[str]) -> str:
+    """Text of the archive's README."""
+    names = "".join(f"- {place}\n" for place in missing) or "Nothing: all of the scale was built.\n"
+    return f"""# Results of crosslens, {scale} scale
+
+Tables, figures and verdicts, and what `make verify ARCHIVE=FILE` makes them again from, in a clone of crosslens at revision
+{revision()}. There docs/archive.md says what each folder holds.
+
+## Not built when this archive was written
+
+{names}"""
+
+
+def _files(artefacts: Artefacts, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Names in the archive, and the files that have them. folder: of those that were written for it, by their names."""
+    for place, seal in artefacts.seals.items():
+        if is_packed(place):
+            yield from ((str(path), path) for path in (*artefacts.files(place), seal.file))
+        else:
+            yield f"{SEALS}/{seal.file.relative_to(artefacts.results)}", seal.file
+    yield from ((str(path.relative_to(folder)), path) for path in folder.rglob("*") if path.is_file())
+    yield from ((str(path), path) for path in (Path(WORKFLOW), LOCK) if path.exists())
+
+
+def _write(out: Path, files: Mapping[str, Path], texts: Mapping[str, str]) -> None:
+    with written(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name in [METADATA, SUMS, *files]:
+            info = zipfile.ZipInfo(name, TIME)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            if name in texts:
+                archive.writestr(info, texts[name])
+            else:
+                with files[name].open("rb") as source, archive.open(info, "w") as target:
+                    shutil.copyfileobj(source, target)
+
+
+def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
+    """Items of a plan that do not exist, and those that exist and would be made again, by place."""
+    outputs = [Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(".json")]
+    places = sorted(str(path.relative_to(artefacts.results)) for path in outputs if path.suffix != ".png")
+    return [place for place in places if place not in artefacts.seals], [place for place in places if place in artefacts.seals]

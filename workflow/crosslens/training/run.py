@@ -25,6 +25,7 @@ from crosslens.encoding.texts import Texts, load, load_pieces
 from crosslens.numerics.streams import stream
 from crosslens.recipes import Data, Recipe, Static
 from crosslens.runs.call import command
+from crosslens.runs.errors import DataError
 from crosslens.runs.machine import machine, versions
 from crosslens.storage import parquet
 from crosslens.storage.records import read_json, write_json
@@ -173,6 +174,12 @@ def run(
         if recipe.reads_running_text():
             log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
     starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
+    source = read_json(encoder / "source.json")
+    if source["settings"].get("causal") and recipe.units.reads_first_piece():
+        raise DataError(
+            f"{recipe.name}: expected an encoder that attends to the whole text, since a text's first subword stands for it, "
+            "found a decoder (`causal: true`): ask for tasks on words"
+        )
     precision = "float32"
     if recipe.static:
         data_texts = texts[recipe.static.data]
@@ -199,7 +206,7 @@ def run(
             "recipe": recipe.settings(),
             "seed": seed,
             "command": command(target or folder / "record.json"),
-            "encoder": read_json(encoder / "source.json"),
+            "encoder": source,
             "host": platform.node(),
             **machine(threads, precision),
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),

@@ -165,6 +165,12 @@ def run(
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
+    source = read_json(verified(encoder) / "source.json")
+    if source["settings"].get("causal") and recipe.units.reads_first_piece():
+        raise DataError(
+            f"{recipe.name}: expected an encoder that attends to the whole text, since a text's first subword stands for it, "
+            "found a decoder (`causal: true`): ask for tasks on words"
+        )
     files = {key: tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for key in recipe.files()}
     recipe = with_relations(recipe, files)
     texts = load_data(recipe, files, seed)
@@ -173,13 +179,7 @@ def run(
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
         if recipe.reads_running_text():
             log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
-    starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
-    source = read_json(encoder / "source.json")
-    if source["settings"].get("causal") and recipe.units.reads_first_piece():
-        raise DataError(
-            f"{recipe.name}: expected an encoder that attends to the whole text, since a text's first subword stands for it, "
-            "found a decoder (`causal: true`): ask for tasks on words"
-        )
+    starts = load_encoder(encoder, [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
     precision = "float32"
     if recipe.static:
         data_texts = texts[recipe.static.data]

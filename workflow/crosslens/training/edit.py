@@ -59,4 +59,5 @@ def _draw(module: nn.Module, sd: float | None) -> None:
         if isinstance(module, nn.Linear) and module.bias is not None:
             module.bias.zero_()
     elif type(module).__name__.endswith("RMSNorm"):  # a class of each architecture; begins at 1 or, Gemma's, at 0
-        module.weight.copy_(type(module)(len(module.weight)).weight)
+        (weight,) = module.parameters()
+        weight.copy_(next(type(module)(len(weight)).parameters()))

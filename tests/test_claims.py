@@ -487,10 +487,10 @@ def test_counts_that_are_the_printed_ones_are_so_whatever_they_were_made_of(tmp_
 
 def test_names_of_a_scale_are_filled_in(tmp_path):
     file = tmp_path / "claims.yaml"
-    text = f"says: a $b, where: b, unit: c, {POSITIVE}, effect: {{plus: {{table: t, row: $a, column: x ($b) $c}}}}"
-    file.write_text(f"claims: {{c1: {{{text}}}}}")
-    (selector,) = read_ledger(file, {"a": 3, "b": "less"}).claims["c1"].effect[0].plus
-    assert selector == {"table": "t", "row": 3, "column": "x (less) $c"}
+    cell = "table: t, row: $a, column: x ($b) $c, definition: $d"
+    file.write_text(f"claims: {{c1: {{says: a $b, where: b, unit: c, {POSITIVE}, effect: {{plus: {{{cell}}}}}}}}}")
+    (selector,) = read_ledger(file, {"a": 3, "b": "less", "d": ["y", "z"]}).claims["c1"].effect[0].plus
+    assert selector == {"table": "t", "row": 3, "column": "x (less) $c", "definition": ["y", "z"]}
 
 
 COMMON, POSITIVE = "says: a, where: b, unit: c", "kind: direction, expected: {above: 0}"

@@ -28,6 +28,7 @@ SCALES = {
     "published": ["config.yaml"],
     "demo": ["config.yaml", "demo/overlay.yaml"],
     "laptop": ["config.yaml", "laptop/overlay.yaml"],
+    "second model": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml", "laptop/frozen.yaml", "laptop/decoder.yaml"],
     "tests": ["config.yaml", "tests/workflow/overlay.yaml"],
 }
 MIRROR = REPOSITORY.parent / "shared" / "mirror" / "languages"

@@ -13,7 +13,7 @@ from crosslens.encoders.convert import BYTES, convert, main
 from crosslens.encoders.folder import read
 from crosslens.encoders.load import load_encoder
 from crosslens.storage.files import sha256
-from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
+from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast, Gemma3TextConfig, Gemma3TextModel
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"Hausein", "##s", "ein", "##es"]
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
@@ -76,7 +76,7 @@ FAULTS = {  # what is wrong -> how the refusal names it
     "objects": r"old/pytorch_model\.bin: expected tensors by name, found other objects",
     "damage": r"old/pytorch_model\.bin: expected tensors and nothing else, found .*: fetch the file again",
     "no weights": r"old: expected model\.safetensors or pytorch_model\.bin, found neither",
-    "no configuration": r"old: expected the folder of an encoder, found no config\.json",
+    "no configuration": r"old: expected a file \.gguf, or the folder of an encoder, found no config\.json",
     "no tokenizer": r"old: expected a tokenizer that transformers can make fast, found .*",
     "another encoder": r"tokenizer\.json: expected pieces below 4, the vocab_size of config\.json",
     "there already": r"new: expected no such folder, found one: name another, or remove it",
@@ -112,8 +112,10 @@ def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(how, tmp_path, 
 
 
 @pytest.mark.parametrize("arguments", [[], [""], ["a"], ["", ""], ["a", "b", "c"]])
-def test_two_folders_are_asked_for(arguments):
-    with pytest.raises(SystemExit, match="convert: expected two folders, ENCODER=FOLDER OUT=NEW, found"):
+def test_an_encoder_and_a_new_folder_are_asked_for(arguments):
+    with pytest.raises(
+        SystemExit, match="convert: expected a folder or a .gguf file and a new folder, ENCODER=FOLDER OUT=NEW, found"
+    ):
         main(arguments)
 
 
@@ -134,3 +136,64 @@ def test_a_sentencepiece_model_keeps_its_pieces_for_bytes(tmp_path):
     convert(tmp_path / "old", tmp_path / "new")
     tokens = read(tmp_path / "new").fast_tokenizer().encode("日", add_special_tokens=False).tokens
     assert tokens[-3:] == ["<0xE6>", "<0x97>", "<0xA5>"] and {*tokens[-3:]} < {*BYTES}
+
+
+def test_a_file_that_is_no_gguf_is_one_line_and_leaves_nothing(tmp_path):
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(60))
+    with pytest.raises(
+        SystemExit, match=r"^convert: .*model\.gguf: expected weights and a vocabulary.*pip install gguf"
+    ) as error:
+        main([str(tmp_path / "model.gguf"), str(tmp_path / "new")])
+    assert "\n" not in str(error.value) and {path.name for path in tmp_path.iterdir()} == {"model.gguf"}
+
+
+def write_gguf(model: Gemma3TextModel, pieces: list[str], file: Path) -> None:
+    """Write a decoder as llama.cpp converts it: its own names, and norms whose weights have one added to them."""
+    gguf = pytest.importorskip("gguf", reason="needs gguf and accelerate, for conversions alone")
+    pytest.importorskip("accelerate", reason="needs gguf and accelerate, for conversions alone")
+    config, writer = model.config, gguf.GGUFWriter(file, "gemma3")
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_sliding_window(config.sliding_window)
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(pieces)
+    writer.add_token_scores([-float(number) for number in range(len(pieces))])
+    kinds = gguf.TokenType
+    writer.add_token_types([kinds.CONTROL] * 3 + [kinds.UNKNOWN] + [kinds.NORMAL] * (len(pieces) - 4))
+    for add, number in zip((writer.add_pad_token_id, writer.add_eos_token_id, writer.add_bos_token_id, writer.add_unk_token_id),
+                           range(4), strict=True):  # fmt: skip
+        add(number)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GEMMA3, config.num_hidden_layers)
+    for name, value in model.state_dict().items():
+        stem, _, ending = name.rpartition(".")
+        writer.add_tensor(f"{names.get_name(f'model.{stem}')}.{ending}", (value + ("norm" in name)).numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_a_decoder_in_a_gguf_file_becomes_an_encoder_with_the_same_states(tmp_path):
+    pieces = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *"Hausein", "au", "ei", "ein", "▁H", "aus", "▁Haus"]
+    sizes = {"num_key_value_heads": 1, "head_dim": 32, "sliding_window": 64, "max_position_embeddings": 64}
+    config = Gemma3TextConfig(vocab_size=len(pieces), **SHAPE, **sizes)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Gemma3TextModel(config).eval()
+        for name, value in model.named_parameters():
+            value.data += 0.1 * ("norm" in name) * torch.randn_like(value)
+    write_gguf(model, pieces, tmp_path / "model.gguf")
+    main([str(tmp_path / "model.gguf"), str(tmp_path / "new")])
+    settings = FolderEncoder(source="folder", path=str(tmp_path / "new"), causal=True)
+    built = build_encoder(settings, [], tmp_path / "built")
+    assert read(built).fast_tokenizer().encode("ein Haus").tokens == ["<bos>", "ein", "▁Haus"]
+    numbers = torch.tensor([[2, pieces.index("ein"), pieces.index("▁Haus")]])
+    with torch.inference_mode():
+        states = (encoder(numbers).last_hidden_state for encoder in (load_encoder(built), model))
+        assert torch.allclose(*states, atol=1e-6)

@@ -9,7 +9,16 @@ from crosslens.recipes import Edit
 from crosslens.runs.errors import DataError
 from crosslens.training import edit
 from test_training import loop, recipe, same, weights
-from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel, XLMRobertaConfig, XLMRobertaModel
+from transformers import (
+    CONFIG_MAPPING,
+    AutoModel,
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertModel,
+    XLMRobertaConfig,
+    XLMRobertaModel,
+)
 
 SHAPE = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 64}
 
@@ -77,6 +86,18 @@ def test_distributions(how, sd, biases, named):
     bias = block.intermediate.dense.bias
     assert bool((bias == 0).all()) if biases == 0 else float(bias.abs().max()) == pytest.approx(1 / math.sqrt(768), rel=0.05)
     assert torch.equal(block.output.LayerNorm.weight, torch.ones(768)) and not block.output.LayerNorm.bias.any()
+
+
+@pytest.mark.parametrize(("kind", "first"), [("gemma3_text", 0.0), ("eurobert", 1.0)])
+def test_norms_without_a_mean_begin_anew(kind, first):
+    """Gemma's add one to their weights."""
+    groups = {"num_key_value_heads": 1, "head_dim": 16, "pad_token_id": 0}
+    model = AutoModel.from_config(CONFIG_MAPPING[kind].from_dict(SHAPE | groups)).requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(0.3)
+    edit.apply(model, Edit(layers="all", embeddings=True), seed=0)
+    norms = [weight for block in edit.blocks(model) for name, weight in block.named_parameters() if "norm" in name]
+    assert len(norms) >= 6 and all(bool((weight == first).all()) for weight in norms)
 
 
 def test_a_block_that_there_is_not_is_named():

@@ -506,20 +506,32 @@ def test_keys_that_are_not_read_and_might_count_are_refused(how, encoder_folder,
     assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
 
 
+GPT2 = {"model_type": "gpt2", "vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
+
+
 @pytest.mark.parametrize("model_type", ["gpt2", "fnet", "convbert"])
 def test_attention_and_padding_are_tried(model_type, encoder_folder, tmp_path):
     """gpt2 sees what precedes alone; fnet mixes pieces with padding and convbert pieces next to it."""
     found = {"gpt2": "states that do not depend on what follows", "fnet": "differ by", "convbert": "differ by"}[model_type]
-    config = {name: value for name, value in SHAPE.items() if model_type != "gpt2" or "size" in name or "num" in name}
-    config = {"model_type": model_type} | config
-    if model_type == "gpt2":
-        config = {"model_type": "gpt2", "vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
+    config = GPT2 if model_type == "gpt2" else {"model_type": model_type} | SHAPE
     if model_type == "fnet":
         config = {name: value for name, value in config.items() if "attention" not in name}
     settings = saved(config, folders.read(encoder_folder), tmp_path / "whole")
     with pytest.raises(DataError, match=rf"whole: expected .*{found}") as error:
         build_encoder(settings, [], tmp_path / "built")
     assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+
+
+def test_a_decoder_is_built_where_the_configuration_says_that_it_is_one(encoder_folder, tmp_path):
+    description = folders.read(encoder_folder)
+    decoder = saved(GPT2, description, tmp_path / "decoder").model_copy(update={"causal": True})
+    built = build_encoder(decoder, [], tmp_path / "built")
+    assert json.loads((built / "source.json").read_text())["settings"]["causal"]
+    both_ways = saved(PUBLISHED["mBERT"], description, tmp_path / "whole")
+    assert "causal" not in both_ways.model_dump()  # so that the key changes no results of other encoders
+    with pytest.raises(DataError, match=r"whole: expected attention to what precedes alone.*depend on what follows") as error:
+        build_encoder(both_ways.model_copy(update={"causal": True}), [], tmp_path / "refused")
+    assert "\n" not in str(error.value) and not (tmp_path / "refused").exists()
 
 
 class Padded(nn.Module):

@@ -123,13 +123,14 @@ BEYOND_THE_DEMO = {("muller2021", "c29"), ("liu2020", "c27")}
 """Claims about several seeds, or about layers that an encoder of two blocks does not have."""
 
 
-def test_numbers_of_directions_of_a_scale(scales):
+def test_numbers_of_directions_and_layers_of_a_scale(scales):
+    layers = {"last": 12, "layers": [*range(1, 13)], "lower": [1, 2, 3, 4], "upper": [9, 10, 11, 12]}
     names = {scale: of.papers["liang2021"].names(of.config) for scale, of in scales.items()}
-    assert names["published"] == {
-        "encoder": "mbert", "languages": 104, "last": 12, "band": 10, "typology": 20, "rank": 100, "tenth": 10, "fifth": 20,
+    assert names["published"] == layers | {
+        "encoder": "mbert", "languages": 104, "band": 10, "typology": 20, "rank": 100, "tenth": 10, "fifth": 20,
         "double": 200, "removed": 100,
     }  # fmt: skip
-    assert names["demo"] == {
-        "encoder": "e5-small", "languages": 12, "last": 12, "band": 4, "typology": 8, "rank": 11, "tenth": 1, "fifth": 2,
+    assert names["demo"] == layers | {
+        "encoder": "e5-small", "languages": 12, "band": 4, "typology": 8, "rank": 11, "tenth": 1, "fifth": 2,
         "double": 24, "removed": 11,
     }  # fmt: skip

@@ -27,6 +27,7 @@ from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, 
 from crosslens.runs import signals
 from crosslens.runs.call import COMMAND
 from crosslens.runs.errors import DataError
+from crosslens.storage.seals import sealed
 from crosslens.storage.trainings import CHECKPOINT
 from crosslens.training import checkpoint, cpu, optimiser
 from crosslens.training.batches import random_batches
@@ -427,6 +428,18 @@ def test_labels_of_pairs_are_learnt(bench, state):
     losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task" and row["epoch"]]
     assert losses[0] == pytest.approx(math.log(3), abs=0.15)
     assert losses[-1] < 0.5
+
+
+@pytest.mark.parametrize("state", ["hidden", "pooler"])
+def test_no_first_piece_of_a_decoder_stands_for_a_text(state, tmp_path):
+    with sealed(tmp_path / "decoder") as folder:
+        folder.mkdir()
+        (folder / "source.json").write_text(json.dumps({"settings": {"causal": True}}))
+    made, log = inference(state=state), logging.getLogger("crosslens.tests")
+    with pytest.raises(DataError, match=r"test/reversal: expected an encoder that attends to the whole text.*a decoder"):
+        run(made, 0, tmp_path / "decoder", {}, tmp_path / "model", threads=1, log=log)
+    assert not (tmp_path / "model").exists()
+    assert not any(Units(unit=unit, state=other).reads_first_piece() for unit, other in (("word", "hidden"), ("text", "mean")))
 
 
 @pytest.mark.parametrize("state", ["hidden", "pooler"])

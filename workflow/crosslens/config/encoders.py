@@ -34,6 +34,12 @@ class _Encoder(Section):
         description="keys of corpora to whose texts the vocabulary is trimmed, which saves memory and changes nothing but "
         "re-initialised embeddings; []: not trimmed",
     )
+    causal: bool = Field(
+        False,
+        exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
+        description="whether it is a decoder, each of whose states depends on the subwords up to its own alone: words and means "
+        "of texts can be measured, but no first subword stands for a text",
+    )
 
     def trimmed(self) -> bool:
         """Whether it keeps only the subwords of the corpora's texts."""

@@ -15,6 +15,10 @@ class Units(Frozen):
     state: Literal["hidden", "pooler", "mean", "words", "pair"] = "hidden"
     segments: bool = False  # token type 1 for the second text of a pair
 
+    def reads_first_piece(self) -> bool:
+        """Whether the state of a text's first piece, or what the pooler makes of it, stands for the text."""
+        return self.unit == "text" and self.state in ("hidden", "pooler")
+
     def width(self) -> int:
         """Number of concatenated states that a head reads of a unit."""
         return 4 if self.state == "pair" else 1

@@ -48,7 +48,7 @@ def build(
             shutil.copyfile(tokenizer / name, temporary / name)
         weights.write(state, temporary / WEIGHTS)
         encoder = load_encoder(temporary, origin=origin)
-        try_encoder(encoder, description, origin)
+        try_encoder(encoder, description, origin, causal=settings.causal)
         source = {
             "from": origin,
             "settings": settings.model_dump(),

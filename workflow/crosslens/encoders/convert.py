@@ -4,6 +4,7 @@
 
 Weights are copied as they are; of files of PyTorch only tensors are read, never other objects. Where tokenizer.json is missing,
 transformers makes it, for which SentencePiece models need the packages sentencepiece and protobuf. No code of the folder runs.
+In the place of the folder there may be a GGUF file, whose weights are dequantised, with the packages gguf and accelerate.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
-from transformers import AutoTokenizer
+from transformers import AutoModel, AutoTokenizer
 
 from crosslens.encoders.folder import PARTS, SPECIALS, WEIGHTS, read
 from crosslens.encoders.word_marks import MARKS
@@ -24,12 +25,14 @@ from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, written
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # pieces for characters that are in no other piece
+GGUF = ".gguf"
+OF_THE_FILE = ("quantization_config", "_model_name_or_path")  # keys with which transformers describes a GGUF file
 COMPARED = 1000  # words or more that are given to a tokenizer and to its SentencePiece model
 RARE = "𐌰"  # a character of Gothic that no vocabulary has
 
 
-def convert(folder: Path, output: Path) -> dict[str, str]:
-    """Convert a folder and return the sha256 of each file of the new one, by name.
+def convert(encoder: Path, output: Path) -> dict[str, str]:
+    """Convert a folder, or a GGUF file, and return the sha256 of each file of the new folder, by name.
 
     Raises DataError where the new folder exists, or where weights or tokenizer cannot be read or converted.
     """
@@ -37,14 +40,40 @@ def convert(folder: Path, output: Path) -> dict[str, str]:
         raise DataError(f"{output}: expected no such folder, found one: name another, or remove it")
     with written(output) as temporary:
         temporary.mkdir(parents=True)
-        if not (folder / PARTS["config"]).is_file():
-            raise DataError(f"{folder}: expected the folder of an encoder, found no {PARTS['config']}: name another")
-        shutil.copyfile(folder / PARTS["config"], temporary / PARTS["config"])
-        _write_tokenizer(folder, temporary)
-        save_file(_weights(folder), temporary / WEIGHTS, {"format": "pt"})
+        if encoder.suffix == GGUF and encoder.is_file():
+            state = _write_description(encoder, temporary)
+        elif (encoder / PARTS["config"]).is_file():
+            shutil.copyfile(encoder / PARTS["config"], temporary / PARTS["config"])
+            _write_tokenizer(encoder, temporary)
+            state = _weights(encoder)
+        else:
+            raise DataError(
+                f"{encoder}: expected a file {GGUF}, or the folder of an encoder, found no {PARTS['config']}: name another"
+            )
+        save_file(state, temporary / WEIGHTS, {"format": "pt"})
         read(temporary)
         digests = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
     return digests
+
+
+def _write_description(file: Path, output: Path) -> dict[str, torch.Tensor]:
+    """Write configuration and tokenizer of a GGUF file; return its weights in float32, by transformers' names for an encoder."""
+    options: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
+    try:
+        model, report = AutoModel.from_pretrained(file.parent, dtype=torch.float32, output_loading_info=True, **options)
+        if missing := sorted(report["missing_keys"]):  # which transformers would initialise
+            raise ValueError(f"no weights {missing[0]}")
+        AutoTokenizer.from_pretrained(file.parent, **options).save_pretrained(output)
+    except Exception as error:  # transformers checks little beforehand
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise DataError(
+            f"{file}: expected weights and a vocabulary that transformers can read, found {reason}: first pip install gguf "
+            "accelerate"
+        ) from None
+    config = {name: value for name, value in model.config.to_dict().items() if name not in OF_THE_FILE}
+    (output / PARTS["config"]).write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+    state: dict[str, torch.Tensor] = model.state_dict()
+    return state
 
 
 def _weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -129,7 +158,8 @@ def main(arguments: Sequence[str]) -> None:
     """Convert a folder and print the digests of the new one."""
     try:
         if len(arguments) != 2 or not all(arguments):
-            raise DataError(f"expected two folders, ENCODER=FOLDER OUT=NEW, found {' '.join(arguments).strip() or 'none'}")
+            words = " ".join(arguments).strip() or "none"
+            raise DataError(f"expected a folder or a {GGUF} file and a new folder, ENCODER=FOLDER OUT=NEW, found {words}")
         digests = convert(*map(Path, arguments))
     except DataError as error:
         sys.exit(f"convert: {error}")

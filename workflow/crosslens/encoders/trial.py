@@ -21,12 +21,12 @@ DEPENDENCE = 1e-5
 """Least such distance that comes of another piece at the end of the text: 8e-4 and more there, and 0 with causal attention."""
 
 
-def try_encoder(encoder: nn.Module, description: Description, origin: str) -> None:
+def try_encoder(encoder: nn.Module, description: Description, origin: str, *, causal: bool = False) -> None:
     """Raise DataError unless the encoder's hidden states are numbers, tell pieces apart, and depend on the text and nothing else.
 
-    encoder: in eval mode, with weights in float32. origin: where the encoder is from, which errors name. Every layer's states
-    must be finite, and the same for a text alone and beside longer ones; the last layer's must differ between the pieces of a
-    text and, where there are blocks, change with a piece further on.
+    encoder: in eval mode, with weights in float32. origin: where the encoder is from, which errors name. causal: whether it is
+    a decoder. Every layer's states must be finite, and the same for a text alone and beside longer ones; the last layer's must
+    differ between the pieces of a text and, where there are blocks, change with a piece further on; of a decoder they must not.
     """
     texts = _choose_texts(description)
     try:
@@ -47,12 +47,16 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str) -> No
     longest, half, variant, _ = (states[-1] for states in singles)
     if _measure_distance(longest[1:], longest[:1].expand_as(longest[1:])) <= ROUNDING:
         raise _wrong(origin, "hidden states that differ between pieces", "the same for all pieces of a text")
-    if len(batch) > 1 and _measure_distance(half[:1], variant[:1]) < DEPENDENCE:
+    backwards = _measure_distance(half[:1], variant[:1]) < DEPENDENCE
+    if len(batch) > 1 and backwards and not causal:
         raise _wrong(
             origin,
             "attention to the whole text",
-            "states that do not depend on what follows, as of a decoder (is_decoder or another key of config.json)",
+            "states that do not depend on what follows, as of a decoder (is_decoder or another key of config.json; "
+            "`causal: true` takes the states of a decoder as they are)",
         )
+    if causal and not backwards:
+        raise _wrong(origin, "attention to what precedes alone, as `causal: true` says", "states that depend on what follows")
 
 
 def is_prenorm(encoder: nn.Module, description: Description) -> bool:

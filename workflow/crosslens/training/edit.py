@@ -23,7 +23,7 @@ def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
     """Re-initialise the blocks that the edit names, and the embeddings if it says so; everything else stays bit-identical.
 
-    Initialisation "bert": weights N(0, 0.02), or of the edit's standard deviation, biases 0, LayerNorm 1 and 0, as before BERT's
+    Initialisation "bert": weights N(0, 0.02), or of the edit's standard deviation, biases 0, norms 1 and 0, as before BERT's
     pretraining (the paper's code of its time, mbert-unseen-languages, loads the other blocks into such a model). "released":
     weights and biases uniform within 1 / sqrt(fan in), PyTorch's default, which the code published for users gets by the way it
     loads. Each block has its own random stream: its weights do not depend on which others are re-initialised, and nothing else
@@ -58,3 +58,6 @@ def _draw(module: nn.Module, sd: float | None) -> None:
         module.weight.normal_(0, sd or 0.02)
         if isinstance(module, nn.Linear) and module.bias is not None:
             module.bias.zero_()
+    elif type(module).__name__.endswith("RMSNorm"):  # a class of each architecture; begins at 1 or, Gemma's, at 0
+        (weight,) = module.parameters()
+        weight.copy_(next(type(module)(len(weight)).parameters()))

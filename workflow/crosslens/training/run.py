@@ -26,6 +26,7 @@ from crosslens.encoding.texts import Texts, load, load_pieces
 from crosslens.numerics.streams import stream
 from crosslens.recipes import Data, Recipe, Static
 from crosslens.runs.call import command
+from crosslens.runs.errors import DataError
 from crosslens.runs.machine import machine, versions
 from crosslens.storage import parquet
 from crosslens.storage.records import read_json, write_json
@@ -180,6 +181,12 @@ def run(
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
+    source = read_json(verified(encoder) / "source.json")
+    if source["settings"].get("causal") and recipe.units.reads_first_piece():
+        raise DataError(
+            f"{recipe.name}: expected an encoder that attends to the whole text, since a text's first subword stands for it, "
+            "found a decoder (`causal: true`): ask for tasks on words"
+        )
     files = {key: tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for key in recipe.files()}
     recipe = with_relations(recipe, files)
     texts = load_data(recipe, files, seed)
@@ -188,7 +195,7 @@ def run(
                  data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
         if recipe.reads_running_text():
             log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
-    starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
+    starts = load_encoder(encoder, [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
     precision = "float32"
     if recipe.static:
         data_texts = texts[recipe.static.data]
@@ -220,7 +227,7 @@ def run(
             "recipe": recipe.settings(),
             "seed": seed,
             "command": command(target or folder / "record.json"),
-            "encoder": read_json(encoder / "source.json"),
+            "encoder": source,
             "host": platform.node(),
             **machine(threads, precision),
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),

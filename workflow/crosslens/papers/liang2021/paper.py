@@ -57,11 +57,13 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-def names(config: Config) -> Mapping[str, str | int]:
+def names(config: Config) -> Mapping[str, str | int | list[int]]:
     """Names and numbers of a scale for which claims.yaml has fields: see its first lines."""
     paper, probing = section(config), section(config).probing
     languages = len(config.corpora[paper.text_corpus].languages)
     rank = languages - 1
+    last = config.encoders[paper.encoder].blocks() or LAYERS
+    layers, third = [*range(1, last + 1)], max(1, last // 3)
 
     def nearest(number: float, numbers: Sequence[int]) -> int:
         return min(numbers, key=lambda candidate: abs(candidate - number))
@@ -69,7 +71,10 @@ def names(config: Config) -> Mapping[str, str | int]:
     return {
         "encoder": paper.encoder,
         "languages": languages,
-        "last": config.encoders[paper.encoder].blocks() or LAYERS,
+        "last": last,
+        "layers": layers,
+        "lower": layers[:third],
+        "upper": layers[-third:],
         "band": probing.band,
         "typology": probing.typology.layer_dimension,
         "rank": nearest(rank, probing.dimensions),

@@ -76,6 +76,7 @@ def _encoder(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
         "pooler": None,
         "mask": _text(names.get("mask_token")),
         "prenorm": source.get("prenorm"),
+        "causal": settings.get("causal", False),
     }
 
 

@@ -51,7 +51,9 @@ def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
         "commit": (encoder.get("revision") or UNKNOWN)[:12],
         "licence": encoder.get("licence") or UNKNOWN,
         "size": f"{encoder['parameters'] / 1e6:.3g} M parameters" if encoder.get("parameters") else UNKNOWN,
-        "shape": f"{encoder['layers']} layers × {encoder['width']}" + ", pre-norm" * bool(encoder.get("prenorm")),
+        "shape": f"{encoder['layers']} layers × {encoder['width']}"
+        + ", pre-norm" * bool(encoder.get("prenorm"))
+        + ", a decoder" * bool(encoder.get("causal")),
         "tokenizer": f"{encoder['tokenizer']}, {encoder['vocabulary']:,} pieces" if encoder.get("vocabulary") else UNKNOWN,
         "positions": f"{positions:,}" if isinstance(positions, int) else positions or UNKNOWN,
         "coverage": UNKNOWN if covered is None else f"{len(covered)} of {len(languages)} languages",

@@ -273,11 +273,11 @@ class Ledger(Section):
             yield self.selection(common, selector)
 
 
-def read_ledger(file: Path, names: Mapping[str, Scalar] = {}) -> Ledger:
+def read_ledger(file: Path, names: Mapping[str, Any] = {}) -> Ledger:
     """The ledger in a file. Raises DataError, one line that names file and key.
 
-    names: NAME -> value that $NAME stands for in the file, see Paper.names. A $NAME without a value stays as it is, and so
-    selects nothing.
+    names: NAME -> value, or list of values, that $NAME stands for in the file, see Paper.names. A $NAME without a value stays as
+    it is, and so selects nothing.
     """
     try:
         return Ledger.model_validate(_fill_in(read_yaml(file), names))
@@ -297,7 +297,7 @@ def read_ledger(file: Path, names: Mapping[str, Scalar] = {}) -> Ledger:
         raise DataError(": ".join(filter(None, (str(file), place, text)))) from None
 
 
-def _fill_in(value: Any, names: Mapping[str, Scalar]) -> Any:
+def _fill_in(value: Any, names: Mapping[str, Any]) -> Any:
     """A value of a ledger with each $NAME replaced by its value; within a text it becomes text, alone it keeps its type."""
     if isinstance(value, dict):
         return {key: _fill_in(entry, names) for key, entry in value.items()}

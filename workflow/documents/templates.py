@@ -14,9 +14,9 @@ of other columns:
 
 rows() takes lists too: several columns in one, rows in the order of the values that are named. claims(SCALE) has the rows of
 the scale's claims.csv; claim(SCALE, "tanti2021-c01", "holds") one of them, which must have that verdict, so that no sentence
-outlives the verdict that it tells of. meanings(PART) lists terms of resources/terms.yaml: "definitions", or the names in the tables of a paper;
-faults() has the outcomes of the tested faults. scoreboard has the verdicts of the scoreboard, with their meanings, papers the
-subject of each paper.
+outlives the verdict that it tells of. meanings(PART) lists terms of resources/terms.yaml: "definitions", or the names in the
+tables of a paper; faults() has the outcomes of the tested faults. scoreboard has the verdicts of the scoreboard, with their
+meanings, papers the subject of each paper.
 
 Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
 """

@@ -10,7 +10,6 @@ import pandas as pd
 from crosslens.numerics.estimates import Correlation
 from crosslens.reports.cells import rounded
 from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.forest import number
 from crosslens.reports.claims.ledger import Region
 from crosslens.reports.claims.verdicts import NOT_MEASURED, Decision
 from crosslens.runs import call as commands

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
-from crosslens.encoders.folder import mask_piece
+from crosslens.encoders.folder import SOURCE, mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding import subspaces
 from crosslens.encoding.packing import first_texts, windows_of
@@ -174,6 +174,8 @@ def run(
             log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
     starts = load_encoder(verified(encoder), [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
     precision = "float32"
+    if getattr(starts.config, "rehearse", None):
+        recipe = recipe.rehearsed()
     if recipe.static:
         data_texts = texts[recipe.static.data]
         key = checkpoint.digest([recipe.static.model_dump(mode="json"), seed, list(version)], [data_texts], starts.state_dict())
@@ -199,7 +201,7 @@ def run(
             "recipe": recipe.settings(),
             "seed": seed,
             "command": command(target or folder / "record.json"),
-            "encoder": read_json(encoder / "source.json"),
+            "encoder": read_json(encoder / SOURCE),
             "host": platform.node(),
             **machine(threads, precision),
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),

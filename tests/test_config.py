@@ -28,6 +28,7 @@ SCALES = {
     "published": ["config.yaml"],
     "demo": ["config.yaml", "demo/overlay.yaml"],
     "laptop": ["config.yaml", "laptop/overlay.yaml"],
+    "rehearsal": ["config.yaml", "rehearsal/overlay.yaml"],
     "tests": ["config.yaml", "tests/workflow/overlay.yaml"],
 }
 MIRROR = REPOSITORY.parent / "shared" / "mirror" / "languages"

@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from crosslens.encoders.load import load_encoder
@@ -22,6 +23,7 @@ from crosslens.storage.seals import seal
 from crosslens.training.batches import rehearsed
 from crosslens.training.predict import hidden_states
 from crosslens.training.run import run
+from study import RESULTS, counts, jobs_of, snakemake
 from test_bottom import frozen
 from test_config import merged
 from test_training import OBJECTIVES, TEST, inference, loop, recipe
@@ -159,3 +161,43 @@ def test_nothing_of_a_rehearsal_passes_for_a_result():
         for text in (reason, origin, page["apart"][0], page["items"][0]["caption"].strip("*")):
             assert text.startswith("REHEARSAL: trainings ended after 20 updates")
         assert "REHEARSAL" not in str(other.page(paper, {name: item}, report=False))
+
+
+def test_without_a_network_trainings_differ_in_data_and_weights_alone():
+    """Of the published study: languages, batches, rates and lengths stay; the test treebanks are other files of the same languages."""
+    published, offline = (Studies(load(merged(scale)), papers()) for scale in ("published", "rehearsal"))
+    assert [paper.key for paper in offline.papers] == ["tanti2021"]
+    for name, (_, recipe) in offline.recipes.items():
+        assert recipe.model_copy(update={"encoder": "mbert"}) == published.recipes[name][1]
+    languages = {name: corpus.languages for name, corpus in published.config.corpora.items()}
+    assert all(offline.config.corpora[name].languages == languages[name] for name in ("udpos", "xnli", "wikipedia"))
+
+
+@pytest.mark.long
+def test_a_rehearsal_of_the_tiny_study(own):
+    """It takes the study's texts, changes nothing of the study, says what its jobs took, and concludes nothing."""
+    study, folder, options = own / RESULTS, own / RESULTS / "rehearsal", ("--profile", "tests/workflow", "--config")
+
+    def of_study():
+        return {path: path.stat().st_mtime_ns for path in study.rglob("*") if folder not in path.parents and path.is_file()}
+
+    before = of_study()
+    said = snakemake(own, *options, "rehearse=2", "--", f"{RESULTS}/table2.csv")
+    assert of_study() == before
+    assert re.search(rf"{RESULTS}/rehearsal: \d+ files of .*corpora.* are taken from {RESULTS}", said)
+    planned_jobs = counts(said)
+    assert planned_jobs["train"] == planned_jobs["states"] == 4 and "corpus" not in planned_jobs
+    table = pd.read_csv(folder / "table2.csv")
+    assert table["reason"].str.startswith("REHEARSAL").all() and not table["comparable"].any()
+    record = json.loads((folder / "table2.csv.json").read_text())
+    assert {training["encoder"]["rehearse"] for training in record["trainings"]} == {2}
+    assert "Rehearsed with 2 updates and texts; the bill, of the whole study, is for this machine" in said
+    row = re.search(r"│ tanti2021/pos/gradient_reversal +│ 1 of 1 │ +48.0 GB │ +[\d.]+ MB │(.*)", said)
+    assert row and len(re.findall(r"\d", row[1])) >= 4, said
+    assert jobs_of(snakemake(own, *options, "rehearse=2", "--", f"{RESULTS}/rehearsal/table2.csv", "-n")) == []
+    changed_jobs = counts(snakemake(own, "-n", *options, "rehearse=3", "--", f"{RESULTS}/table2.csv"))
+    assert changed_jobs["encoder"] == 1 and changed_jobs["train"] == 4 and "tokens" not in changed_jobs
+    for target in ("claims", "scoreboard", f"{RESULTS}/passport/random.html"):
+        refusal = snakemake(own, *options, "rehearse=2", "--", target, works=False)
+        assert "expected the results of a study, found those of its rehearsal (rehearse: 2)" in refusal
+        assert "Traceback" not in refusal and not (folder / "claims.csv").exists()

@@ -24,7 +24,7 @@ from crosslens.runs.machine import peak_gpu_memory, peak_memory, revision, versi
 from crosslens.runs.quantities import readable
 
 SPENT = re.compile(r" took ([\d.]+) s, peak memory ([\d.]+) GiB(?:, of the GPU ([\d.]+) GiB)?$", re.MULTILINE)
-"""A job's last line in its log: seconds, GiB of memory, GiB of a GPU's memory."""
+"""Last line in the log of a job that has ended well: seconds, GiB of memory, GiB of a GPU's memory."""
 # Messages about a full disk from libraries that do not raise OSError with its number: safetensors, torch, numpy.
 FULL = re.compile(r"[Nn]o space left|os error (27|28|122)\b|unexpected pos \d+ vs|file write failed|requested and \d+ written")
 
@@ -63,7 +63,7 @@ def start(log_path: str | None, target: str, *, seed: int | None = None) -> logg
 
 
 def _spent(log: logging.Logger, began: float) -> None:
-    """Log the time since `began` and the largest memory, also of a GPU, as `SPENT` reads it."""
+    """Log the time since `began` and the largest memory, of a GPU too; `SPENT` reads the line."""
     gpu = f", of the GPU {peak_gpu_memory() / 2**30:.2f} GiB" if peak_gpu_memory() else ""
     log.info("took %.1f s, peak memory %.2f GiB%s", time.monotonic() - began, peak_memory() / 2**30, gpu)
 
@@ -90,6 +90,7 @@ def report(target: str, kind: type[BaseException], error: BaseException, traceba
     target: output of the rule.
     """
     log = logging.getLogger("crosslens")
+    atexit.unregister(_spent)  # the log ends with the error
     if isinstance(error, signals.Stopped):
         signals.ignore()
         log.error("%s", error)

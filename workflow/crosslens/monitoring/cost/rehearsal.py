@@ -37,7 +37,7 @@ class Row:
     update_here: float = 0.0
 
     def cells(self) -> list[str]:
-        """Cells of the table below its columns; "" for what is not known."""
+        """Texts of the row of the table; "" for what is not known."""
         updated = [f"{seconds / self.updates:.3g}" if seconds else "" for seconds in (self.update_billed, self.update_here)]
         hours = [duration(seconds) if seconds else "" for seconds in (self.billed, self.here)]
         memory = [readable(int(size)) if size else "" for size in (self.asked, self.memory, self.gpu_memory)]
@@ -66,7 +66,7 @@ class Rehearsal:
             return name, name
         recipe = self.biller.recipes_of(job)[0]
         stages = [(stage.name, stage.batch, stage.trains_encoder(), len(stage.phases)) for stage in recipe.stages]
-        return (job.rule, recipe.encoder, recipe.task, *stages), f"{job.rule} {recipe.name}"
+        return (job.rule, recipe.encoder, recipe.task, *stages), recipe.name
 
     def _add(self, row: Row, job: Job) -> None:
         """Add a job to the row of its kind."""
@@ -110,8 +110,10 @@ class Rehearsal:
 
 def table(rows: Sequence[Row], updates: int, machine: str) -> Table:
     """Table of the rows, for a terminal."""
-    shown = Table("jobs", title=f"Rehearsed with {updates} updates and texts; the bill is for {machine}", title_justify="left")
-    for column in ("ended", "memory asked", "peak memory", "of the GPU", "update, s: bill", "here", "longest job: bill", "here"):
+    title = f"Rehearsed with {updates} updates and texts; the bill, of the whole study, is for {machine}"
+    shown = Table(title=title, title_justify="left")
+    shown.add_column("jobs", no_wrap=True)
+    for column in ("ended", "memory asked", "peak", "GPU peak", "s an update: bill", "here", "longest job: bill", "here"):
         shown.add_column(column, justify="right")
     for row in rows:
         shown.add_row(*row.cells())

@@ -65,8 +65,11 @@ class Rehearsal:
             name = " ".join(filter(None, (job.rule, job.wildcards.get("kind"))))
             return name, name
         recipe = self.biller.recipes_of(job)[0]
-        stages = [(stage.name, stage.batch, stage.trains_encoder(), len(stage.phases)) for stage in recipe.stages]
-        return (job.rule, recipe.encoder, recipe.task, *stages), recipe.name
+        stages = [
+            (stage.name, stage.batch, stage.trains_encoder(), *(len(phase.terms) for phase in stage.phases))
+            for stage in recipe.stages
+        ]
+        return (job.rule, recipe.encoder, recipe.task, recipe.edit, *stages), recipe.name
 
     def _add(self, row: Row, job: Job) -> None:
         """Add a job to the row of its kind."""
@@ -85,7 +88,7 @@ class Rehearsal:
             self._add_updates(row, job, billed)
 
     def _add_updates(self, row: Row, job: Job, billed: float) -> None:
-        """Add the updates of a training, and its time if the rest takes as much longer than in the bill as they do."""
+        """Add the updates of a training, if it is the longest, and its time if all of it is as much longer as they are."""
         total, total_billed, total_here = 0, 0.0, 0.0
         folders = trainings(Path(job.output[0]), job.wildcards["recipe"])
         for recipe, (_, folder) in zip(self.biller.recipes_of(job), folders, strict=True):
@@ -97,9 +100,8 @@ class Rehearsal:
                     total += number
                     total_here += number * seconds[stage.name] / timed
                     total_billed += number * self.biller.update(recipe, stage, job)
-        if total:
-            row.updates, row.update_here, row.update_billed = total, total_here, total_billed
-            row.here = max(row.here, billed * total_here / total_billed)
+        if total and (here := billed * total_here / total_billed) > row.here:
+            row.here, row.updates, row.update_here, row.update_billed = here, total, total_here, total_billed
 
     def _counts(self, recipe: Recipe, stage: Stage) -> tuple[int, int]:
         """Updates of a stage in the study, and those of the rehearsal that were timed: all but the first of each phase."""

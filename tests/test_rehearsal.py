@@ -164,11 +164,11 @@ def test_nothing_of_a_rehearsal_passes_for_a_result():
 
 
 def test_without_a_network_trainings_differ_in_data_and_weights_alone():
-    """Of the published study: languages, batches, rates and lengths stay; the test treebanks are other files of the same languages."""
+    """Languages, batches, rates and lengths are those of the published study."""
     published, offline = (Studies(load(merged(scale)), papers()) for scale in ("published", "rehearsal"))
     assert [paper.key for paper in offline.papers] == ["tanti2021"]
-    for name, (_, recipe) in offline.recipes.items():
-        assert recipe.model_copy(update={"encoder": "mbert"}) == published.recipes[name][1]
+    for name, (_, of) in offline.recipes.items():
+        assert of.model_copy(update={"encoder": "mbert"}) == published.recipes[name][1]
     languages = {name: corpus.languages for name, corpus in published.config.corpora.items()}
     assert all(offline.config.corpora[name].languages == languages[name] for name in ("udpos", "xnli", "wikipedia"))
 

@@ -1,4 +1,4 @@
-"""What the jobs of a rehearsal took, beside what they ask for and what the bill has for the same jobs of the study."""
+"""Time and memory of the jobs of a rehearsal, beside their requests and the bill of the same jobs of the study."""
 
 import csv
 from collections.abc import Hashable, Sequence
@@ -60,7 +60,7 @@ class Rehearsal:
         return sorted(rows.values(), key=lambda row: -row.billed)
 
     def _kind(self, job: Job) -> tuple[Hashable, str]:
-        """What jobs of a kind share, and its name: trainings that compute alike, else the rule and the kind of a measure."""
+        """Key and name of a job's kind: trainings that compute alike, else its rule and the kind of a measure."""
         if not job.rule.startswith("train"):
             name = " ".join(filter(None, (job.rule, job.wildcards.get("kind"))))
             return name, name
@@ -113,10 +113,10 @@ class Rehearsal:
 def table(rows: Sequence[Row], updates: int, machine: str) -> Table:
     """Table of the rows, for a terminal."""
     title = f"Rehearsed with {updates} updates and texts; the bill, of the whole study, is for {machine}"
-    shown = Table(title=title, title_justify="left")
-    shown.add_column("jobs", no_wrap=True)
+    grid = Table(title=title, title_justify="left")
+    grid.add_column("jobs", no_wrap=True)
     for column in ("ended", "memory asked", "peak", "GPU peak", "s an update: bill", "here", "longest job: bill", "here"):
-        shown.add_column(column, justify="right")
+        grid.add_column(column, justify="right")
     for row in rows:
-        shown.add_row(*row.cells())
-    return shown
+        grid.add_row(*row.cells())
+    return grid

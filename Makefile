@@ -123,9 +123,9 @@ site: install build/site-tools/installed ## Build the documentation as a web sit
 status: install ## Show what is built, stale or missing at each scale
 	@PYTHONPATH=workflow PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.status
 
-cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100
+cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100; REHEARSE=20 shows what that rehearsal took
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.monitoring.cost $(if $(PROFILE),--profile $(PROFILE)) \
-		$(if $(CARD),--card "$(CARD)") $(TARGET)
+		$(if $(CARD),--card "$(CARD)") $(if $(REHEARSE),--config rehearse=$(REHEARSE) --) $(TARGET)
 
 prefetch: install ## Fetch what a target reads, after saying how much: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names files
 	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.monitoring.prefetch $(if $(PROFILE),--profile $(PROFILE)) \

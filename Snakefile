@@ -55,14 +55,13 @@ if workflow.modifier.is_main_snakefile():
             raise WorkflowError(message)
         for warning in warnings(config, CONFIG, MISFITS):
             logger.warning(warning)
-        for file, page in asked_figures(sys.argv[1:]).items():  # a target that is the name of a rule is taken for the rule
+        for target, files in asked_files(sys.argv[1:]).items():  # a target that is the name of a rule is taken for the rule
 
             rule:
                 name:
-                    file
+                    target
                 input:
-                    file,
-                    page,
+                    files,
 
         if PLAN in os.environ:  # `make cost` and `make status` ask for the jobs
             logger.addHandler(Recorder(config))
@@ -86,11 +85,13 @@ onstart:
 
 onsuccess:
     settle_records(writes=True)
+    show_rehearsal()
 
 
 onerror:
     JOBS.summary()
     settle_records(writes=True)
+    show_rehearsal()
 
 
 rule all:

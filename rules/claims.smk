@@ -7,7 +7,7 @@ TOP += ["claims.csv", "claims.csv.json", "claims.html", "index.html"]
 rule claims:
     """Decide the papers' claims by the tables and records that there are, and write the front page."""
     input:
-        scoreboard=f"{RESULTS}/scoreboard.html",  # the front page leads to it
+        scoreboard=lambda wildcards: of_study(f"{RESULTS}/scoreboard.html"),  # the front page leads to it
         texts=[ancient(str(ROOT / file)) for file in CLAIMS_TEXTS],  # their content is among the params
     output:
         table=f"{RESULTS}/claims.csv",

@@ -43,6 +43,7 @@ rule encoder:
         mem_mb=8000,
     params:
         **own_encoder_params("WEIGHTS"),
+        **({"rehearse": CONFIG.rehearse} if CONFIG.rehearse else {}),
         code=code("encoder"),
         settings=encoder_settings,
         package=lambda wildcards: OFFICIAL.package(CONFIG.encoders[wildcards.encoder]),

@@ -138,6 +138,14 @@ def check_start(dag):
         raise WorkflowError(message)
 
 
+def show_rehearsal():
+    """Print what the jobs of a rehearsal took beside the bill of the study, as `make cost` does."""
+    if CONFIG.rehearse:
+        from crosslens.monitoring.cost.__main__ import main  # not at the top: only the end of a rehearsal asks
+
+        main(sys.argv[1:])
+
+
 # Records in a database are left as they are, and nothing is taken from other folders for them.
 RECORDS_IN_FILES = str(getattr(workflow.workflow_settings, "persistence_backend", "file")) == "file"
 
@@ -179,7 +187,8 @@ def planned(place, folder):
 
 def reuse_results():
     """Take what is the same from other folders of results; returns messages."""
-    folders = [folder.rstrip("/") for folder in CONFIG.reuse if RECORDS_IN_FILES]
+    counterpart = [CONFIG.counterpart] if os.path.isdir(CONFIG.counterpart) else []  # a study and its rehearsal read the same texts
+    folders = [folder.rstrip("/") for folder in [*CONFIG.reuse, *counterpart] if RECORDS_IN_FILES]
     records = Records(RESULTS, RECORD_FORMAT_VERSION)
     messages = [Reuse(folder, records, partial(planned, folder=folder)).take() for folder in folders]
     return list(filter(None, messages))
@@ -491,8 +500,9 @@ def targets(*keys, searched=False):
     return files + [f"{RESULTS}/scores/{paper.key}.parquet" for paper in chosen]
 
 
-def asked_figures(arguments):
-    """Files of figures among the arguments of a call, each with the page of its figure, which would show the one before.
+def asked_files(arguments):
+    """Files to make for an argument of a call: a figure with its page, which would show the one before; in a rehearsal the file at
+    the same place below its own results, where one of the study is named.
 
     None where options choose jobs by their files (-f, -R, -U, -O): a rule with the name of a file would be chosen in its place.
     """
@@ -500,7 +510,13 @@ def asked_figures(arguments):
         return {}
     figures = [place for place, (_, _, item) in ITEMS.items() if item.form == "figure"]
     pages = {f"{RESULTS}/{place}{ending}": f"{RESULTS}/{place}.html" for place in figures for ending in ENDINGS["figure"]}
-    return {file: page for file, page in pages.items() if file in arguments}
+    files = {file: [file, page] for file, page in pages.items()}
+    if CONFIG.rehearse:
+        study = f"{CONFIG.counterpart}/"
+        named = [argument for argument in arguments if argument.startswith(study) and not argument.startswith(f"{RESULTS}/")]
+        here = {argument: f"{RESULTS}/{argument.removeprefix(study)}" for argument in named}
+        files |= {argument: files.get(file, [file]) for argument, file in here.items()}
+    return {argument: files[argument] for argument in arguments if argument in files}
 
 
 def kinds_that_read(*sources):
@@ -519,6 +535,16 @@ def claims_modules():
     """Modules of papers with functions that ledgers name."""
     names = [f"papers/{paper.key}/claims" for paper in PAPERS if claims_files(paper)]
     return [name for name in names if (ROOT / f"workflow/crosslens/{name}.py").is_file()]
+
+
+def of_study(files):
+    """Files that a page of conclusions reads. Raises WorkflowError in a rehearsal, from which nothing is concluded."""
+    if CONFIG.rehearse:
+        raise WorkflowError(
+            f"{RESULTS}: expected the results of a study, found those of its rehearsal (rehearse: {CONFIG.rehearse}), from which no "
+            "claim is decided, and no scoreboard or passport made: ask without `rehearse`"
+        )
+    return files
 
 
 CLAIMS_PAGE = ["workflow/crosslens/reports/claims/claims.html.j2", "workflow/crosslens/reports/page.css"]

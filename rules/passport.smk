@@ -17,7 +17,7 @@ rule passport:
     """Write the page of an encoder, its picture and its exchange file."""
     input:
         **passport_files("passport"),
-        table=f"{RESULTS}/passport/{{encoder}}.csv",
+        table=lambda wildcards: of_study(f"{RESULTS}/passport/{wildcards.encoder}.csv"),
         record=f"{RESULTS}/passport/{{encoder}}.csv.json",
     output:
         page=report(f"{RESULTS}/passport/{{encoder}}.html", category="passport"),
@@ -45,7 +45,7 @@ rule comparison:
     """Compare the passports of two encoders."""
     input:
         **passport_files("comparison"),
-        tables=lambda wildcards: [f"{RESULTS}/passport/{name}.csv" for name in COMPARED[wildcards.pair]],
+        tables=lambda wildcards: of_study([f"{RESULTS}/passport/{name}.csv" for name in COMPARED[wildcards.pair]]),
         records=lambda wildcards: [f"{RESULTS}/passport/{name}.csv.json" for name in COMPARED[wildcards.pair]],
     output:
         page=report(f"{RESULTS}/passport/{{pair}}.html", category="passport"),

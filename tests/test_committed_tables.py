@@ -92,6 +92,11 @@ def test_there_are_tables_of_every_scale_and_paper():
     assert {name.partition("/")[0].partition("-")[0] for name in TABLES} == OVERLAYS.keys() and len(TABLES) >= 26
 
 
+def test_nothing_that_is_committed_is_of_a_rehearsal():
+    texts = [path.read_text(encoding="utf-8") for path in FOLDER.rglob("*") if path.suffix in (".csv", ".json", ".html", ".svg")]
+    assert len(texts) > 52 and not any("REHEARSAL" in text or '"rehearse"' in text for text in texts)
+
+
 def test_committed_claims_are_those_of_the_ledgers():
     committed = {row["claim"]: row for row in rows(FOLDER / "laptop/claims.csv")}
     ledgers = {

@@ -29,6 +29,7 @@ SCALES = {
     "demo": ["config.yaml", "demo/overlay.yaml"],
     "laptop": ["config.yaml", "laptop/overlay.yaml"],
     "second model": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml", "laptop/frozen.yaml", "laptop/decoder.yaml"],
+    "rehearsal": ["config.yaml", "rehearsal/overlay.yaml"],
     "tests": ["config.yaml", "tests/workflow/overlay.yaml"],
 }
 MIRROR = REPOSITORY.parent / "shared" / "mirror" / "languages"

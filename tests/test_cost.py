@@ -96,6 +96,19 @@ def test_trials_share_states(bench):
     assert first.passed > 0 and second.passed == 0 and second.head_steps == first.head_steps
 
 
+def test_an_update_is_what_two_take_more_than_one(bench):
+    """Of each phase of a stage: here one that passes the encoder, and one of two terms that trains it."""
+    of = recipe("entropy")
+    once, twice = work.of_update(of, of.stages[0], Pieces(2, 32, 64, 600), lambda data: size(bench, data, "word"))
+    sizes = [size(bench, term.data, "word") for term in of.stages[0].phases[1].terms]
+    batch = of.stages[0].batch
+    assert sum(twice.trained.values()) - sum(once.trained.values()) == pytest.approx(
+        sum(3 * batch * part.length for part in sizes)
+    )
+    assert twice.passed - once.passed == pytest.approx(batch * sizes[1].length)
+    assert (twice.forward_steps - once.forward_steps, sum(twice.steps.values()) - sum(once.steps.values())) == (1, 2)
+
+
 SHAPE = Shape(4, 128, 512, 600)
 
 
@@ -228,10 +241,13 @@ def test_a_job_is_priced_by_the_gpus_that_it_asks_for(root, tmp_path, monkeypatc
     assert len({(line.longest, line.encoders[1]) for line in here.values()}) == 1 and here[4].encoders[1] == here[4].longest
 
 
+CONFIG = load_config(merged("published"))
+
+
 def test_without_a_profile_jobs_have_the_machines_cores(monkeypatch):
     asked = []
     monkeypatch.setattr("os.cpu_count", lambda: 6)
-    monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda options: asked.append(options) or (None, []))
+    monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda options: asked.append(options) or (CONFIG, []))
     main(["results/table1.csv"])
     assert asked == [["--cores", "6", "results/table1.csv"]]
 

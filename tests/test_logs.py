@@ -148,6 +148,14 @@ def fails(tmp_path, line, status=1, first=""):
     return (tmp_path / "a.log").read_text(), result.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak of the process that started it counts too")
+def test_a_log_ends_with_what_the_job_took(tmp_path):
+    log, _ = fails(tmp_path, "", status=0, first="held = bytearray(10**8)")
+    ((seconds, memory, gpu_memory),) = logs.SPENT.findall(log)
+    assert log.rstrip().endswith(f"took {seconds} s, peak memory {memory} GiB")
+    assert 0 <= float(seconds) < 60 and 10**8 / 2**30 < float(memory) < machine.peak_memory() / 2**30 + 0.2 and not gpu_memory
+
+
 def test_bad_input_ends_in_one_line_on_stderr_and_in_the_log(tmp_path):
     log, stderr = fails(tmp_path, "raise DataError('a.conllu:3: 9 columns, 10 expected; correct the line')")
     assert stderr == "ERROR: a.conllu:3: 9 columns, 10 expected; correct the line\n"

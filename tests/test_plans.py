@@ -31,6 +31,15 @@ SLURM = ("--profile", "slurm")
 PLANNED = {
     "published": (),
     "published, all papers and searches": (*SLURM, "demo_all", *(f"results/{name}.html" for name in SEARCHES)),
+    "rehearsal of table 2, offline": (
+        "--configfile",
+        "config.yaml",
+        "rehearsal/overlay.yaml",
+        "--config",
+        "rehearse=20",
+        "--",
+        "results/table2.csv",
+    ),
     "laptop": ("--profile", "laptop", "demo_all"),
     "demo": ("--profile", "demo", "demo_all"),
 }

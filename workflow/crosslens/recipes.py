@@ -305,6 +305,14 @@ class Recipe(Frozen):
         """
         return self.model_dump(mode="json", exclude_defaults=True)
 
+    def rehearsed(self) -> Self:
+        """The recipe with a single pass of each stage, an epoch, and of each static embedding."""
+        stages = tuple(stage.model_copy(update={"epochs": min(stage.epochs, 1), "interval": None}) for stage in self.stages)
+        static = self.static and self.static.model_copy(
+            update={"embeddings": self.static.embeddings.model_copy(update={"epochs": 1})}
+        )
+        return self.model_copy(update={"stages": stages, "static": static})
+
     def reads(self, term: Term) -> int | Literal["all"] | None:
         """Layer whose states a term's head reads; ALL: all layers; None: the states that the units name."""
         return self.heads[term.head].reads() if term.layer is None else term.layer

@@ -13,4 +13,12 @@ log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
 hub = next((verified(Path(path)).parent for path in snakemake.input.hub), None)
 with reading(snakemake.input.hub):
-    build(settings, Path(snakemake.input.tokenizer), Path(snakemake.output[0]), log, hub, snakemake.params.package)
+    build(
+        settings,
+        Path(snakemake.input.tokenizer),
+        Path(snakemake.output[0]),
+        log,
+        hub,
+        snakemake.params.package,
+        snakemake.params.get("rehearse"),
+    )

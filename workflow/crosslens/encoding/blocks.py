@@ -50,13 +50,17 @@ def _hand_on(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
 
 @contextmanager
 def _replaced(modules: Sequence[nn.Module], forward: Callable[..., torch.Tensor]) -> Iterator[None]:
+    before = [vars(module).get("forward") for module in modules]
     for module in modules:
         module.forward = forward
     try:
         yield
     finally:
-        for module in modules:
-            del module.forward
+        for module, replacement in zip(modules, before, strict=True):
+            if replacement:  # of a context around this one
+                module.forward = replacement
+            else:
+                del module.forward
 
 
 def handing_on(modules: Sequence[nn.Module]) -> AbstractContextManager[None]:

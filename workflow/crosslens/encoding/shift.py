@@ -97,7 +97,7 @@ def for_each_shift(
                     below, last = output.hidden_states, output.last_hidden_state[0]
                 step(key, batch, at_layers(below, last))
 
-    for_each_batch(texts, encoder, segments, of_batch)
+    for_each_batch(texts, encoder, segments, of_batch, needs_last_block=is_supported)
 
 
 def random_direction(vector: torch.Tensor, seed: int) -> torch.Tensor:

@@ -33,7 +33,7 @@ class Recorder(logging.Handler):
         if event_of(record) == "job_info":
             job: Any = record
             resources = {name: value for name, value in job.resources.items() if isinstance(value, int)}
-            files = {"output": [*map(str, job.output)], "input": [*map(str, job.input)]}
+            files = {name: [*map(str, getattr(job, name))] for name in ("output", "input", "log")}
             wildcards = dict(job.wildcards or {})
             self._write({"rule": job.rule_name, "wildcards": wildcards, "threads": job.threads, "asked": resources, **files})
 
@@ -52,6 +52,7 @@ class Job:
     asked: Mapping[str, int]
     output: Sequence[str]
     input: Sequence[str]
+    log: Sequence[str] = ()
 
 
 def plan(options: Sequence[str], root: Path = Path()) -> tuple[WholeConfig, list[Job]]:

@@ -53,6 +53,15 @@ class About:
         return self.there.config
 
     @property
+    def rehearsal(self) -> str:
+        """Why no number of a rehearsal is a result; "" for a study."""
+        if not (n := self.config.rehearse):
+            return ""
+        return (
+            f"REHEARSAL: trainings ended after {n} updates and passes of encoders after {n} texts, so that no number is a result"
+        )
+
+    @property
     def scale(self) -> str:
         """Name of the scale."""
         return Scale("", self.config.results).name
@@ -83,7 +92,7 @@ class About:
                 {
                     "title": item.title,
                     "heading": _heading(item),
-                    "caption": item.caption,
+                    "caption": f"**{self.rehearsal}.** {item.caption}" if self.rehearsal else item.caption,
                     "decimals": item.decimals,
                 }
                 for item in items.values()
@@ -95,7 +104,7 @@ class About:
         encoders = dict.fromkeys(self.encoder(key) for key in self.uses(paper, item).encoders)
         title = item.title[:1].lower() + item.title[1:]
         encoder = f"encoder: {listed(encoders)}" if encoders else ""
-        return "; ".join(filter(None, [f"{paper.key}, {title}", f"{self.scale} scale", encoder]))
+        return "; ".join(filter(None, [self.rehearsal, f"{paper.key}, {title}", f"{self.scale} scale", encoder]))
 
     def encoder(self, key: str) -> str:
         """An encoder of the scale in words."""
@@ -108,8 +117,12 @@ class About:
     def apart(self, paper: Paper, uses: Uses) -> list[str]:
         """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the published study.
 
-        There are none where the paper printed no numbers.
+        There are none where the paper printed no numbers, but that of a rehearsal.
         """
+        return [*filter(None, [self.rehearsal]), *self._other_data(paper, uses)]
+
+    def _other_data(self, paper: Paper, uses: Uses) -> list[str]:
+        """Encoders and corpora that are not those of the published study, if the paper printed numbers."""
         if self.here is self.there or not (PRINTED / f"{paper.key}.csv").is_file():
             return []
         section = self.published.paper(paper.key)

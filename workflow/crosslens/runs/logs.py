@@ -11,6 +11,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -19,9 +20,11 @@ from typing import Literal
 from crosslens.runs import signals
 from crosslens.runs.call import command
 from crosslens.runs.errors import NO_ROOM, DataError
-from crosslens.runs.machine import revision, versions
+from crosslens.runs.machine import peak_gpu_memory, peak_memory, revision, versions
 from crosslens.runs.quantities import readable
 
+SPENT = re.compile(r" took ([\d.]+) s, peak memory ([\d.]+) GiB(?:, of the GPU ([\d.]+) GiB)?$", re.MULTILINE)
+"""Last line in the log of a job that has ended well: seconds, GiB of memory, GiB of a GPU's memory."""
 # Messages about a full disk from libraries that do not raise OSError with its number: safetensors, torch, numpy.
 FULL = re.compile(r"[Nn]o space left|os error (27|28|122)\b|unexpected pos \d+ vs|file write failed|requested and \d+ written")
 
@@ -46,6 +49,7 @@ def start(log_path: str | None, target: str, *, seed: int | None = None) -> logg
         Path(log_path).parent.mkdir(parents=True, exist_ok=True)
         log.addHandler(in_file(log_path, "w"))
     signals.handle()
+    atexit.register(_spent, log, time.monotonic())
     atexit.register(signals.ignore)  # once the script has ended, its outputs are complete
     atexit.register(
         gc.freeze
@@ -56,6 +60,12 @@ def start(log_path: str | None, target: str, *, seed: int | None = None) -> logg
     host = ", SLURM job ".join(filter(None, (platform.node(), os.environ.get("SLURM_JOB_ID"))))
     log.info("host %s, %s cores, OMP_NUM_THREADS %s, seed %s", host, os.cpu_count(), threads, seed)
     return log
+
+
+def _spent(log: logging.Logger, began: float) -> None:
+    """Log the time since `began` and the largest memory, of a GPU too; `SPENT` reads the line."""
+    gpu = f", of the GPU {peak_gpu_memory() / 2**30:.2f} GiB" if peak_gpu_memory() else ""
+    log.info("took %.1f s, peak memory %.2f GiB%s", time.monotonic() - began, peak_memory() / 2**30, gpu)
 
 
 def in_file(path: str, mode: Literal["w", "a"]) -> logging.Handler:
@@ -80,6 +90,7 @@ def report(target: str, kind: type[BaseException], error: BaseException, traceba
     target: output of the rule.
     """
     log = logging.getLogger("crosslens")
+    atexit.unregister(_spent)  # the log ends with the error
     if isinstance(error, signals.Stopped):
         signals.ignore()
         log.error("%s", error)

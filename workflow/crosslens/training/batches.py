@@ -86,6 +86,15 @@ def random_batches(
     return np.split(order[:items], range(size, items, size))
 
 
+def rehearsed(batches: Sequence[np.ndarray], lengths: np.ndarray, updates: int) -> list[np.ndarray]:
+    """Return the batches of a rehearsal: one of the longest texts, which takes the most memory, then the first of the pass.
+
+    lengths: subwords of each text, (n,). updates: number of batches, fewer where the pass has fewer.
+    """
+    longest = np.argsort(-lengths, kind="stable")[: max(map(len, batches))]
+    return [longest, *batches][:updates]
+
+
 def stretch(number: int, size: int, start: int, stop: int, name: Sequence[int | str]) -> list[np.ndarray]:
     """Return batches of the texts at places `start` to `stop` - 1 of an endless sequence of shuffles of `number` texts.
 

@@ -21,10 +21,11 @@ from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
 from crosslens.recipes import Data, Drift, Phase, Recipe, Stage, Term
 from crosslens.runs import signals
+from crosslens.runs.machine import processor_clock
 from crosslens.runs.progress import Progress
 from crosslens.training import bottom, card, checkpoint, cpu, edit, optimiser, parallel, watch
 from crosslens.training.anchor import Anchor
-from crosslens.training.batches import Inputs, MicroBatch, phase_batches
+from crosslens.training.batches import Inputs, MicroBatch, phase_batches, rehearsed
 from crosslens.training.bottom import Bottom
 from crosslens.training.card import device_copy
 from crosslens.training.checkpoint import Checkpoint, CheckpointFile, Position
@@ -65,6 +66,7 @@ class Loop:
         device: torch.device | None = None,
         after_step: Callable[[Position], None] | None = None,
     ):
+        self.rehearse: int | None = getattr(encoder.config, "rehearse", None)
         self.recipe, self.texts, self.seed, self.log, self.version = recipe, texts, seed, log, list(version)
         self.sizes = {data: len(part) for data, part in texts.items()}
         self.checkpoints, self.checkpoint_seconds, self.after_step, self.mask = checkpoints, checkpoint_seconds, after_step, mask
@@ -94,6 +96,8 @@ class Loop:
         self.pipeline_depth = card.DEPTH if on_gpu else 0  # steps whose inputs a thread makes while one is computed
         self.losses_at_once = card.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
         self.losses: list[tuple[int, Sequence[np.ndarray], torch.Tensor]] = []  # step, its texts, its losses on the device
+        # The times of a rehearsal are compared with those of `make cost`, whatever else a processor has to do.
+        self.clock = processor_clock(torch.get_num_threads()) if self.rehearse and not on_gpu else time.monotonic
         self.steps = 1  # updates in the current pass over a phase's data
         self.inputs: Inputs | None = None  # of the current step
 
@@ -173,27 +177,34 @@ class Loop:
         """Train the current phase of `position` from its current step to the end of the pass over its data."""
         at, phase = self.position, stage.phases[self.position.phase]
         batches = phase_batches(self.recipe, stage, at.phase, at.epoch, self.texts, self.seed)
+        if self.rehearse:
+            lengths = [self.texts[term.data].lengths for term in phase.terms]
+            batches = [rehearsed(*pair, self.rehearse) for pair in zip(batches, lengths, strict=True)]
         self.steps = len(batches[0])
         if self.cached:
             for term in phase.terms:
                 self._features(term.data, self.recipe.reads(term))
-        began = time.monotonic()
+        began = self.clock()
         remaining = list(zip(*batches, strict=True))[at.step :]
         steps = enumerate(remaining, at.step)
         for inputs in card.pipeline(lambda step: self._inputs(phase, *step), steps, self.pipeline_depth):
             self.inputs, chosen = inputs, inputs.chosen
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
             self.step(phase, chosen)
-            pairs = zip(phase.terms, chosen, strict=True)
-            at.pieces += sum(int(self.texts[term.data].lengths[texts].sum()) for term, texts in pairs)
+            if self.rehearse and not at.step:  # the longest texts: not a batch of the study, whose updates are to be timed
+                self._read_losses()
+                began = self.clock()
+            else:
+                pairs = zip(phase.terms, chosen, strict=True)
+                at.pieces += sum(int(self.texts[term.data].lengths[texts].sum()) for term, texts in pairs)
             at.step, at.updates = at.step + 1, at.updates + 1
-            at.seconds, began = at.seconds + time.monotonic() - began, time.monotonic()
+            at.seconds, began = at.seconds + self.clock() - began, self.clock()
             progress.advance(1)
             self._save_if_due()
             if self.after_step:
                 self.after_step(at)
         self._read_losses()
-        at.seconds += time.monotonic() - began
+        at.seconds += self.clock() - began
         if parallel.size() > 1:  # else an interrupted evaluation would lose these steps; see `_released`
             self._save()
         last = at.phase == len(stage.phases) - 1
@@ -418,7 +429,7 @@ class Loop:
     @cached_property
     def key(self) -> str:
         """Return the digest that identifies checkpoints of this training; must be computed before the first step."""
-        settings = [self.recipe.settings(), self.precision, self.seed, self.version]
+        settings = [self.recipe.settings(), self.precision, self.seed, self.version, *filter(None, [self.rehearse])]
         arrays = [array for subspace in self.subspaces.values() for array in (subspace.basis, subspace.eigenvalues)]
         tensors = {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}
         return checkpoint.digest(settings, self.texts.values(), self.model.encoder.state_dict() | tensors)

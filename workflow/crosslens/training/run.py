@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
-from crosslens.encoders.folder import WEIGHTS, mask_piece
+from crosslens.encoders.folder import SOURCE, WEIGHTS, mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding import subspaces
 from crosslens.encoding.final_states import FinalStates
@@ -181,7 +181,7 @@ def run(
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
-    source = read_json(verified(encoder) / "source.json")
+    source = read_json(verified(encoder) / SOURCE)
     if source["settings"].get("causal") and recipe.units.reads_first_piece():
         raise DataError(
             f"{recipe.name}: expected an encoder that attends to the whole text, since a text's first subword stands for it, "
@@ -197,6 +197,8 @@ def run(
             log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
     starts = load_encoder(encoder, [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
     precision = "float32"
+    if getattr(starts.config, "rehearse", None):
+        recipe = recipe.rehearsed()
     if recipe.static:
         data_texts = texts[recipe.static.data]
         key = checkpoint.digest([recipe.static.model_dump(mode="json"), seed, list(version)], [data_texts], starts.state_dict())

@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from crosslens.config.scales import read_yaml
+from crosslens.monitoring.cost import rehearsal
 from crosslens.monitoring.cost.bill import Bill, Biller, Line
+from crosslens.monitoring.cost.rehearsal import Rehearsal
 from crosslens.monitoring.cost.speed import Card, speed
 from crosslens.monitoring.plan import plan
 from crosslens.runs.errors import DataError
@@ -62,15 +64,21 @@ def main(arguments: list[str]) -> None:
         # As many cores as here: with fewer than a job's threads Snakemake would plan, and the probe measure, fewer threads.
         where = ["--profile", named_options.profile] if named_options.profile else ["--cores", str(os.cpu_count() or 1)]
         config, jobs = plan([*where, *options])
+        if config.rehearse:
+            _, jobs = plan([*where, "--forceall", *options])
         if not jobs:
             print("cost: everything is built; nothing would run")
             return
         console = Console(width=None if sys.stdout.isatty() else 140)
         card = named_options.card or (ASSUMED if cluster else None)
-        bill = Biller(config, speed(card), load(additions=config.sources)).bill(jobs)
+        biller, machine = Biller(config, speed(card), load(additions=config.sources)), card or "this machine"
+        if config.rehearse:
+            console.print(rehearsal.table(Rehearsal(biller).rows(jobs), config.rehearse, machine))
+            return
+        bill = biller.bill(jobs)
     except DataError as error:
         sys.exit(f"cost: {error}")
-    console.print(table(bill, card or "this machine"))
+    console.print(table(bill, machine))
     assumptions = list(bill.assumptions)
     if card and not named_options.card:
         assumptions.insert(0, f"Card: none was named, so {ASSUMED} is assumed; CARD=h100 (or --card) names another.")

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from crosslens.config.whole import Config
 from crosslens.monitoring.cost import work
@@ -11,7 +12,7 @@ from crosslens.monitoring.cost.speed import Speed
 from crosslens.monitoring.cost.work import Setup, Work
 from crosslens.monitoring.plan import Job
 from crosslens.papers import papers
-from crosslens.recipes import Data, Recipe
+from crosslens.recipes import Data, Recipe, Stage
 from crosslens.reports.studies import Studies
 from crosslens.sources.prefetch import size_of
 from crosslens.sources.registry import Source
@@ -119,8 +120,7 @@ class Biller:
 
     def _encoder_job(self, job: Job, line: Line) -> tuple[float, float]:
         """Seconds, and the factor that they are uncertain by; the sizes of stored files go into the line."""
-        name = job.wildcards["recipe"]
-        recipes = self.studies.trials[name][1] if name in self.studies.trials else [self.studies.recipe(name)[1]]
+        recipes = self.recipes_of(job)
         shape = self.sizes.shape(recipes[0].encoder)
         if job.rule.startswith("train"):
             line.trainings = len(recipes)
@@ -136,8 +136,26 @@ class Biller:
         done, spread = (self._states if job.rule == "states" else self._measured)(job, recipes[0], shape, line)
         return self.speed.seconds(done, shape, Setup(self.config.states.precision, job.threads)), spread
 
+    def recipes_of(self, job: Job) -> Sequence[Recipe]:
+        """Recipes of a job that runs an encoder: one, or those of the trials that share it."""
+        name = job.wildcards["recipe"]
+        return self.studies.trials[name][1] if name in self.studies.trials else [self.studies.recipe(name)[1]]
+
+    def update(self, recipe: Recipe, stage: Stage, job: Job) -> float:
+        """Seconds of an update of a stage of a training, a mean over its phases."""
+        shape, with_setup = self.sizes.shape(recipe.encoder), setup(recipe, job.threads, self._held(job))
+        once, twice = (
+            self.speed.seconds(done, shape, with_setup)
+            for done in work.of_update(recipe, stage, shape, partial(self.size, recipe))
+        )
+        return (twice - once) / len(stage.phases)
+
+    def size(self, recipe: Recipe, data: Data) -> Size:
+        """Size of the texts that a recipe reads."""
+        return self.sizes.of(data, recipe.encoder, recipe.reading)
+
     def _training(self, recipe: Recipe, shape: Shape, computed: set[Data] | None) -> Work:
-        return work.of(recipe, shape, lambda data: self.sizes.of(data, recipe.encoder, recipe.reading), computed)
+        return work.of(recipe, shape, partial(self.size, recipe), computed)
 
     def _spread(self, is_counted: bool) -> float:
         self.estimated |= not is_counted

@@ -13,6 +13,7 @@ from crosslens.encoding.texts import Texts
 from crosslens.monitoring.cost.sizes import Shape
 from crosslens.monitoring.cost.work import Setup
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
+from crosslens.runs.machine import processor_clock
 from crosslens.training.checkpoint import Position
 from crosslens.training.loop import Loop
 
@@ -36,9 +37,9 @@ def probe(shape: Shape, setup: Setup, batch: int, length: int) -> dict[str, floa
 
 
 def _clock(threads: int) -> Callable[[], float]:
-    """The processor's seconds over threads, which other jobs on the machine do not change much; of a GPU, those of the clock."""
+    """A clock of this process; where there is a GPU, one that waits for it."""
     if not torch.cuda.is_available():
-        return lambda: time.process_time() / threads
+        return processor_clock(threads)
 
     def synchronised() -> float:
         torch.cuda.synchronize()

@@ -52,6 +52,17 @@ def of(recipe: Recipe, shape: Shape, size: Callable[[Data], Size], computed: set
     return _Training(recipe, shape, size, set() if computed is None else computed).work
 
 
+def of_update(recipe: Recipe, stage: Stage, shape: Shape, size: Callable[[Data], Size]) -> tuple[Work, Work]:
+    """Work of a stage of a training with one update of each phase, and with two: the difference is that of an update of each."""
+
+    def of_updates(number: int) -> Work:
+        phases = tuple(phase.model_copy(update={"updates": number}) for phase in stage.phases)
+        alone = stage.model_copy(update={"phases": phases, "epochs": 1, "interval": None})
+        return of(recipe.model_copy(update={"stages": (alone,), "scores": ()}), shape, size)
+
+    return of_updates(1), of_updates(2)
+
+
 class _Training:
     def __init__(self, recipe: Recipe, shape: Shape, size: Callable[[Data], Size], computed: set[Data]) -> None:
         self.recipe, self.shape, self.size, self.computed = recipe, shape, size, computed

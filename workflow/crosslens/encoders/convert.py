@@ -41,7 +41,7 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
     with written(output) as temporary:
         temporary.mkdir(parents=True)
         if encoder.suffix == GGUF and encoder.is_file():
-            state = _write_description(encoder, temporary)
+            state = _from_gguf(encoder, temporary)
         elif (encoder / PARTS["config"]).is_file():
             shutil.copyfile(encoder / PARTS["config"], temporary / PARTS["config"])
             _write_tokenizer(encoder, temporary)
@@ -56,7 +56,7 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
     return digests
 
 
-def _write_description(file: Path, output: Path) -> dict[str, torch.Tensor]:
+def _from_gguf(file: Path, output: Path) -> dict[str, torch.Tensor]:
     """Write configuration and tokenizer of a GGUF file; return its weights in float32, by transformers' names for an encoder."""
     options: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
     try:

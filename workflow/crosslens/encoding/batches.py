@@ -60,7 +60,11 @@ def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:
 
 
 def for_each_batch(texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None]) -> None:
-    """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved."""
+    """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved.
+
+    A batch has texts of one language, so that those of a file of tokens are batched alike, and have the same states bit for bit,
+    whether they are encoded alone or with other files.
+    """
     device, padding = next(encoder.parameters()).device, int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
     budget = PIECES_ON_A_GPU if device.type == "cuda" else PIECES_A_THREAD * torch.get_num_threads()
 
@@ -74,6 +78,9 @@ def for_each_batch(texts: Texts, encoder: nn.Module, segments: bool, step: Calla
             run(chosen[: len(chosen) // 2])
             run(chosen[len(chosen) // 2 :])
 
+    languages = np.array(texts.languages)
     with torch.inference_mode():
-        for chosen in sorted_batches(texts.lengths, budget):
-            run(chosen)
+        for language in dict.fromkeys(texts.languages):
+            rows = np.flatnonzero(languages == language)
+            for chosen in sorted_batches(texts.lengths[rows], budget):
+                run(rows[chosen])

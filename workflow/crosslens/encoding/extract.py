@@ -12,6 +12,8 @@ from crosslens.encoding.batches import Batch, for_each_batch
 from crosslens.encoding.texts import Texts
 from crosslens.encoding.unit_states import unit_states, unspecial
 
+WHOLE_BYTES = 2**23  # largest size of the states of a file's words at a layer for which all its texts are encoded
+
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
     """Mean states of each text without its special pieces, `layer_I` -> (n_texts, d) float32.
@@ -44,15 +46,17 @@ def extract(
 ) -> dict[str, np.ndarray]:
     """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
 
-    layers: as for `unit_states`. Texts without a chosen word are not read, except one if no word is chosen at all.
+    layers: as for `unit_states`. If the states of all words take at most WHOLE_BYTES, all texts are encoded, in the batches of a
+    training (crosslens.encoding.final_states); otherwise only those with a chosen word, or one if no word is chosen.
     """
-    n_words = int(texts.word_offsets[-1])
+    n_words, size = int(texts.word_offsets[-1]), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     slots = np.full(n_words, -1)
     slots[rows] = np.arange(len(rows))
     rows_of_texts = np.unique(np.searchsorted(texts.word_offsets, rows, side="right") - 1) if len(rows) else np.zeros(1, np.int64)
+    if len(rows) and 4 * n_words * size <= WHOLE_BYTES:
+        rows_of_texts = np.arange(len(texts))
     part = texts.take(rows_of_texts)
     part_words = texts.word_rows(rows_of_texts)
-    size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     states: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:

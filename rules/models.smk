@@ -31,6 +31,7 @@ rule train:
         **recipe_params(),
         code=code("train"),
         settings=lambda wildcards, output: recipe_of(wildcards.recipe).settings(),  # not tracked: params that take the output are not
+        leaves_states=lambda wildcards, output: STUDIES.drawn(wildcards.recipe) is not None,
         environment=environment("encoders"),
     message:
         "Train {wildcards.recipe}, seed {wildcards.seed}"

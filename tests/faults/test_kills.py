@@ -117,10 +117,9 @@ def assert_same(folder: Path, other: Path) -> None:
     assert (folder / "out/predictions.parquet").read_bytes() == (other / "out/predictions.parquet").read_bytes()
     one, two = load_file(folder / "out/model.safetensors"), load_file(other / "out/model.safetensors")
     assert one.keys() == two.keys() and all(np.array_equal(one[name], two[name]) for name in one)
-    names = {"predictions.parquet", "history.csv", "model.safetensors", "record.json", "checkpoint.safetensors"}
-    assert {path.name for path in (folder / "out").iterdir()} == names | {
-        f".{name}.sha256" for name in names - {"checkpoint.safetensors"}
-    }
+    names = {"predictions.parquet", "history.csv", "model.safetensors", "states.safetensors", "record.json"}
+    seals = {f".{name}.sha256" for name in names}
+    assert {path.name for path in (folder / "out").iterdir()} == names | seals | {"checkpoint.safetensors"}
 
 
 def test_killed_at_random(trainings, undisturbed, often, tally, tmp_path):

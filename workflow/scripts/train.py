@@ -24,4 +24,5 @@ train(
     log_file=Path(snakemake.log[0]),
     artefact=next(map(Path, snakemake.input.artefact), None),
     pretrained=next(map(Path, snakemake.input.pretrained), None),
+    leaves_states=snakemake.params.leaves_states,
 )

@@ -2,18 +2,22 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 import torch
+from torch import nn
 
 from crosslens.config.draws import Draws
 from crosslens.config.units import Units
+from crosslens.encoders.folder import WEIGHTS
 from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding import stored as states_files
 from crosslens.encoding.drawn import SCHEMA
 from crosslens.encoding.extract import extract, text_means
+from crosslens.encoding.final_states import FinalStates
 from crosslens.encoding.texts import load
 from crosslens.runs.machine import machine
 from crosslens.runs.progress import Progress
@@ -38,7 +42,9 @@ def run(
     threads: int,
     log: logging.Logger,
 ) -> None:
-    """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once.
+    """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once, if it must encode anything.
+
+    States that a training has left are not computed again, and then deleted.
 
     weights: model files of trainings, see load_encoder. words: folder of drawn words, CORPUS/LANG.parquet. tokens: corpus -> its
     folder of tokens, from which they were drawn. layers: layers beside the one that heads read, for draws that do not have all.
@@ -46,21 +52,32 @@ def run(
     """
     torch.set_num_threads(threads)
     verified(encoder)
-    model = load_encoder(encoder, [*map(verified, weights)], pooler=units.state == "pooler", dtype=DTYPES[precision])
-    model = model.to(default_device())
-    every = range(int(model.config.num_hidden_layers) + 1)  # type: ignore[union-attr, arg-type]
+    weights = [verified(path) for path in weights]
+
+    @cache
+    def model() -> nn.Module:
+        return load_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision]).to(default_device())
+
+    drawn_units = units.model_copy(update={"unit": draws.unit})
+    final_states = FinalStates([encoder / WEIGHTS, *weights], drawn_units, machine(threads, precision))
     files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
     with sealed(output) as temporary:
         for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
             table, parts = parquet.read(words / corpus / f"{language}.parquet", schema=SCHEMA), []
-            for split in draws.corpora[corpus].splits():
-                texts = load([tokens[corpus] / f"{language}.{split}.parquet"], (), (), draws.unit)
+            draw = draws.corpora[corpus]
+            for split in draw.splits():
+                file = tokens[corpus] / f"{language}.{split}.parquet"
+                texts = load([file], (), (), draws.unit)
                 rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
-                if draws.corpora[corpus].means:
-                    parts.append(text_means(model, texts))
+                all_states = {} if layers or draw.all_layers or draw.means else final_states.read(file)
+                if all_states:
+                    parts.append({name: states[rows] for name, states in all_states.items()})
+                elif draw.means:
+                    parts.append(text_means(model(), texts))
                 else:
-                    chosen = every if draws.corpora[corpus].all_layers else layers
-                    parts.append(extract(model, texts, rows, chosen, units))
+                    top = int(model().config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+                    parts.append(extract(model(), texts, rows, range(top + 1) if draw.all_layers else layers, units))
             states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             path = temporary / corpus / f"{language}.parquet"
             states_files.write(table.drop_columns("row"), states, path, dtype, machine(threads, precision))
+    final_states.discard()

@@ -115,7 +115,10 @@ class Loop:
         self.bottom, self.cached = None, self._fits([score.data for score in self.recipe.scores])
         predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
-        return Trained(self.model, changed, self.position.history, predictions)
+        # On a GPU a batch may have been halved, or products rounded to TF32: the weights, loaded anew, would give other states.
+        exact = self.cached and self.device.type == "cpu"
+        states = {data: states for (data, layer), states in self.features.states.items() if exact and layer is None}
+        return Trained(self.model, changed, self.position.history, predictions, states)
 
     def train_stage(self, number: int, resumed: Checkpoint | None = None) -> None:
         """Train a stage, or the rest of it after a checkpoint, and set the weights to those of its best (or last) pass."""

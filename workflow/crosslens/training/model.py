@@ -16,6 +16,7 @@ from crosslens.encoding.batches import Batch
 from crosslens.encoding.unit_states import unit_states
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
+from crosslens.recipes import Data
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import sealed
 from crosslens.training import cpu
@@ -105,6 +106,7 @@ class Trained:
     encoder_changed: bool
     history: list[dict[str, Any]]  # a row for each pass, 0 before the first: stage, epoch, score, losses, monitored values, ...
     predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
+    states: Mapping[Data, torch.Tensor]  # (n_units, d) under the final weights, of texts that were encoded with them on a CPU
 
 
 def states(

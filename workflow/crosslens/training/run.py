@@ -16,9 +16,10 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
-from crosslens.encoders.folder import mask_piece
+from crosslens.encoders.folder import WEIGHTS, mask_piece
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding import subspaces
+from crosslens.encoding.final_states import FinalStates
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.relations import relations_of
 from crosslens.encoding.texts import Texts, load, load_pieces
@@ -131,6 +132,19 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
     return pa.concat_tables(parts)
 
 
+def states_by_file(texts: Mapping[Data, Texts], files: Mapping[FileKey, Path], trained: Trained) -> dict[Path, np.ndarray]:
+    """Return the states, (n, d) float32, of the labelled units of whole files of tokens that a training encoded last."""
+    states_by_path = {}
+    for data, states in trained.states.items():
+        is_whole = data == Data(corpus=data.corpus, split=data.split, languages=data.languages)
+        if is_whole and texts[data].targets is None:  # else there are more units than those that are drawn from
+            languages = np.array(texts[data].languages)
+            for key in data.files():
+                rows = texts[data].word_rows(np.flatnonzero(languages == key[1]))
+                states_by_path[files[key]] = states[torch.from_numpy(rows)].numpy()
+    return states_by_path
+
+
 def write_history(history: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write rows with different columns as CSV, without pandas, which takes long to import."""
     with open(path, "w", encoding="utf-8", newline="") as file:
@@ -153,14 +167,16 @@ def run(
     pretrained: Path | None = None,
     features: Features | None = None,
     target: Path | None = None,
+    leaves_states: bool = False,
 ) -> None:
     """Train a recipe with one seed; write predictions, history, weights if the recipe keeps them, and last a record to a folder.
 
     tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code; a
     checkpoint of another version is not resumed. artefact: file of the recipe's subspaces. pretrained: weights of the model from
     which it starts. features: cache of states, shared with other trainings. target: file that the command in the record names;
-    None: the record. Of several processes that share a training (crosslens.training.parallel) the first writes. The caller
-    removes the checkpoint once the results are safe.
+    None: the record. leaves_states: whether states of drawn words are stored next (crosslens.encoding.final_states). Of several
+    processes that share a training (crosslens.training.parallel) the first writes. The caller removes the checkpoint once the
+    results are safe.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -193,7 +209,12 @@ def run(
     with sealed(folder / "history.csv") as temporary:
         write_history(trained.history, temporary)
     if recipe.keeps_weights:
-        save(trained.model, folder / "model.safetensors", with_encoder=trained.encoder_changed)
+        weights = folder / "model.safetensors"
+        save(trained.model, weights, with_encoder=trained.encoder_changed)
+        if leaves_states and trained.states:
+            models = [encoder / WEIGHTS, *([pretrained] if pretrained else []), weights]
+            column = "pooler" if recipe.units.state == "pooler" else f"layer_{trained.model.top}"
+            FinalStates(models, recipe.units, machine(threads)).write(column, states_by_file(texts, files, trained))
     write_json(
         {
             "recipe": recipe.settings(),
@@ -217,7 +238,7 @@ def _static(settings: Static, texts: Texts, encoder: nn.Module, **options: Any) 
     vectors, history = static.train(settings.embeddings, texts, *weights.shape, **options)
     with torch.no_grad():
         weights.copy_(torch.from_numpy(vectors))
-    return Trained(EncoderWithHeads(encoder, {}), True, history, [])
+    return Trained(EncoderWithHeads(encoder, {}), True, history, [], {})
 
 
 def train(
@@ -234,6 +255,7 @@ def train(
     artefact: Path | None = None,
     pretrained: Path | None = None,
     processes: int | None = None,
+    leaves_states: bool = False,
 ) -> None:
     """Train a recipe as `run` does, in several processes if there are GPUs for the parts of a batch.
 
@@ -244,7 +266,10 @@ def train(
     with alone(folder / ".running", folder, f"{recipe.name} seed {seed}"):
         paths: dict[str, Any] = {"artefact": artefact, "pretrained": pretrained}
         if number == 1:
-            run(recipe, seed, encoder, tokens, folder, version=version, threads=threads, log=log, **paths)
+            run(
+                recipe, seed, encoder, tokens, folder, version=version, threads=threads, log=log, leaves_states=leaves_states,
+                **paths,
+            )  # fmt: skip
         else:
             log.info("%d processes share the %d parts of a batch", number, recipe.parts)
             arguments = {

@@ -187,9 +187,8 @@ def planned(place, folder):
 
 def reuse_results():
     """Take what is the same from other folders of results; returns messages."""
-    counterpart = (
-        [CONFIG.counterpart] if os.path.isdir(CONFIG.counterpart) else []
-    )  # a study and its rehearsal read the same texts
+    # A study and its rehearsal read the same texts.
+    counterpart = [CONFIG.counterpart] if os.path.isdir(CONFIG.counterpart) else []
     folders = [folder.rstrip("/") for folder in [*CONFIG.reuse, *counterpart] if RECORDS_IN_FILES]
     records = Records(RESULTS, RECORD_FORMAT_VERSION)
     messages = [Reuse(folder, records, partial(planned, folder=folder)).take() for folder in folders]

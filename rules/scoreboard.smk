@@ -8,8 +8,8 @@ SCORED = "workflow/crosslens/reports/scoreboard.html.j2"
 rule scoreboard:
     """Set each printed cell beside ours, with the tables that exist."""
     input:
+        # Their content is among the params.
         published=lambda wildcards: of_study([ancient(file) for paper in PAPERS for file in published_file(paper.key)]),
-        # their content is among the params
         template=ancient(str(ROOT / SCORED)),
     output:
         table=f"{RESULTS}/scoreboard.csv",

@@ -179,7 +179,7 @@ def test_what_other_settings_data_or_code_left_is_not_taken(given, tmp_path, mon
     options = {"seed": {"seed": 1}, "version": {"version": ("2",)}}.get(other, {})
     made = trials(batch=4) if other == "trial" else trials()
     if other == "encoder":
-        (encoder / "source.json").write_text("{}")
+        (encoder / "source.json").write_text('{"settings": {}}')
         seal(encoder)
     if other == "tokens":
         shutil.copy(tokens / "sentences/de.test.parquet", tokens / "sentences/en.test.parquet")

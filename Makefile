@@ -46,8 +46,8 @@ convert: install ## Convert an encoder without safetensors or tokenizer.json: ma
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
-# Of the results in this folder `make archive` makes an archive, which has its name unless OUT says otherwise.
-RESULTS ?= results/demo
+# Folder of results that `make archive` archives; the file has its name unless OUT names another.
+RESULTS := results/demo
 
 archive: install ## Write tables, verdicts and all that they rest on into one file: make archive RESULTS=results/laptop OUT=FILE
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive pack "$(RESULTS)" "$(or $(OUT),crosslens-$(notdir $(RESULTS)).zip)"

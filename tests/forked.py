@@ -4,6 +4,7 @@ Tests call Snakemake a hundred times, and the study that they build has three hu
 What a script needs to import is checked in test_environments.py; tests that kill a run start it as a command.
 """
 
+import atexit
 import functools
 import gc
 import multiprocessing
@@ -92,6 +93,7 @@ def _script(path: str, folder: Path, environment: dict[str, str], said: str, beg
         _record(reads, f"{Path(path).stem.rpartition('.')[2]}.py", folder)
     try:
         runpy.run_path(path, run_name="__main__")
+        atexit._run_exitfuncs()  # multiprocessing ends a process without them
     except Exception:
         sys.excepthook(*sys.exc_info())  # which multiprocessing does not ask
         sys.exit(1)

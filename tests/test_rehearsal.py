@@ -193,7 +193,7 @@ def test_a_rehearsal_of_the_tiny_study(own):
     assert "Rehearsed with 2 updates and texts; the bill, of the whole study, is for this machine" in said
     row = re.search(r"│ tanti2021/pos/gradient_reversal +│ 1 of 1 │ +48.0 GB │ +[\d.]+ MB │(.*)", said)
     assert row and len(re.findall(r"\d", row[1])) >= 4, said
-    assert jobs_of(snakemake(own, *options, "rehearse=2", "--", f"{RESULTS}/rehearsal/table2.csv", "-n")) == []
+    assert jobs_of(snakemake(own, "-n", *options, "rehearse=2", "--", f"{RESULTS}/rehearsal/table2.csv")) == []
     changed_jobs = counts(snakemake(own, "-n", *options, "rehearse=3", "--", f"{RESULTS}/table2.csv"))
     assert changed_jobs["encoder"] == 1 and changed_jobs["train"] == 4 and "tokens" not in changed_jobs
     for target in ("claims", "scoreboard", f"{RESULTS}/passport/random.html"):

@@ -80,7 +80,12 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
 
 
 def check(config: Config) -> None:
-    """Raise DataError where the results of a configuration may not be archived. So far all may be."""
+    """Raise DataError where the results of a configuration may not be archived: those of a rehearsal."""
+    if config.rehearse:
+        raise DataError(
+            f"{config.results}: expected the results of a study, found those of its rehearsal (rehearse: {config.rehearse}), "
+            "from which nothing follows: archive the folder of the study"
+        )
 
 
 def _check_verdicts(artefacts: Artefacts) -> None:

@@ -108,9 +108,9 @@ def downloads(jobs: list[Job], target: str) -> Amount:
 
 
 def test_documents_state_what_there_is_to_download(plans):
-    """The table of docs/cluster.md, and README; no file is of unknown size."""
-    cluster, readme = ((REPOSITORY / name).read_text() for name in ("docs/cluster.md", "README.md"))
-    table = cluster.partition("| target | files to download | size |")[2].partition("\n\n")[0]
+    """The table of docs/cluster-reference.md, and README; no file is of unknown size."""
+    reference, readme = ((REPOSITORY / name).read_text() for name in ("docs/cluster-reference.md", "README.md"))
+    table = reference.partition("| target | files to download | size |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| `(\S+)` \| ([\d,]+) \| ([\d.]+) GB \|", table, re.MULTILINE)
     keys = [paper.key for paper in papers()[1:] if merged("published")["papers"].get(paper.key)]
     assert [target.split("/")[1] for target, _, _ in rows[1:]] == ["report.html", *keys]

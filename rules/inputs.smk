@@ -538,13 +538,10 @@ def claims_modules():
     return [name for name in names if (ROOT / f"workflow/crosslens/{name}.py").is_file()]
 
 
+@errors_in_a_line()
 def of_study(files):
-    """Files that a page of conclusions reads. Raises WorkflowError in a rehearsal, from which nothing is concluded."""
-    if CONFIG.rehearse:
-        raise WorkflowError(
-            f"{RESULTS}: expected the results of a study, found those of its rehearsal (rehearse: {CONFIG.rehearse}), from which no "
-            "claim is decided, and no scoreboard or passport made: ask without `rehearse`"
-        )
+    """Files that a page of conclusions reads. Raises WorkflowError in a rehearsal."""
+    CONFIG.expect_study()
     return files
 
 

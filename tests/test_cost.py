@@ -97,7 +97,7 @@ def test_trials_share_states(bench):
 
 
 def test_an_update_is_what_two_take_more_than_one(bench):
-    """Of each phase of a stage: here one that passes the encoder, and one of two terms that trains it."""
+    """The phases of this stage are one that passes the encoder, and one of two terms that trains it."""
     of = recipe("entropy")
     once, twice = work.of_update(of, of.stages[0], Pieces(2, 32, 64, 600), lambda data: size(bench, data, "word"))
     sizes = [size(bench, term.data, "word") for term in of.stages[0].phases[1].terms]

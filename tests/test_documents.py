@@ -39,7 +39,7 @@ CELLS = table(
 @pytest.fixture
 def root(tmp_path):
     """A repository with two tables, claims, locks, an empty front page and no template."""
-    for folder in ("docs/templates", "docs/site", "docs/results/laptop", "resources"):
+    for folder in ("docs/templates", "docs/site", "docs/results/laptop", "resources", "tests/crate"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / FRONT_PAGE).touch()
     for name in ("docs/results/laptop/claims.csv", "docs/results/laptop/claims.csv.json", licences.PACKAGES, *licences.LOCKS):

@@ -128,7 +128,7 @@ def test_the_container_is_built_of_what_is_there():
 
 
 def test_the_image_of_apptainer_is_built_as_that_of_docker():
-    """Of the same base and steps, from files that are there."""
+    """Both have the same base and steps, and read files that are there."""
     dockerfile, definition = ((REPOSITORY / name).read_text() for name in ("Dockerfile", "envs/crosslens.def"))
     (base,) = re.findall(r"^FROM (\S+)$", dockerfile, re.MULTILINE)
     sections = dict(re.findall(r"^%(\w+)\n((?:    .*\n)+)", definition, re.MULTILINE))

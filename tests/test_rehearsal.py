@@ -143,6 +143,15 @@ def test_results_lie_below_those_of_the_study():
         load(values | {"rehearse": 1})
 
 
+def test_nothing_is_concluded_from_a_rehearsal():
+    values = merged("published")
+    load(values).expect_study()
+    with pytest.raises(
+        DataError, match=r"results/rehearsal: expected the results of a study.*\(rehearse: 20\), from which no claim"
+    ):
+        load(values | {"rehearse": 20}).expect_study()
+
+
 def test_trainings_and_draws_are_those_of_the_study():
     values = merged("published")
     study, rehearsal = (Studies(load(values | more), papers()) for more in ({}, {"rehearse": 20}))

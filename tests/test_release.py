@@ -17,7 +17,7 @@ STUDIES = [paper for paper in papers() if re.search(r"\(\d{4}\), \*", paper.abou
 
 
 def test_the_version_is_the_same_everywhere():
-    """Of the project, the citation, the latest changes, the site, and the tag that another study deploys."""
+    """Project, citation, latest changes, site, and the tag that another study deploys, have one version."""
     places = {
         "CHANGELOG.md": r"^## ([\d.]+)",
         "docs/site/mkdocs.yml": r"^site_name: crosslens ([\d.]+)$",
@@ -44,8 +44,8 @@ def test_no_other_work_is_cited():
 
 def test_every_table_among_the_resources_has_a_licence():
     named = " ".join(licences.COMMITTED)
-    other = {"config.schema.json", "licences.csv", "sources.yaml", "terms.yaml"}  # text of our own: the rest, Apache-2.0
-    paths = {path.name for path in (REPOSITORY / "resources").iterdir() if path.suffix != ".tsv"} - other
+    without_line = {"config.schema.json", "licences.csv", "sources.yaml", "terms.yaml"}  # text of our own: the rest, Apache-2.0
+    paths = {path.name for path in (REPOSITORY / "resources").iterdir() if path.suffix != ".tsv"} - without_line
     assert [name for name in paths if f"`resources/{name}`" not in named] == []
 
 

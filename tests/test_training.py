@@ -435,9 +435,9 @@ def test_no_first_piece_of_a_decoder_stands_for_a_text(state, tmp_path):
     with sealed(tmp_path / "decoder") as folder:
         folder.mkdir()
         (folder / "source.json").write_text(json.dumps({"settings": {"causal": True}}))
-    made, log = inference(state=state), logging.getLogger("crosslens.tests")
+    log = logging.getLogger("crosslens.tests")
     with pytest.raises(DataError, match=r"test/reversal: expected an encoder that attends to the whole text.*a decoder"):
-        run(made, 0, tmp_path / "decoder", {}, tmp_path / "model", threads=1, log=log)
+        run(inference(state=state), 0, tmp_path / "decoder", {}, tmp_path / "model", threads=1, log=log)
     assert not (tmp_path / "model").exists()
     assert not any(Units(unit=unit, state=other).reads_first_piece() for unit, other in (("word", "hidden"), ("text", "mean")))
 

@@ -13,6 +13,7 @@ LOCKS = {
     "requirements.lock": "Installed by `make install`",
     "requirements-cuda.lock": "Installed with torch for CUDA besides",
     "docs/site/requirements.lock": "Installed by `make site`, into a folder of its own",
+    "tests/crate/requirements.lock": "Installed by `make test-crate`, into a folder of its own",
 }
 """Lock -> heading of its packages."""
 COMMITTED = {
@@ -50,7 +51,8 @@ PACKAGES_HEAD = """
 ## Packages
 
 As each package states it, as an SPDX expression. They are installed from the package index and are no part of the repository; an
-image of the container contains them. `udtools` and `udapi` (GPL) are imported by tests alone; `gensim` is under the LGPL.
+image of the container contains those of `make install`. `udtools` and `udapi` (GPL) are imported by tests alone; `gensim` and
+`enum-tools` are under the LGPL.
 """
 
 

@@ -60,6 +60,7 @@ class Tables:
     def __init__(self, root: Path) -> None:
         self.folder = root / TABLES
         self._read = cache(lambda name: _read(self._path(name)))
+        self.claims_in_markdown = cache(self._claims_in_markdown)
 
     def _path(self, name: str) -> Path:
         """Path of a table, which must match its record."""
@@ -79,7 +80,7 @@ class Tables:
         with self._path(f"{scale}/claims").open(newline="", encoding="utf-8") as stream:
             return list(csv.DictReader(stream))
 
-    def claims_in_markdown(self, scale: str) -> Rows:
+    def _claims_in_markdown(self, scale: str) -> Rows:
         """Rows of the claims of a scale as cells in Markdown; effect and control have their intervals."""
         rows = [{name: _escaped(text) for name, text in row.items()} for row in self.claims(scale)]
         for row in rows:

@@ -22,20 +22,13 @@ LEFT = 470  # place of the plots from the left, in CSS pixels; the words are bef
 SPACE = 14  # above and below a claim, in CSS pixels
 HEIGHTS = {"verdict": 22, "claim": 20, "fact": 17}  # of a line of words, in CSS pixels
 COLUMNS = {"verdict": 50, "claim": 50, "fact": 64}  # characters of a line of words
-SVG = f"""\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH:g} {{height:g}}" width="{LEFT + WIDTH:g}" role="img">
-<title>{{title}}</title>
-<style>
-{STYLE.replace("{", "{{").replace("}", "}}")}\
-.words {{{{ font: 12.5px system-ui, "Helvetica Neue", Arial, sans-serif; fill: #444; }}}}
-.words .verdict {{{{ font-size: 16px; font-weight: 600; fill: currentColor; }}}}
-.words .claim {{{{ font-size: 14.5px; font-weight: 600; fill: #222; }}}}
-.rule {{{{ stroke: #ddd; }}}}
-</style>
-<rect width="100%" height="100%" fill="#fff"/>
-{{claims}}
-</svg>
+WORDS = """\
+.words { font: 12.5px system-ui, "Helvetica Neue", Arial, sans-serif; fill: #444; }
+.words .verdict { font-size: 16px; font-weight: 600; fill: currentColor; }
+.words .claim { font-size: 14.5px; font-weight: 600; fill: #222; }
+.rule { stroke: #ddd; }
 """
+"""Style sheet of the words beside plots."""
 
 
 def documents(root: Path) -> dict[str, str]:
@@ -67,7 +60,17 @@ def picture(rows: list[dict[str, str]]) -> str:
         )
         top += max(bottom, height + SPACE) + SPACE
     title = "; ".join(f"{row['says'].removesuffix('.')}: {row['verdict']}" for row in rows)
-    return SVG.format(height=top, title=escape(title), claims="\n".join(claims))
+    width = f"{LEFT + WIDTH:g}"
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top:g}" width="{width}" role="img">',
+            f"<title>{escape(title)}</title>",
+            f"<style>\n{STYLE}{WORDS}</style>",
+            '<rect width="100%" height="100%" fill="#fff"/>',
+            *claims,
+            "</svg>\n",
+        ]
+    )
 
 
 def _words(row: dict[str, str]) -> tuple[str, float]:

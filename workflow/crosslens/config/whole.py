@@ -13,6 +13,7 @@ from crosslens.config.encoders import Encoder
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.config.readings import Reading
 from crosslens.config.states import States
+from crosslens.runs.errors import DataError
 
 Result = TypeVar("Result")
 
@@ -127,6 +128,14 @@ class Config(Section):
     def counterpart(self) -> str:
         """Folder of the results of this study's rehearsal; of a rehearsal, that of its study."""
         return os.path.dirname(self.results) if self.rehearse else f"{self.results}/{REHEARSAL}"
+
+    def expect_study(self) -> None:
+        """Raise DataError if this is a rehearsal, from which nothing is concluded."""
+        if self.rehearse:
+            raise DataError(
+                f"{self.results}: expected the results of a study, found those of its rehearsal (rehearse: {self.rehearse}), "
+                "from which no claim is decided, and no scoreboard, passport or archive made: ask without `rehearse`"
+            )
 
     def misfits(self) -> dict[str, str]:
         """Reasons why papers do not fit the rest of the configuration, by key: they are refused where they are asked for."""

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
-from crosslens.encoders.folder import PARTS, SPECIALS, WEIGHTS, read
+from crosslens.encoders.folder import PARTS, SPECIALS, WEIGHTS, message, read
 from crosslens.encoders.word_marks import MARKS
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, written
@@ -65,7 +65,7 @@ def _from_gguf(file: Path, output: Path) -> dict[str, torch.Tensor]:
             raise ValueError(f"no weights {missing[0]}")
         AutoTokenizer.from_pretrained(file.parent, **options).save_pretrained(output)
     except Exception as error:  # transformers checks little beforehand
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        reason = f"{type(error).__name__}: {message(error)}"
         raise DataError(
             f"{file}: expected weights and a vocabulary that transformers can read, found {reason}: first pip install gguf "
             "accelerate"
@@ -86,7 +86,7 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
         try:
             tensors = load_file(file) if file.suffix == ".safetensors" else torch.load(file, "cpu", weights_only=True)
         except Exception as error:  # of either library
-            reason = " ".join(str(error).split())[:200]
+            reason = message(error)
             raise DataError(f"{file}: expected tensors and nothing else, found {reason}: fetch the file again") from None
         if not isinstance(tensors, dict) or not all(isinstance(value, torch.Tensor) for value in tensors.values()):
             raise DataError(f"{file}: expected tensors by name, found other objects: use the weights that transformers saved")
@@ -106,7 +106,7 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
             converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
             converted.save_pretrained(output)
         except Exception as error:  # transformers checks little beforehand
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            reason = f"{type(error).__name__}: {message(error)}"
             raise DataError(
                 f"{folder}: expected a tokenizer that transformers can make fast, found {reason}: "
                 "of a SentencePiece model, first pip install sentencepiece protobuf"

@@ -56,7 +56,7 @@ class Description:
         try:
             tokenizer = Tokenizer.from_str(self.tokenizer_text())
         except Exception as error:  # the library's own kind
-            raise _wrong(file, "a tokenizer of tokenizers", f"none ({_line(error)})") from None
+            raise _wrong(file, "a tokenizer of tokenizers", f"none ({message(error)})") from None
         size = self.config.get("vocab_size")
         if size is not None and tokenizer.get_vocab_size() > size:
             raise _wrong(file, f"at most {size} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
@@ -149,7 +149,7 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
             raise ValueError(f"{odd[0]} of the files beside it is no text")
         padding = pieces.get(special.get("pad_token"))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise _wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {_line(error)})") from None
+        raise _wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {message(error)})") from None
     if lacking:
         raise _wrong(file, "a whole tokenizer", f"none of its parts {', '.join(sorted(lacking))}")
     if not pieces or not all(map(_is_number, pieces.values())) or len(set(pieces.values())) < len(pieces):
@@ -199,7 +199,7 @@ def _json(file: Path) -> Any:
             parse_constant=_refuse_infinity,
         )
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
-        raise _wrong(file, "JSON", _line(error)) from None
+        raise _wrong(file, "JSON", message(error)) from None
 
 
 def _refuse_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -237,7 +237,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
-def _line(error: Exception) -> str:
+def message(error: Exception) -> str:
+    """Message of a library's error, in one line of at most 200 characters."""
     return " ".join(str(error).split())[:200]
 
 

@@ -14,7 +14,7 @@ from transformers import __version__ as transformers_version
 from transformers.utils import logging as transformers_logging
 
 from crosslens.encoders.embeddings import MODEL_TYPE, StaticEncoder
-from crosslens.encoders.folder import SOURCE, WEIGHTS, read_config
+from crosslens.encoders.folder import SOURCE, WEIGHTS, message, read_config
 from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.weights import load, shapes
 from crosslens.runs.errors import DataError
@@ -109,7 +109,7 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
     except DataError:
         raise
     except Exception as error:  # transformers checks little beforehand: any error of it is due to the folder
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        reason = f"{type(error).__name__}: {message(error)}"
         raise DataError(
             f"{origin}: expected an encoder that transformers can load, found {reason}: use the files of one checkpoint"
         ) from error

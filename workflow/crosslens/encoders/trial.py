@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from crosslens.encoders.folder import COUNTED, Description
+from crosslens.encoders.folder import COUNTED, Description, message
 from crosslens.runs.errors import DataError
 
 LONGEST = 18  # pieces of a text
@@ -33,7 +33,7 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str, *, ca
         batch = _encode(encoder, texts)
         singles = [_encode(encoder, [text])[:, 0] for text in texts]
     except Exception as error:  # whatever transformers stumbles over
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        reason = f"{type(error).__name__}: {message(error)}"
         raise _wrong(origin, "an encoder that encodes short texts", reason) from error
     if len(batch) != 1 + (top := int(encoder.config.num_hidden_layers)):  # type: ignore[union-attr, arg-type]
         raise _wrong(origin, f"hidden states of the embeddings and of each of {top} blocks", f"{len(batch)} of them")

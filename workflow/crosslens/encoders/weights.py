@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS
+from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS, message
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
@@ -103,7 +103,7 @@ def _whole(path: Path) -> Iterator[None]:
     try:
         yield
     except (SafetensorError, ValueError, KeyError, OverflowError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = message(error)
         raise DataError(f"{path}: expected whole weights in safetensors, found: {reason}: fetch or convert them again") from None
 
 

@@ -18,7 +18,7 @@ from crosslens.config.units import Units
 from crosslens.encoding.extract import WHOLE_BYTES
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import remove
-from crosslens.storage.seals import digest, sealed, verified
+from crosslens.storage.seals import digest, seal_beside, sealed, verified
 
 
 class FinalStates:
@@ -60,5 +60,5 @@ class FinalStates:
 
     def discard(self) -> None:
         """Delete the file and its seal."""
-        for path in (self.file, self.file.with_name(f".{self.file.name}.sha256")):
+        for path in (self.file, seal_beside(self.file)):
             remove(path)

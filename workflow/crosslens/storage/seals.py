@@ -75,12 +75,12 @@ def seal(content: Path, path: Path | None = None) -> None:
     else:
         lines = [f"{sha256(content)}  {path.name}\n"]
     place = _place(path)
-    Seal(content / SUMS if content.is_dir() else _beside(path), "".join(lines), {"artefact": place} if place else {}).write()
+    Seal(content / SUMS if content.is_dir() else seal_beside(path), "".join(lines), {"artefact": place} if place else {}).write()
 
 
 def read_seal(artefact: Path) -> Seal:
     """The seal of a file or folder. Raises FileNotFoundError if it has none, ValueError if the seal is not text."""
-    file = artefact / SUMS if artefact.is_dir() else _beside(artefact)
+    file = artefact / SUMS if artefact.is_dir() else seal_beside(artefact)
     lines = file.read_text("utf-8").split("\n")[:-1]
     comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
     sums = [line for line in lines if not line.startswith("# ")]
@@ -135,7 +135,7 @@ def _digests(path: Path) -> tuple[Path, dict[Path, str]]:
     except FileNotFoundError:
         raise _damaged(path, artefact, NO_DIGEST if path.exists() else "missing") from None
     except ValueError:
-        raise _damaged(artefact / SUMS if artefact.is_dir() else _beside(artefact), artefact, "damaged") from None
+        raise _damaged(artefact / SUMS if artefact.is_dir() else seal_beside(artefact), artefact, "damaged") from None
     place = Path(seal.notes.get("artefact", ""))
     if artefact.absolute().parts[-len(place.parts) :] != place.parts and place.parts:
         fault = f"expected what belongs here, found what was made as {place}"
@@ -154,7 +154,8 @@ def _place(path: Path) -> str:
     return path.relative_to(max(roots, key=lambda root: len(root.parts))).as_posix() if roots else ""
 
 
-def _beside(path: Path) -> Path:
+def seal_beside(path: Path) -> Path:
+    """Place of the seal of a file."""
     return path.with_name(f".{path.name}.sha256")
 
 

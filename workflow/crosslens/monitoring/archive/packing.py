@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from crosslens.config.whole import Config
 from crosslens.monitoring.archive.blanks import write_blanked
 from crosslens.monitoring.archive.contents import BLANKED, Artefacts, is_packed, stage
 from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW, metadata
@@ -52,7 +51,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     config, _ = load_fitting(values)
     if Path(config.results) != results:
         raise DataError(f"{results}: expected the results of its own records, found those of {config.results}; name that folder")
-    check(config)
+    config.expect_study()
     _check_verdicts(artefacts)
     for place in filter(is_packed, artefacts.seals):
         verified(results / place)
@@ -77,15 +76,6 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
         texts[SUMS] = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
         _write(out, files, texts)
     return missing, stale
-
-
-def check(config: Config) -> None:
-    """Raise DataError where the results of a configuration may not be archived: those of a rehearsal."""
-    if config.rehearse:
-        raise DataError(
-            f"{config.results}: expected the results of a study, found those of its rehearsal (rehearse: {config.rehearse}), "
-            "from which nothing follows: archive the folder of the study"
-        )
 
 
 def _check_verdicts(artefacts: Artefacts) -> None:

@@ -27,7 +27,7 @@ class Row:
     kind: str
     jobs: int = 0
     ended: int = 0  # jobs whose logs say what they took
-    asked: int = 0  # bytes
+    request: int = 0  # bytes
     memory: float = 0.0
     gpu_memory: float = 0.0
     billed: float = 0.0
@@ -40,7 +40,7 @@ class Row:
         """Texts of the row of the table; "" for what is not known."""
         updated = [f"{seconds / self.updates:.3g}" if seconds else "" for seconds in (self.update_billed, self.update_here)]
         hours = [duration(seconds) if seconds else "" for seconds in (self.billed, self.here)]
-        memory = [readable(int(size)) if size else "" for size in (self.asked, self.memory, self.gpu_memory)]
+        memory = [readable(int(size)) if size else "" for size in (self.request, self.memory, self.gpu_memory)]
         return [self.kind, f"{self.ended} of {self.jobs}", *memory, *updated, *hours]
 
 
@@ -74,7 +74,7 @@ class Rehearsal:
     def _add(self, row: Row, job: Job) -> None:
         """Add a job to the row of its kind."""
         row.jobs += 1
-        row.asked = max(row.asked, job.asked.get("mem_mb", 0) * 10**6)
+        row.request = max(row.request, job.asked.get("mem_mb", 0) * 10**6)
         row.billed = max(row.billed, billed := self.biller.line(job).longest)
         log = Path(job.log[0])
         spent = SPENT.findall(log.read_text("utf-8")) if log.is_file() else []

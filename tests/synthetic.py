@@ -86,7 +86,7 @@ class Scale:
         """A table as its rule writes it.
 
         cut: share of the texts and words that are cut; empty: whether there are no scores; factor: of the scores, which are from
-        0.3 to 0.7.
+        0.3 to 0.7 without it and never above 1.
         """
         paper, item = self.papers[key], self.papers[key].items(self.config)[name]
         cells = self._module(key, item).table(name, self._inputs(paper, item, cut, empty, factor), item.settings)
@@ -135,7 +135,7 @@ class Scale:
     ) -> Iterator[dict[str, Any]]:
         """Records of a measure for a training, with values of no meaning."""
         for number, place in enumerate(self._places(kind, recipe, settings), crc32(recipe.name.encode())):
-            value = cut if place["measure"] in ("cut", "unseen") else factor * (0.3 + 0.4 * (number * 37 % 97) / 97)
+            value = cut if place["measure"] in ("cut", "unseen") else min(1.0, factor * (0.3 + 0.4 * (number * 37 % 97) / 97))
             ends = {} if place["measure"] in ("cut", "unseen", "adversary") else {"low": value - 0.01, "high": value + 0.01}
             yield {"split": "test", "language": "all", "value": value, "n": 1000} | ends | place
 

@@ -47,7 +47,7 @@ class Study:
         found = []
         for artefact in self.steps:
             path = self.root / artefact
-            inside = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path, digests._beside(path)]
+            inside = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path, digests.seal_beside(path)]
             found += [(each, artefact) for each in sorted(inside)]
         return found
 
@@ -59,7 +59,7 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
     shutil.copytree(encoder_folder, root / "encoder")
     (root / "corpus").mkdir()
     for file in corpora.glob("sentences/*.parquet"):
-        for each in (file, digests._beside(file)):
+        for each in (file, digests.seal_beside(file)):
             shutil.copy(each, root / "corpus" / each.name)
     corpus, own = root / "corpus" / f"{LANGUAGE}.{SPLIT}.parquet", root / "tokens/sentences"
     of = recipe("finetuned", epochs=1)

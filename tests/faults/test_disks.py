@@ -24,6 +24,8 @@ from types import SimpleNamespace
 class Files(SimpleNamespace):
     def __iter__(self):
         return iter(vars(self).values())
+    def get(self, name):
+        return vars(self).get(name)
 given = json.loads(sys.argv[2])
 objects = {name: Files(**given.get(name, {})) for name in ("wildcards", "input", "params")}
 config = {"mirror": given.get("mirror", [])}

@@ -1,10 +1,11 @@
 """How much text there is: counted where it is tokenised, or read; otherwise estimated from the configuration."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from crosslens.config.corpora import OfficialCorpus, ParagraphCorpus
 from crosslens.config.whole import Config
@@ -16,16 +17,20 @@ TEXTS = {
     # Texts a language, train, dev and test, of whole distributions, as their documents or a paper's appendix print them.
     "xnli": (392_702, 2_490, 5_010), "panx": (20_000, 10_000, 6_000), "wikiann": (20_000, 10_000, 10_000),
     "conll2002": (12_000, 2_400, 3_400), "conll2003": (14_041, 3_250, 3_453), "conll2003_german": (12_152, 2_867, 3_005),
-    "msra": (46_364, 0, 4_365), "mldoc": (1_000, 1_000, 4_000), "sib200": (701, 99, 204), "wili": (500, 0, 500),
+    "msra": (46_364, 0, 4_365), "mldoc": (1_000, 1_000, 4_000), "sib-200": (701, 99, 204), "wili": (500, 0, 500),
     "wiki_lang_id": (3_500, 500, 500),
     "pud": (0, 0, 1_000),
     # Of treebanks: means over the languages of UD (tanti2021, appendix A: 21,006; 66,062 of 29 languages; 95,065 of 33).
     "treebank": (21_000, 2_300, 2_900), "pairs": (392_702, 2_490, 5_010), "entities": (14_000, 3_000, 3_500),
     "documents": (1_000, 1_000, 4_000), "dictionary": (5_000, 0, 1_500),
 }  # fmt: skip
-"""By key of corpora, else by kind of corpus."""
-PIECES = {"treebank": 30, "pairs": 42, "entities": 20, "documents": 130, "paragraphs": 110, "dictionary": 4, "typology": 0}
-"""Subwords a text of mBERT's vocabulary, special ones included, by kind."""
+"""By corpus, else by source, else by kind of corpus."""
+PIECES = {
+    "treebank": 30, "pairs": 42, "entities": 20, "documents": 130, "paragraphs": 110, "dictionary": 4, "typology": 0,
+    "sib-200": 32,  # its texts are sentences
+}  # fmt: skip
+"""Subwords a text of mBERT's vocabulary, special ones included, by source, else by kind of corpus."""
+Entry = TypeVar("Entry")
 SENTENCES, SENTENCE = 2.5, 32  # of a paragraph; subwords of one
 PAGE = 10  # paragraphs of a page
 WORDS = 0.6  # words a subword
@@ -127,13 +132,18 @@ class Sizes:
             return 0.0, False
         shared = split == "validation" and not configured.files_of(language, "validation")
         counts = (
-            self._generated(configured.kind) if configured.source == "phrasebook" else TEXTS.get(corpus, TEXTS[configured.kind])
+            self._generated(configured.kind) if configured.source == "phrasebook" else self._published(TEXTS, corpus)
         )
         texts = float(counts[PLACES["train" if shared else split]])
         texts = rows_by_split.get("train", texts) if shared else texts
         if (limit := configured.limits.get("train" if shared else split)) is not None:  # type: ignore[call-overload]
             texts = min(texts, limit)
         return texts * (configured.validation_share if shared else 1.0), shared and "train" in rows_by_split
+
+    def _published(self, table: Mapping[str, Entry], corpus: str) -> Entry:
+        """Entry of a corpus in TEXTS or PIECES."""
+        configured = self.config.corpora[corpus]
+        return next(table[name] for name in (corpus, configured.source, configured.kind) if name in table)
 
     def _generated(self, kind: str) -> tuple[int, int, int]:
         """Texts a language of the phrasebook: train, dev, test."""
@@ -150,13 +160,14 @@ class Sizes:
 
     def _estimate(self, corpus: str, language: str, split: str, reading: str) -> Size:
         texts, _ = self.rows(corpus, language, split)
-        rule, kind = self.config.readings[reading].of(split), self.config.corpora[corpus].kind
+        rule = self.config.readings[reading].of(split)
         factor = PHRASEBOOK if self.config.corpora[corpus].source == "phrasebook" else 1.0
-        length = min(rule.maximum, PIECES[kind] * factor)
+        length, sentence = self._published(PIECES, corpus) * factor, SENTENCE * factor
         if rule.each_sentence:
-            texts, length = texts * SENTENCES, min(rule.maximum, SENTENCE * factor)
-        elif rule.sentences and kind in ("documents", "paragraphs"):
-            length = min(rule.maximum, 2 * SENTENCE * factor)
+            texts, length = texts * max(1.0, min(SENTENCES, length / sentence)), min(length, sentence)
+        elif rule.sentences:
+            length = min(length, 2 * sentence)
+        length = min(length, rule.maximum)
         return Size(texts, texts * length, texts * length * WORDS, False)
 
     def shape(self, encoder: str) -> Shape:

@@ -131,9 +131,7 @@ class Sizes:
         if not isinstance(configured, OfficialCorpus):
             return 0.0, False
         shared = split == "validation" and not configured.files_of(language, "validation")
-        counts = (
-            self._generated(configured.kind) if configured.source == "phrasebook" else self._published(TEXTS, corpus)
-        )
+        counts = self._generated(configured.kind) if configured.source == "phrasebook" else self._published(TEXTS, corpus)
         texts = float(counts[PLACES["train" if shared else split]])
         texts = rows_by_split.get("train", texts) if shared else texts
         if (limit := configured.limits.get("train" if shared else split)) is not None:  # type: ignore[call-overload]

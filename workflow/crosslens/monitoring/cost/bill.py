@@ -24,6 +24,7 @@ OTHER = 5.0
 TOKENISED = 20_000  # pieces a second
 READ = 20_000  # texts a second
 BLOCKS_READ = 1.0  # seconds for a block of a dump
+PROBED = 2e7  # bytes of states times languages a second, of all probes of a training on one thread
 PIECE, TEXT, PREDICTED = 5.0, 250.0, 4.0  # bytes on disk of a tokenised piece, of a text, of a predicted word
 GUESS = 3.0  # factor of what is neither measured nor counted
 UNCOUNTED = 1.5  # of sizes that are estimated
@@ -182,6 +183,13 @@ class Biller:
         line.disk = numbers * (2 if self.config.states.stored == "float16" else 4)
         return done, self._spread(done.counted)
 
+    def _probed(self, job: Job) -> float:
+        """Bytes of the states that probes read, times the languages that they tell apart."""
+        recipe, states = self.recipes_of(job)[0], Line("states")
+        self._states(job, recipe, self.sizes.shape(recipe.encoder), states)
+        draws = self.studies.draws[str(self.studies.drawn(recipe.name))]
+        return states.disk * max(len(draw.languages) for draw in draws.corpora.values())
+
     def _measured(self, job: Job, recipe: Recipe, shape: Shape, line: Line) -> tuple[Work, float]:
         """Passes over the texts that a measure reads; over pairs again for each weight that it tries."""
         settings = self.studies.settings(job.wildcards["kind"], recipe.name)
@@ -217,6 +225,8 @@ class Biller:
             size = size_of(os.path.relpath(job.output[0], f"{self.config.results}/sources"), self.sources).bytes
             self.unknown += size is None
             line.disk = float(size or 0)
+        elif job.rule == "measure_states" and at["kind"] == "probes":
+            likely += self._probed(job) / PROBED
         elif job.rule == "encoder":
             line.disk = 4 * self.sizes.shape(at["encoder"]).parameters
         return likely

@@ -109,8 +109,9 @@ def counts(said: str) -> dict[str, int]:
 
 
 def committed_tables(scale: str = "") -> list[Path]:
-    """Tables of cells in docs/results, of all scales or of one; claims have columns of their own."""
-    return sorted(path for path in (REPOSITORY / "docs/results" / scale).rglob("*.csv") if path.stem != "claims")
+    """Tables of cells in docs/results, of all scales or of one; claims and passports have columns of their own."""
+    tables = (REPOSITORY / "docs/results" / scale).rglob("*.csv")
+    return sorted(path for path in tables if path.stem != "claims" and path.parent.name != "passport")
 
 
 def edit(path: Path, *edits: tuple[str, str]) -> None:

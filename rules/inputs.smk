@@ -203,7 +203,11 @@ def explain(record):
         misfits = {
             os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS[paper.key] for paper in papers() if paper.key in MISFITS
         }
-        record.msg = unknown_target(record.msg, known, RESULTS, scales(ROOT), misfits)
+        try:
+            all_scales = scales(ROOT)
+        except DataError:  # in a file that this call does not read
+            all_scales = []
+        record.msg = unknown_target(record.msg, known, RESULTS, all_scales, misfits)
     if "--cleanup-metadata" in str(record.msg):
         record.msg = KEPT_IN_SPITE
     if getattr(record, "exception", "") == "InputFunctionException":

@@ -142,8 +142,8 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
         f"{HUB}@main": f"found no folder '{HUB}@main', and 'main', which is no commit of 40 hexadecimal digits",
         "without-config.json": "without-config.json: expected an encoder saved by transformers with a fast tokenizer, found no "
         "config.json: load and save it again with save_pretrained",
-        "without-tokenizer.json": "found no tokenizer.json: load and save it again",
-        "without-model.safetensors": "found no model.safetensors: load and save it again",
+        "without-tokenizer.json": "found no tokenizer.json: convert it by make convert",
+        "without-model.safetensors": "found no model.safetensors: convert it by make convert",
     }
     for encoder, message in cases.items():
         with pytest.raises(SystemExit) as caught:

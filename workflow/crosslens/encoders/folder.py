@@ -74,9 +74,10 @@ def read(folder: Path) -> Description:
     """Read an encoder's description. Raises DataError for a missing or damaged file, and for files that contradict each other."""
     missing = [name for name in PARTS.values() if not (folder / name).is_file()]
     if missing:
+        old = missing == [PARTS["tokenizer"]]
+        remedy = "convert it by make convert ENCODER=FOLDER OUT=NEW" if old else "load and save it again with save_pretrained"
         raise DataError(
-            f"{folder}: expected an encoder saved by transformers with a fast tokenizer, found no {', '.join(missing)}: load and "
-            "save it again with save_pretrained"
+            f"{folder}: expected an encoder saved by transformers with a fast tokenizer, found no {', '.join(missing)}: {remedy}"
         )
     config, tokenizer = read_config(folder), _typed(_object(folder / PARTS["tokenizer"]))
     numbers = _json(folder / KEPT) if (folder / KEPT).is_file() else None

@@ -35,8 +35,8 @@ def read(path: Path) -> State:
     """
     if not path.is_file():
         raise DataError(
-            f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: load and "
-            "save it again with save_pretrained"
+            f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: convert "
+            "it by make convert ENCODER=FOLDER OUT=NEW"
         )
     extra = sorted(file.name for pattern in OTHERS for file in path.parent.glob(pattern))
     if extra:

@@ -36,7 +36,7 @@ def verify(file: Path) -> int:
     start = time.monotonic()
     with TemporaryDirectory() as folder:
         archive = Unpacked(Path(folder).resolve(), unpack(file, Path(folder).resolve()))
-        print(f"{file}: {len(archive.faults) or 'no'} files are not as archived", flush=True)
+        print(f"{file}: files that are not as archived: {len(archive.faults) or 'none'}", flush=True)
         for line in archive.effects():
             print(line)
         archive.rebuild(Path().resolve())
@@ -47,7 +47,8 @@ def verify(file: Path) -> int:
             different += len(lines)
             for line in lines:
                 print(f"{place}: {line}")
-        print(f"made again: {', '.join(f'{number:,} {unit}' for unit, number in rows.items())}; {different or 'none'} differ")
+        made = ", ".join(f"{number:,} {unit}" for unit, number in rows.items())
+        print(f"made again: {made}; of these differ: {different or 'none'}")
         as_archived = [place for place in archive.artefacts.seals if place not in {*archive.rebuilt, *archive.summaries}]
         print("not made again, since what they are made of is not in the archive, or not as archived:")
         print(f"  tables: {', '.join(tables(as_archived)) or 'none'}")

@@ -60,7 +60,7 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
             of_run = where(scores, recipe=recipe_name(task, run))
             agreement, chance = (_percent(of_run, clusters, definition) for definition in (V_PAPER, V_CHANCE))
             accuracy, f1 = (_percent(of_run, item, definition) for definition in (ACCURACY, PAPER_F1))
-            probe = f", converged probe {_percent(of_run, item, PROBES[item])}" if item in PROBES else ""
+            probe = f"\nconverged probe {_percent(of_run, item, PROBES[item])}" if item in PROBES else ""
             heading = f"({next(letters)}) {CAPTIONS[run]}: {units_shown} by {label if by == 'label' else 'language'}"
             lines = heading, f"V {agreement} (chance {chance})", f"accuracy: {head} head {accuracy} (F1 {f1}){probe}"
             row_panels.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), "\n".join(lines)))

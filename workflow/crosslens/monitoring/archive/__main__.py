@@ -47,8 +47,8 @@ def verify(file: Path) -> int:
             different += len(lines)
             for line in lines:
                 print(f"{place}: {line}")
-        made = ", ".join(f"{number:,} {unit}" for unit, number in rows.items())
-        print(f"made again: {made}; of these differ: {different or 'none'}")
+        counts = ", ".join(f"{number:,} {unit}" for unit, number in rows.items())
+        print(f"made again: {counts}; of these differ: {different or 'none'}")
         as_archived = [place for place in archive.artefacts.seals if place not in {*archive.rebuilt, *archive.summaries}]
         print("not made again, since what they are made of is not in the archive, or not as archived:")
         print(f"  tables: {', '.join(tables(as_archived)) or 'none'}")

@@ -154,6 +154,7 @@ def test_pictures_of_verdicts_show_the_numbers_of_the_table(root):
     columns = (("effect", "low", "high"), ("control", "control_low", "control_high"))
     rows = [list(row[list(names)]) for _, row in claims.iterrows() for names in columns if pd.notna(row[names[0]])]
     assert numbers == rows and len(rows) > 20
+    assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("what-holds*.svg")} == pictures.keys()
 
 
 @pytest.mark.parametrize("ends", [{"above": 0}, {"below": -2.6}, {"above": -0.5, "below": 100}, {"within": 1.5, "of": 5}])

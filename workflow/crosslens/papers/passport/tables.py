@@ -71,7 +71,7 @@ def _twins(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[
             "n": values["n"].min(),
         }
         labels = dict(zip(PLACE, map(str, place), strict=True))
-        remark = f"low and high: least and greatest of {len(here)} seeds"
+        remark = f"low and high: least and greatest of {len(here)} seeds" if len(here) > 1 else "one seed"
         yield _line(labels, labels["column"], labels["layer"], numbers, RANDOM_WEIGHTS, remark)
 
 

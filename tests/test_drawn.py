@@ -98,4 +98,4 @@ def test_everything_is_in_its_place_and_the_picture_says_where_it_comes_from(sca
 def test_figures_of_states_show_the_probe_beside_the_head(laptop):
     titles = [axis.get_title(loc="left") for axis in laptop.figure("tanti2021", "figure3").axes]
     assert all("converged probe" not in title for title in titles[:2])
-    assert all(" head " in title and ", converged probe " in title for title in titles[2:]) and len(titles) == 6
+    assert all(" head " in title and "\nconverged probe " in title for title in titles[2:]) and len(titles) == 6

@@ -430,7 +430,7 @@ def test_figures_have_six_panels_that_say_what_they_show(name, task, labels, cap
     words, label = ("words", "part of speech") if task == "UDPOS" else ("pairs", "inference label")
     seen = [f"{words} by {label}"] * 2 + [f"{words} by language"] * 2 + ["paragraphs by language"] * 2
     heads = ["task"] * 2 + ["language"] * 4
-    probes = [""] * 2 + [", converged probe 71.5"] * 2 + [", converged probe 60.4"] * 2
+    probes = [""] * 2 + ["\nconverged probe 71.5"] * 2 + ["\nconverged probe 60.4"] * 2
     assert [axis.get_title(loc="left") for axis in drawn.axes] == [
         f"({'abcdef'[i]}) {captions[i % 2]}: {seen[i]}\nV 22.8 (chance 3.1)\naccuracy: {heads[i]} head 93.4 (F1 51.2){probes[i]}"
         for i in range(6)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import shutil
+import socket
 import socketserver
 import ssl
 import subprocess
@@ -219,6 +220,8 @@ def serving(server: Server, context: ssl.SSLContext | None = None) -> Iterator[s
     socketserver.ThreadingTCPServer.daemon_threads = True
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listening:
         listening.block_on_close = False
+        # What it has sent, and counts as time, is soon received.
+        listening.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 14)
         listening.serve, listening.over = server, False  # type: ignore[attr-defined]
         if context:
             listening.socket = context.wrap_socket(listening.socket, server_side=True)

@@ -44,12 +44,12 @@ class Study:
 
     def files(self) -> list[tuple[Path, str]]:
         """Every file, digests too, with the artefact that it is of."""
-        found = []
+        pairs = []
         for artefact in self.steps:
             path = self.root / artefact
-            inside = [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path, digests.seal_beside(path)]
-            found += [(each, artefact) for each in sorted(inside)]
-        return found
+            files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path, digests.seal_beside(path)]
+            pairs += [(file, artefact) for file in sorted(files)]
+        return pairs
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def study(corpora, encoder_folder, tokens, tmp_path_factory) -> Study:
     root = tmp_path_factory.mktemp("study")
     shutil.copytree(encoder_folder, root / "encoder")
     (root / "corpus").mkdir()
-    for file in corpora.glob("sentences/*.parquet"):
-        for each in (file, digests.seal_beside(file)):
-            shutil.copy(each, root / "corpus" / each.name)
+    for sentences in corpora.glob("sentences/*.parquet"):
+        for file in (sentences, digests.seal_beside(sentences)):
+            shutil.copy(file, root / "corpus" / file.name)
     corpus, own = root / "corpus" / f"{LANGUAGE}.{SPLIT}.parquet", root / "tokens/sentences"
     of = recipe("finetuned", epochs=1)
     of = of.model_copy(update={"stages": of.stages[:1], "scores": of.scores[:1]})

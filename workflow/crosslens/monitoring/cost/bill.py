@@ -24,7 +24,7 @@ OTHER = 5.0
 TOKENISED = 20_000  # pieces a second
 READ = 20_000  # texts a second
 BLOCKS_READ = 1.0  # seconds for a block of a dump
-PROBED = 2e7  # bytes of states times languages a second, of all probes of a training on one thread
+PROBE_RATE = 2e7  # bytes of states times languages a second, of all probes of a training on one thread
 PIECE, TEXT, PREDICTED = 5.0, 250.0, 4.0  # bytes on disk of a tokenised piece, of a text, of a predicted word
 GUESS = 3.0  # factor of what is neither measured nor counted
 UNCOUNTED = 1.5  # of sizes that are estimated
@@ -183,7 +183,7 @@ class Biller:
         line.disk = numbers * (2 if self.config.states.stored == "float16" else 4)
         return done, self._spread(done.counted)
 
-    def _probed(self, job: Job) -> float:
+    def _probe_work(self, job: Job) -> float:
         """Bytes of the states that probes read, times the languages that they tell apart."""
         recipe, states = self.recipes_of(job)[0], Line("states")
         self._states(job, recipe, self.sizes.shape(recipe.encoder), states)
@@ -226,7 +226,7 @@ class Biller:
             self.unknown += size is None
             line.disk = float(size or 0)
         elif job.rule == "measure_states" and at["kind"] == "probes":
-            likely += self._probed(job) / PROBED
+            likely += self._probe_work(job) / PROBE_RATE
         elif job.rule == "encoder":
             line.disk = 4 * self.sizes.shape(at["encoder"]).parameters
         return likely

@@ -131,14 +131,14 @@ class Sizes:
         if not isinstance(configured, OfficialCorpus):
             return 0.0, False
         shared = split == "validation" and not configured.files_of(language, "validation")
-        counts = self._generated(configured.kind) if configured.source == "phrasebook" else self._published(TEXTS, corpus)
+        counts = self._generated(configured.kind) if configured.source == "phrasebook" else self._entry(TEXTS, corpus)
         texts = float(counts[PLACES["train" if shared else split]])
         texts = rows_by_split.get("train", texts) if shared else texts
         if (limit := configured.limits.get("train" if shared else split)) is not None:  # type: ignore[call-overload]
             texts = min(texts, limit)
         return texts * (configured.validation_share if shared else 1.0), shared and "train" in rows_by_split
 
-    def _published(self, table: Mapping[str, Entry], corpus: str) -> Entry:
+    def _entry(self, table: Mapping[str, Entry], corpus: str) -> Entry:
         """Entry of a corpus in TEXTS or PIECES."""
         configured = self.config.corpora[corpus]
         return next(table[name] for name in (corpus, configured.source, configured.kind) if name in table)
@@ -160,7 +160,7 @@ class Sizes:
         texts, _ = self.rows(corpus, language, split)
         rule = self.config.readings[reading].of(split)
         factor = PHRASEBOOK if self.config.corpora[corpus].source == "phrasebook" else 1.0
-        length, sentence = self._published(PIECES, corpus) * factor, SENTENCE * factor
+        length, sentence = self._entry(PIECES, corpus) * factor, SENTENCE * factor
         if rule.each_sentence:
             texts, length = texts * max(1.0, min(SENTENCES, length / sentence)), min(length, sentence)
         elif rule.sentences:

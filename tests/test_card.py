@@ -80,7 +80,7 @@ def kernel():
 @pytest.fixture
 def packing(monkeypatch, kernel):
     """Texts are concatenated as for a GPU."""
-    monkeypatch.setattr(cpu, "packing", lambda inside, _: card.ends(inside.sum(1), CPU))
+    monkeypatch.setattr(cpu, "packing", lambda inside, _: card.ends(inside, CPU))
     return kernel
 
 
@@ -120,10 +120,11 @@ def test_a_device_without_the_kernel_pads():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_torch_describes_the_kernel_as_it_is_called(dtype):
-    """Shape and type without values, in the precisions of trainings, with dropout."""
-    ends = card.Ends(torch.empty(4, dtype=torch.int32, device="meta"), 5)
+    """Shape and type without values, in the precisions of trainings."""
+    padding = card.Padding(*(torch.empty(0, device="meta") for _ in range(2)))
+    ends = card.Ends(torch.empty(4, dtype=torch.int32, device="meta"), 5, padding)
     query, key, value = (torch.empty(1, 2, 11, 64, dtype=dtype, device="meta") for _ in range(3))
-    output = card.attention(query, key, value, ends, 0.1, 0.125)
+    output = card.attention(query, key, value, ends, 0.125)
     assert output.shape == (1, 11, 2, 64) and output.dtype == dtype
 
 
@@ -134,12 +135,20 @@ def test_a_training_with_concatenated_texts_learns_the_same(bench, packing):
     calls = len(packing)
     assert calls >= 2 * with_ends.model.top
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cpu, "packing", lambda inside, _: [inside])
+        patch.setattr(cpu, "packing", lambda inside, _: [card.padding(inside, CPU)])
         expected = loop(bench, of, dropout=0.0).run()
     assert len(packing) == calls
     for row, other in zip(trained.history, expected.history, strict=True):
         losses = [name for name in row if name.startswith("loss")]
         assert [row[name] for name in losses] == pytest.approx([other[name] for name in losses], rel=1e-3)
+
+
+def test_attention_with_dropout_pads(bench, packing, monkeypatch):
+    """Torch's kernel has other dropout in its backward pass than in its forward pass."""
+    trained = loop(bench, recipe(), dropout=0.1).run()
+    assert not packing
+    monkeypatch.setattr(cpu, "packing", lambda inside, _: [card.padding(inside, CPU)])
+    assert_same(trained, loop(bench, recipe(), dropout=0.1).run())
 
 
 # Inputs made ahead, losses read late.
@@ -246,5 +255,6 @@ def test_a_caller_that_stops_waits_for_no_item_that_is_not_begun():
 
 
 def test_ends_are_sums_of_lengths():
-    ends = card.ends(torch.tensor([3, 1, 5]), CPU)
+    ends = card.ends(torch.arange(5) < torch.tensor([3, 1, 5])[:, None], CPU)
     assert ends.offsets.tolist() == [0, 3, 4, 9] and ends.offsets.dtype == torch.int32 and ends.longest == 5
+    assert ends.padding.places.tolist() == [0, 1, 2, 5, *range(10, 15)]

@@ -187,6 +187,18 @@ def test_limits_keep_the_order(tmp_path: Path) -> None:
     assert parquet.metadata(output) == {"files": ["train.jsonl"], "dropped": {"no_agreement": 0}, "available": 100, "seed": 1}
 
 
+def test_limits_draw_the_same_translations(tmp_path: Path) -> None:
+    """Whatever the order of each language's file."""
+    lines = official(100).splitlines(keepends=True)
+    ids = []
+    for language, content in {"en": lines, "de": lines[::-1]}.items():
+        output = tmp_path / "out" / f"{language}.test.parquet"
+        path = save(tmp_path, "".join(content), f"{language}.jsonl")
+        write_split(pairs, [path], output, language=language, split="test", limit=20, seed=0, parallel=True)
+        ids.append([row["id"] for row in schema.read(output).to_pylist()])
+    assert ids[0] == ids[1] and len(ids[0]) == 20
+
+
 def test_validation_is_a_share() -> None:
     """Of texts as tanti2021's code splits them (21,006 English sentences and 390,377 pairs), or of premises with their pairs."""
     for texts, drawn in ((21_006, 2_100), (390_377, 39_037), (3, 0)):

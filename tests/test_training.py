@@ -31,6 +31,7 @@ from crosslens.storage.seals import sealed
 from crosslens.storage.trainings import CHECKPOINT
 from crosslens.training import checkpoint, cpu, optimiser
 from crosslens.training.batches import random_batches
+from crosslens.training.card import Ends
 from crosslens.training.loop import Loop
 from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
@@ -106,7 +107,8 @@ def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, **options) -> L
     texts = texts or {data: bench.texts(data, of.units.unit) for data in of.data()}
     encoder = bench.encoder(dropout, of.units.state == "pooler")
     log = logging.getLogger("crosslens.tests")
-    return Loop(of, texts, encoder, seed=seed, log=log, device=torch.device("cpu"), **options)
+    options.setdefault("device", torch.device("cpu"))
+    return Loop(of, texts, encoder, seed=seed, log=log, **options)
 
 
 def weights(model) -> dict[str, torch.Tensor]:
@@ -618,13 +620,20 @@ def test_micro_batches_add_up_to_the_batch(bench, objective):
             assert torch.allclose(parts[name], gradients[name], atol=1e-6, rtol=1e-4), name
 
 
+def number_of_texts(input_ids, packed=None, **_) -> int:
+    """Of a batch that an encoder is given."""
+    if packed is None:
+        return len(input_ids)
+    return len(packed.offsets) - 1 if isinstance(packed, Ends) else sum(len(padding.inside) for padding in packed)
+
+
 def memory_runs_out(trainer) -> list[int]:
     """Let memory run out in the second batch of a training; the list will have the number of texts of each batch."""
     sizes, original = [], trainer.model.encoder.forward
 
     def forward(**inputs):
         if torch.is_grad_enabled():
-            sizes.append(sum(map(len, inputs.get("packed", [inputs["input_ids"]]))))
+            sizes.append(number_of_texts(**inputs))
             if len(sizes) == 2:
                 raise torch.OutOfMemoryError("simulated")
         return original(**inputs)

@@ -203,8 +203,12 @@ class PairCorpus(OfficialCorpus):
     """Sentence pairs of natural language inference: XNLI, and MultiNLI or its translations for training."""
 
     READER = "pairs"
+    READS = frozenset({"parallel"})
 
     kind: Literal["pairs"]
+    parallel: bool = Field(
+        False, description="rows are sorted by id, and limits draw the same pairs in all languages, whose ids must be the same (XNLI)"
+    )
     validation_by: Literal["text", "premise"] = Field(
         "text",
         description="what is drawn for validation_share: pairs (as in tanti2021's code), or premises with all their pairs "

@@ -129,9 +129,12 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, ids: set
     return Pair(identity, row[keys.premise], row[keys.hypothesis], label)
 
 
-def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all pairs of some files whose annotators agreed, in order, and the number of dropped pairs."""
+def read(paths: Sequence[Path], language: str, *, parallel: bool = False) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Rows of all pairs of some files whose annotators agreed, and the number of dropped pairs.
+
+    parallel: sorted by id, else in the order of the files.
+    """
     ids: set[str] = set()
     pairs = [pair for path in paths for pair in read_pairs(path, language, ids)]
     rows = [{"language": language, **pair._asdict()} for pair in pairs if pair.label != NO_AGREEMENT]
-    return rows, {"no_agreement": len(pairs) - len(rows)}
+    return sorted(rows, key=lambda row: str(row["id"])) if parallel else rows, {"no_agreement": len(pairs) - len(rows)}

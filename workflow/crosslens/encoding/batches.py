@@ -14,6 +14,11 @@ from crosslens.encoding.texts import Edges, Texts
 PIECES_A_THREAD, PIECES_ON_A_GPU = 512, 65536
 
 
+def device_copy(values: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Values on a device. A GPU copies them from pinned memory, since for others the host waits until it has done so."""
+    return values.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else values.to(device)
+
+
 @dataclass(frozen=True)
 class Batch:
     """B texts padded to their longest, T pieces."""

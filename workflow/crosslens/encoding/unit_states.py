@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from crosslens.config.units import Units
-from crosslens.encoding.batches import Batch
+from crosslens.encoding.batches import Batch, device_copy
 from crosslens.runs.errors import DataError
 
 
@@ -18,16 +18,18 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
     """
     device = next(encoder.parameters()).device
     options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
-    inputs = {name: value.to(device) for name, value in options.items() if value is not None}
+    inputs = {name: device_copy(value, device) for name, value in options.items() if value is not None}
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if any(layer > top for layer in layers):
         raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}")
-    output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **inputs)
-    rows, columns = batch.rows.to(device), batch.columns.to(device)
+    output = encoder(
+        input_ids=device_copy(batch.input_ids, device), output_hidden_states=any(layer < top for layer in layers), **inputs
+    )
+    rows, columns = device_copy(batch.rows, device), device_copy(batch.columns, device)
 
     def of_units(states: torch.Tensor) -> torch.Tensor:
         if units.state == "pair":
-            return pair_means(states, *(extent.to(device) for extent in pair_extents(batch)))[rows]
+            return pair_means(states, *(device_copy(extent, device) for extent in pair_extents(batch)))[rows]
         return text_means(states, inputs.get("attention_mask"))[rows] if units.state == "mean" else states[rows, columns]
 
     last = {f"layer_{top}": of_units(output.last_hidden_state)} if top in layers or units.state != "pooler" else {}

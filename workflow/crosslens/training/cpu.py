@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens.encoding.batches import Batch
+from crosslens.encoding.batches import Batch, device_copy
 from crosslens.encoding.blocks import KNOWN
 from crosslens.training import card
-from crosslens.training.card import device_copy
+from crosslens.training.card import Padding
 
 NAME = "crosslens"
 GROUP = 8  # texts that are padded to the same length in attention
@@ -77,20 +77,23 @@ pick: Callable[..., torch.Tensor] = _Pick.apply
 
 def attention(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None,
-    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[torch.Tensor] | card.Ends | None = None, **options: Any,
+    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[Padding] | card.Ends | None = None, **options: Any,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     """Return attention's output, by the interface of transformers.
 
-    query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: masks (b, T) of groups
+    query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: the padding of groups
     of texts that are concatenated without padding in a batch of one, (1, heads, n, d), or for a GPU the texts' ends.
     """
-    if isinstance(packed, card.Ends):
-        return card.attention(query, key, value, packed, dropout, scaling), None
+    if isinstance(packed, card.Ends) and not dropout:
+        return card.attention(query, key, value, packed, scaling), None
     if packed is not None:
-        sizes = [int(mask.sum()) for mask in packed]
+        paddings = [packed.padding] if isinstance(packed, card.Ends) else packed
+        sizes = [len(padding.places) for padding in paddings]
         queries, keys, values = (torch.split_with_sizes(x[0].transpose(0, 1), sizes) for x in (query, key, value))
-        groups = zip(queries, keys, values, packed, strict=True)
-        return torch.cat([_packed(module, q, k, v, mask, dropout, scaling, options) for q, k, v, mask in groups])[None], None
+        groups = zip(queries, keys, values, paddings, strict=True)
+        return torch.cat([_packed(module, q, k, v, padding, dropout, scaling, options) for q, k, v, padding in groups])[
+            None
+        ], None
     if query.device.type == "cpu" and dropout:
         return _dropping(query, key, value, attention_mask, dropout, scaling), None
     from transformers.integrations.sdpa_attention import sdpa_attention_forward  # late: see `prepare`
@@ -100,18 +103,18 @@ def attention(
 
 
 def _packed(
-    module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor,
+    module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, padding: Padding,
     dropout: float, scaling: float | None, options: dict[str, Any],
 ) -> torch.Tensor:  # fmt: skip
     """Return the output of attention for texts that are concatenated without padding, (n, heads, d)."""
-    places = mask.flatten().nonzero()[:, 0]
+    inside, places = padding.inside, padding.places
 
     def padded(values: torch.Tensor) -> torch.Tensor:
-        return move(values, places, mask.numel()).view(*mask.shape, *values.shape[1:]).transpose(1, 2)
+        return move(values, places, inside.numel()).view(*inside.shape, *values.shape[1:]).transpose(1, 2)
 
-    allowed = mask[:, None, None, :]
+    allowed = inside[:, None, None, :]
     states, _ = attention(module, padded(query), padded(key), padded(value), allowed, dropout, scaling, **options)
-    return pick(states.reshape(mask.numel(), *states.shape[2:]), places)
+    return pick(states.reshape(inside.numel(), *states.shape[2:]), places)
 
 
 def _dropping(
@@ -137,14 +140,14 @@ def packs(encoder: nn.Module, batch: Batch, state: str) -> bool:
     return prepared and of_pieces and batch.attention_mask is not None and (device.type == "cpu" or card.is_exact(device))
 
 
-def packing(inside: torch.Tensor, device: torch.device) -> Sequence[torch.Tensor] | card.Ends:
-    """Return what attention on a device reads of concatenated texts: masks (b, T) of groups of texts on a CPU, else their ends.
+def packing(inside: torch.Tensor, device: torch.device) -> Sequence[Padding] | card.Ends:
+    """Return what attention on a device reads of concatenated texts: the padding of groups of them on a CPU, else their ends.
 
     inside: True for the pieces of texts, which are sorted by length, (B, T).
     """
     if device.type == "cpu":
-        return [mask[:, : int(mask.sum(1).max())] for mask in torch.split(inside, GROUP)]
-    return card.ends(inside.sum(1), device)
+        return [card.padding(group[:, : int(group.sum(1).max())], device) for group in torch.split(inside, GROUP)]
+    return card.ends(inside, device)
 
 
 def device_of(encoder: nn.Module) -> torch.device:
@@ -156,7 +159,7 @@ def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) 
     """Return states of the labelled words, `layer_I` -> (n_words, d), at `layers`, and last those of the last layer.
 
     Nothing is padded outside attention. Within it, on a CPU each text is padded to the longest of its group, texts sorted by
-    length; on a GPU nothing is.
+    length; on a GPU to the longest of the batch where attention has dropout, and else not at all.
     """
     config: Any = encoder.config
     device = device_of(encoder)

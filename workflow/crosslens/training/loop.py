@@ -15,7 +15,7 @@ from torch import nn
 
 from crosslens.config.heads import ALL, LanguageModelHead
 from crosslens.encoders.load import default_device
-from crosslens.encoding.batches import collate
+from crosslens.encoding.batches import collate, device_copy
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
@@ -27,7 +27,6 @@ from crosslens.training import bottom, card, checkpoint, cpu, edit, optimiser, p
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import Inputs, MicroBatch, phase_batches, rehearsed
 from crosslens.training.bottom import Bottom
-from crosslens.training.card import device_copy
 from crosslens.training.checkpoint import Checkpoint, CheckpointFile, Position
 from crosslens.training.features import Features
 from crosslens.training.masking import HELD_OUT, masked

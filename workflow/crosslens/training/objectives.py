@@ -3,8 +3,8 @@
 import torch
 from torch.nn import functional
 
+from crosslens.encoding.batches import device_copy
 from crosslens.encoding.texts import IGNORED
-from crosslens.training.card import device_copy
 
 
 class _Reverse(torch.autograd.Function):

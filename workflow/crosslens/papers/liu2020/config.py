@@ -1,6 +1,6 @@
 """liu2020: settings of pretraining, word retrieval, token translation and shifts, each with its source in the paper."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -239,6 +239,12 @@ class Liu2020(PaperSection):
         if self.retrieval.size not in (None, *part.sizes):
             raise ValueError(f"{here}.retrieval.size: expected one of {', '.join(part.sizes)}, found '{self.retrieval.size}'")
         config.expect_corpus(f"{here}.inference.corpus", self.inference.corpus, "pairs")
+        pairs: Any = config.corpora[self.inference.corpus]
+        if pairs.limits.keys() & {"dev", "test"} and not pairs.parallel:
+            raise ValueError(
+                f"corpora.{self.inference.corpus}: expected `parallel: true`, since papers.liu2020 translates its dev and test "
+                "pairs and limits draw others in each language, found false"
+            )
         config.expect_corpus(f"{here}.vocabulary.corpus", self.vocabulary.corpus, "pairs")
         if self.vocabulary.encoder not in config.encoders:
             raise ValueError(

@@ -7,10 +7,10 @@ from torch import nn
 
 from crosslens.config.heads import ARC, TAG, ParserHead
 from crosslens.config.labels import UPOS
+from crosslens.encoding.batches import device_copy
 from crosslens.encoding.texts import IGNORED
 from crosslens.recipes import Term
 from crosslens.training.biaffine import Biaffine
-from crosslens.training.card import device_copy
 from crosslens.training.heads.head import Head
 
 

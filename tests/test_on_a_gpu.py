@@ -1,0 +1,112 @@
+"""Trainings on a real GPU, beside the same on a CPU. Skipped where there is none: test_card.py shows what a CPU can show.
+
+PYTHONPATH=workflow python -m pytest tests/test_on_a_gpu.py
+"""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from crosslens.training import card, cpu
+from test_training import OBJECTIVES, inference, interrupted, loop, memory_runs_out, recipe
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+def losses(trained) -> np.ndarray:
+    """Of all epochs, heads and stages, in the order of the history."""
+    return np.array(
+        [value for row in trained.history for name, value in row.items() if name.startswith("loss") and value != ""], float
+    )
+
+
+def agreement(one, other) -> float:
+    """Share of the predictions of two trainings that are the same."""
+    pairs = [(a[head], b[head]) for a, b in zip(one.predictions, other.predictions, strict=True) for head in a]
+    return float(np.mean(np.concatenate([np.ravel(a == b) for a, b in pairs])))
+
+
+def test_texts_are_concatenated():
+    assert card.is_exact(GPU)
+
+
+@pytest.mark.parametrize(
+    "of", [*(recipe(name, dropout=0.0) for name in OBJECTIVES), inference(dropout=0.0)], ids=[*OBJECTIVES, "pairs"]
+)
+def test_a_training_learns_what_it_learns_on_a_cpu(bench, of):
+    expected, trained = (loop(bench, of, dropout=0.0, device=device).run() for device in (CPU, GPU))
+    assert losses(trained) == pytest.approx(losses(expected), rel=0.02, abs=0.01)
+    assert agreement(trained, expected) > 0.95
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["concatenated", "padded"])
+def test_dropout_is_the_same_in_both_passes_of_attention(packed):
+    """The derivative in a random direction is that of differences, with the same random state."""
+    generator, lengths = torch.Generator().manual_seed(0), torch.tensor([3, 40, 90])
+    inside = torch.arange(90) < lengths[:, None]
+    shape = (1, 4, int(lengths.sum()), 32) if packed else (3, 4, 90, 32)
+    values, steps = ([torch.randn(shape, generator=generator).to(GPU) for _ in range(3)] for _ in range(2))
+    options = {"packed": cpu.packing(inside, GPU), "attention_mask": None}
+    if not packed:
+        options = {"attention_mask": inside[:, None, None, :].to(GPU)}
+
+    def output(step: float) -> torch.Tensor:
+        torch.manual_seed(0)
+        states = [value + step * direction for value, direction in zip(values, steps, strict=True)]
+        return cpu.attention(torch.nn.Module(), *states, dropout=0.3, scaling=32**-0.5, **options)[0].square().sum()
+
+    values = [value.requires_grad_() for value in values]
+    slopes = torch.autograd.grad(output(0.0), values)
+    expected = sum(float((slope * step).sum()) for slope, step in zip(slopes, steps, strict=True))
+    with torch.no_grad():
+        difference = float(output(1e-2) - output(-1e-2)) / 2e-2
+    assert difference == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16", "tf32"])
+def test_lower_precisions_learn_as_much(bench, precision):
+    of = recipe(dropout=0.0)
+    exact = losses(loop(bench, of, dropout=0.0, device=GPU).run())
+    coarse = losses(loop(bench, of.model_copy(update={"precision": precision}), dropout=0.0, device=GPU).run())
+    assert all(map(math.isfinite, coarse)) and coarse == pytest.approx(exact, rel=0.1, abs=0.05)
+
+
+def test_a_training_with_dropout_resumes(bench, tmp_path):
+    """Its random state on the GPU is that of the checkpoint; sums over pieces are not in a fixed order there."""
+    of = recipe("reversal")
+    whole = loop(bench, of, device=GPU).run()
+    interrupted(bench, of, tmp_path / "checkpoint", 3, device=GPU)
+    resumed = loop(bench, of, checkpoints=tmp_path / "checkpoint", device=GPU).run()
+    assert losses(resumed) == pytest.approx(losses(whole), rel=0.01, abs=0.005) and agreement(resumed, whole) > 0.97
+
+
+def test_out_of_memory_halves_the_micro_batch(bench):
+    of = recipe(dropout=0.0)
+    whole = loop(bench, of, dropout=0.0, device=GPU).run()
+    trainer = loop(bench, of, dropout=0.0, device=GPU)
+    sizes = memory_runs_out(trainer)
+    trained = trainer.run()
+    assert sizes[:2] == [8, 8] and max(sizes[2:]) == 4
+    assert losses(trained) == pytest.approx(losses(whole), rel=0.02, abs=0.01)
+
+
+def test_updates_do_not_wait_for_the_gpu(bench):
+    """No copy and no value that is read makes the host wait within an epoch's updates, but for the losses read together."""
+    trainer = loop(bench, recipe(epochs=1), device=GPU)
+    updates, waits, train_phase = [], [], trainer.train_phase
+    trainer.after_step = lambda _: updates.append(1)
+
+    def watched(*arguments):
+        torch.cuda.set_sync_debug_mode("warn")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            train_phase(*arguments)
+        torch.cuda.set_sync_debug_mode("default")
+        waits.extend(f"{warning.filename}:{warning.lineno}" for warning in caught if "synchroniz" in str(warning.message))
+
+    trainer.train_phase = watched
+    trainer.run()
+    assert len(waits) < len(updates) / 2, waits[:20]

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 
 import pytest
 from crosslens.monitoring import jobs
@@ -43,6 +44,23 @@ def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(cloc
         " 55%, 1 min 40 s left  train recipe r2, seed 0 (1 min 40 s)",
         "100%  train recipe r3, seed 0 (1 min 40 s)",
     ]
+
+
+def test_a_job_that_takes_longer_than_expected_makes_the_time_left_longer(clock):
+    """The first training has run for an hour, beside a short job that ends."""
+    shown = io.StringIO()
+    display = Jobs(shown)
+    tell(display, "run_info", stats={"tokens": 2, "train": 3, "total": 5})
+    for number, rule in enumerate(("tokens", "tokens", "train")):
+        info(display, number, rule, f"Make {rule} {number}")
+    tell(display, "job_started", jobs=[0, 2])
+    clock[0] = 3.0
+    tell(display, "job_finished", job_id=0)
+    clock[0] = 3600.0
+    tell(display, "job_started", jobs=[1])
+    clock[0] = 3603.0
+    tell(display, "job_finished", job_id=1)
+    assert re.search(r"2 h \d+ min left  Make tokens 1", shown.getvalue())
 
 
 def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_path):

@@ -81,14 +81,17 @@ class Jobs(logging.Handler):
         expectations = [(self._expected(self.names[job][0]), start) for job, start in self.running.items() if job in self.names]
         done += sum(min(now - start, 0.9 * expected) for expected, start in expectations)
         total = sum(map(sum, self.took.values())) + sum(self._expected(rule) * count for rule, count in self.left.items())
-        share = self.share = max(self.share, done / total)  # better guesses never set it back
-        pace = duration(max(1, round((now - self.began) * (1 / share - 1))))
-        return f"{share:4.0%}, {pace} left" if self.left.total() else "100%"
+        self.share = max(self.share, done / total)  # better guesses never set it back; the time left they do
+        pace = duration(max(1, round((now - self.began) * (total / done - 1))))
+        return f"{self.share:4.0%}, {pace} left" if self.left.total() else "100%"
 
     def _expected(self, rule: str) -> float:
-        """Seconds of a job."""
-        took = self.took[rule]
-        return sum(took) / len(took) if took else SECONDS.get(rule, OTHERS)
+        """Seconds of a job: the mean of those that have finished, and of those running that already take longer."""
+        took, now = self.took[rule], time.monotonic()
+        mean = sum(took) / len(took) if took else SECONDS.get(rule, OTHERS)
+        running = (now - start for job, start in self.running.items() if job in self.names and self.names[job][0] == rule)
+        longer = [seconds for seconds in running if seconds > mean]
+        return (sum(took) + sum(longer)) / (len(took) + len(longer)) if longer else mean
 
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""

@@ -5,7 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all try passport convert provenance archive verify test test-long test-demo test-slurm test-faults test-registry test-crate lint format docs lock site status cost prefetch clean
+.PHONY: help install demo demo-all try passport convert provenance archive verify test test-long test-demo test-slurm test-gpu test-faults test-registry test-crate lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,9 @@ test-demo: install ## Test the findings that hold on the demo, over three seeds 
 
 test-slurm: install ## Run a slice of the study on a real SLURM started on this machine, and break it (Debian, root; 10 min)
 	timeout -k 10 3600 $(BIN)/python -m pytest -x -m slurm tests/cluster
+
+test-gpu: install ## Compare trainings on a GPU with the same on a processor (a minute; skipped without a GPU)
+	$(BIN)/python -m pytest -rs tests/test_on_a_gpu.py
 
 test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (10 min)
 	$(PYTEST) -m long --faults tests/faults

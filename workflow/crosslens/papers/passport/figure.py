@@ -19,6 +19,7 @@ PANELS, NAMES, ROW = 1.6, 0.52, 0.105  # inches: heights of the panels, of the n
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
 SECOND: Look = {"color": COLOURS[1], "marker": "s", "markersize": 2.4, "linewidth": 1.0, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
 BAND: Look = {**GREY, "linestyle": "-", "linewidth": 0.7}
+DASHED: Look = {**BAND, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
 
 
 def figure(passport: Passport) -> Figure:
@@ -46,6 +47,7 @@ def _panels(passport: Passport) -> dict[str, list[Curve]]:
     curves: tuple[list[Curve | None], ...] = (
         [
             _curve(passport, "identification", FIRST, "identification"),
+            _curve(passport, "identification", DASHED, "identification, random weights", floor="random weights"),
             _curve(passport, "share", SECOND, "share of variance"),
             _curve(passport, "share", BAND, "share, random weights", floor="random weights"),
         ],

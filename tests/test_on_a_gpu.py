@@ -1,7 +1,4 @@
-"""Trainings on a real GPU, beside the same on a CPU. Skipped where there is none: test_card.py shows what a CPU can show.
-
-PYTHONPATH=workflow python -m pytest tests/test_on_a_gpu.py
-"""
+"""Trainings on a real GPU beside the same on a CPU: `make test-gpu`. Skipped without one; test_card.py shows what a CPU can show."""
 
 import math
 import warnings

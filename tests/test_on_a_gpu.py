@@ -1,4 +1,4 @@
-"""Trainings on a real GPU beside the same on a CPU: `make test-gpu`. Skipped without one; test_card.py has what a CPU can show."""
+"""Trainings on a GPU beside the same on a CPU: `make test-gpu`. Skipped without one; test_card.py has what a CPU can show."""
 
 import math
 import warnings

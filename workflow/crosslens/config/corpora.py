@@ -207,7 +207,8 @@ class PairCorpus(OfficialCorpus):
 
     kind: Literal["pairs"]
     parallel: bool = Field(
-        False, description="rows are sorted by id, and limits draw the same pairs in all languages, whose ids must be the same (XNLI)"
+        False,
+        description="rows are sorted by id, and limits draw the same pairs in all languages, whose ids must be the same (XNLI)",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",

@@ -210,8 +210,8 @@ CASES = {
     "pairs to translate that differ by language": (
         "corpora.xnli_all.limits",
         {"train": 10, "test": 5},
-        "corpora.xnli_all: expected `parallel: true`, since papers.liu2020 translates its dev and test pairs and limits draw others "
-        "in each language, found false",
+        "corpora.xnli_all: expected `parallel: true`, since papers.liu2020 translates its dev and test pairs and limits draw "
+        "others in each language, found false",
     ),
     "language that the phrasebook does not write": (
         "phrasebook.languages",

@@ -188,7 +188,7 @@ def test_limits_keep_the_order(tmp_path: Path) -> None:
 
 
 def test_limits_draw_the_same_translations(tmp_path: Path) -> None:
-    """Whatever the order of each language's file."""
+    """The sample does not depend on the order of a language's file."""
     lines = official(100).splitlines(keepends=True)
     ids = []
     for language, content in {"en": lines, "de": lines[::-1]}.items():

@@ -27,8 +27,8 @@ def info(display, job, rule, message=None, **wildcards):
 
 
 def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(clock):
-    shown = io.StringIO()
-    display = Jobs(shown)
+    stream = io.StringIO()
+    display = Jobs(stream)
     tell(display, "run_info", stats={"tokens": 2, "train": 2, "total": 4})
     tell(display, "run_info", stats={"tokens": 2, "train": 2, "total": 4})  # Snakemake says it twice
     for number, rule in enumerate(("tokens", "tokens", "train", "train")):
@@ -38,7 +38,7 @@ def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(cloc
         clock[0] = float(end)
         tell(display, "job_finished", job_id=number)
     guess = 10 * (10 + 2 * jobs.SECONDS["train"]) / 10  # seconds left when 10 of them are done
-    assert shown.getvalue().splitlines() == [
+    assert stream.getvalue().splitlines() == [
         f" {10 / (10 + guess):3.0%}, {guess // 60:.0f} min {guess % 60:02.0f} s left  Make tokens 0 (10 s)",
         f" {20 / (20 + guess - 10):3.0%}, {(guess - 10) // 60:.0f} min {(guess - 10) % 60:02.0f} s left  Make tokens 1 (10 s)",
         " 55%, 1 min 40 s left  train recipe r2, seed 0 (1 min 40 s)",
@@ -48,8 +48,8 @@ def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(cloc
 
 def test_a_job_that_takes_longer_than_expected_makes_the_time_left_longer(clock):
     """The first training has run for an hour, beside a short job that ends."""
-    shown = io.StringIO()
-    display = Jobs(shown)
+    stream = io.StringIO()
+    display = Jobs(stream)
     tell(display, "run_info", stats={"tokens": 2, "train": 3, "total": 5})
     for number, rule in enumerate(("tokens", "tokens", "train")):
         info(display, number, rule, f"Make {rule} {number}")
@@ -60,12 +60,12 @@ def test_a_job_that_takes_longer_than_expected_makes_the_time_left_longer(clock)
     tell(display, "job_started", jobs=[1])
     clock[0] = 3603.0
     tell(display, "job_finished", job_id=1)
-    assert re.search(r"2 h \d+ min left  Make tokens 1", shown.getvalue())
+    assert re.search(r"2 h \d+ min left  Make tokens 1", stream.getvalue())
 
 
 def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_path):
-    shown = io.StringIO()
-    display = Jobs(shown)
+    stream = io.StringIO()
+    display = Jobs(stream)
     bad, broken = tmp_path / "bad.log", tmp_path / "broken.log"
     bad.write_text(
         "2026-01-01 10:00:00 INFO reads\n2026-01-01 10:00:01 ERROR a.conllu:5: expected 10 columns, found 7: mend it\n"
@@ -76,7 +76,7 @@ def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_pat
     tell(display, "job_error", jobid=2, rule_name="train", rule_msg=None, log=[broken], wildcards={"recipe": "r"})
     tell(display, "job_error", jobid=3, rule_name="fetch", rule_msg=None, log=[tmp_path / "none.log"], wildcards={})
     display.summary()
-    text = shown.getvalue()
+    text = stream.getvalue()
     assert text.startswith("FAILED: Read udpos; ")
     assert text.endswith(
         f"\n3 jobs failed.\n- Read udpos\n    a.conllu:5: expected 10 columns, found 7: mend it\n    log: {bad}\n"

@@ -14,7 +14,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 
 def losses(trained) -> np.ndarray:
-    """Of all epochs, heads and stages, in the order of the history."""
+    """The losses of all epochs, heads and stages, in the order of the history."""
     return np.array(
         [value for row in trained.history for name, value in row.items() if name.startswith("loss") and value != ""], float
     )

@@ -44,7 +44,7 @@ def test_no_other_work_is_cited():
 
 def test_every_table_among_the_resources_has_a_licence():
     named = " ".join(licences.COMMITTED)
-    project_texts = {"config.schema.json", "licences.csv", "sources.yaml", "terms.yaml"}  # text of our own: the rest, Apache-2.0
+    project_texts = {"config.schema.json", "licences.csv", "sources.yaml", "terms.yaml"}  # written here; the rest, Apache-2.0
     paths = {path.name for path in (REPOSITORY / "resources").iterdir() if path.suffix != ".tsv"} - project_texts
     assert [name for name in paths if f"`resources/{name}`" not in named] == []
 

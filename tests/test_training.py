@@ -621,7 +621,7 @@ def test_micro_batches_add_up_to_the_batch(bench, objective):
 
 
 def number_of_texts(input_ids, packed=None, **_) -> int:
-    """Of a batch that an encoder is given."""
+    """The number of texts in a batch that an encoder is given."""
     if packed is None:
         return len(input_ids)
     return len(packed.offsets) - 1 if isinstance(packed, Ends) else sum(len(padding.inside) for padding in packed)

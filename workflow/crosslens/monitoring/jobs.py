@@ -87,11 +87,11 @@ class Jobs(logging.Handler):
 
     def _expected(self, rule: str) -> float:
         """Seconds of a job: the mean of those that have finished, and of those running that already take longer."""
-        took, now = self.took[rule], time.monotonic()
-        mean = sum(took) / len(took) if took else SECONDS.get(rule, OTHERS)
+        now, times = time.monotonic(), self.took[rule] or [SECONDS.get(rule, OTHERS)]
         running = (now - start for job, start in self.running.items() if job in self.names and self.names[job][0] == rule)
-        longer = [seconds for seconds in running if seconds > mean]
-        return (sum(took) + sum(longer)) / (len(took) + len(longer)) if longer else mean
+        longer = [seconds for seconds in running if seconds > sum(times) / len(times)]
+        times = [*self.took[rule], *longer] or times
+        return sum(times) / len(times)
 
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""

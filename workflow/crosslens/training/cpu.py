@@ -91,9 +91,8 @@ def attention(
         sizes = [len(padding.places) for padding in paddings]
         queries, keys, values = (torch.split_with_sizes(x[0].transpose(0, 1), sizes) for x in (query, key, value))
         groups = zip(queries, keys, values, paddings, strict=True)
-        return torch.cat([_packed(module, q, k, v, padding, dropout, scaling, options) for q, k, v, padding in groups])[
-            None
-        ], None
+        outputs = [_packed(module, q, k, v, padding, dropout, scaling, options) for q, k, v, padding in groups]
+        return torch.cat(outputs)[None], None
     if query.device.type == "cpu" and dropout:
         return _dropping(query, key, value, attention_mask, dropout, scaling), None
     from transformers.integrations.sdpa_attention import sdpa_attention_forward  # late: see `prepare`

@@ -1,10 +1,11 @@
 """liu2020: settings of pretraining, word retrieval, token translation and shifts, each with its source in the paper."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
+from crosslens.config.corpora import PairCorpus
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.config.training import Clip, Positive, Precision, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
@@ -239,8 +240,8 @@ class Liu2020(PaperSection):
         if self.retrieval.size not in (None, *part.sizes):
             raise ValueError(f"{here}.retrieval.size: expected one of {', '.join(part.sizes)}, found '{self.retrieval.size}'")
         config.expect_corpus(f"{here}.inference.corpus", self.inference.corpus, "pairs")
-        pairs: Any = config.corpora[self.inference.corpus]
-        if pairs.limits.keys() & {"dev", "test"} and not pairs.parallel:
+        pairs = config.corpora[self.inference.corpus]
+        if isinstance(pairs, PairCorpus) and pairs.limits.keys() & {"dev", "test"} and not pairs.parallel:
             raise ValueError(
                 f"corpora.{self.inference.corpus}: expected `parallel: true`, since papers.liu2020 translates its dev and test "
                 "pairs and limits draw others in each language, found false"

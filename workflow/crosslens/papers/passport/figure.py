@@ -19,7 +19,7 @@ PANELS, NAMES, ROW = 1.6, 0.52, 0.105  # inches: heights of the panels, of the n
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
 SECOND: Look = {"color": COLOURS[1], "marker": "s", "markersize": 2.4, "linewidth": 1.0, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
 BAND: Look = {**GREY, "linestyle": "-", "linewidth": 0.7}
-DASHED: Look = {**BAND, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
+DASHED: Look = {**BAND, "linestyle": SECOND["linestyle"]}
 
 
 def figure(passport: Passport) -> Figure:

@@ -194,12 +194,14 @@ class Scale:
                     yield from (place | {"window": BAND, "x": x} for x in settings["bands"])
                     yield place | {"window": BEYOND, "x": 2}
             case "retrieval":
-                languages = [code for code in self.config.corpora[next(iter(settings["corpora"]))].languages if code != "en"][:3]
+                languages = [code for code in self.config.corpora[next(iter(settings["corpora"]))].languages if code != "en"]
+                last = self._blocks(recipe.encoder)
+                layers = [*product(range(last), retrieval.OF_LAYERS), *product([last], retrieval.OF_LAST)]
                 for language, item in ((code, item) for code in languages for item in (f"en-{code}", f"{code}-en")):
                     place = {"measure": "word retrieval", "item": item, "language": language}
-                    layers = product((0, self._blocks(recipe.encoder)), retrieval.OF_LAST)
                     yield from (place | {"layer": layer, "definition": definition} for layer, definition in layers)
-                    yield from (place | {"definition": definition} for definition in retrieval.OF_WORDS)
+                    # Of words alone, and so the same for all models.
+                    yield from (place | {"definition": definition, "value": 0.5} for definition in retrieval.OF_WORDS)
             case "masked":
                 for definition in (guesses.MODEL, guesses.BIGRAM, guesses.MAJORITY, guesses.GAIN):
                     yield {"measure": guesses.NAMED, "item": kind, "split": "validation", "definition": definition}

@@ -50,15 +50,6 @@ def pairs(count: int, vocabulary: int) -> Texts:
     )
 
 
-def flops(model: BertModel, texts: Texts) -> float:
-    """FLOPs of training on all texts once, padding not counted."""
-    config = model.config
-    weights = sum(value.numel() for name, value in model.named_parameters() if value.ndim == 2 and "embeddings" not in name)
-    lengths = texts.lengths.astype(float)
-    attention = 12 * config.num_hidden_layers * config.hidden_size * (lengths**2).sum()
-    return float(6 * weights * lengths.sum() + attention)
-
-
 class TimedLoop(Loop):
     """Our loop, with the seconds of each epoch's updates. All loops begin an epoch together; choosing the best is not timed."""
 
@@ -140,7 +131,7 @@ def main() -> None:
     print(f"{devices[0]}, torch {torch.__version__}, {settings.precision}, BERT {settings.layers} x {settings.hidden}")
     print(f"batches of {settings.batch}, mean length {texts.lengths.mean():.0f}, {settings.epochs - 1} epochs of "
           f"{len(texts.pieces)} pieces, {max(memory) / 1e9:.2f} GB a training at most")  # fmt: skip
-    print(report(seconds, texts, flops(encoder, texts), settings.peak))
+    print(report(seconds, texts, common.flops(encoder, texts.lengths), settings.peak))
 
 
 if __name__ == "__main__":

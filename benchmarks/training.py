@@ -15,6 +15,7 @@ On a busy machine `--clock cpu --threads 1` counts the processor's seconds inste
 
 import argparse
 import json
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -253,10 +254,21 @@ def main() -> None:
                     theirs, path, examples, short, "random", "max_length", precision
                 )
         rates = common.in_turn({name: arm(name, run) for name, run in runs.items()}, settings.repeats)
+        for precision in PRECISIONS:
+            print(share(small, lengths, settings.batch, precision, statistics.median(rates[f"our loop, {precision}"])))
     for precision in PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
         shown = {name: values for name, values in rates.items() if precision in name or precision == PRECISIONS[-1]}
         print(common.compare(shown, "pieces a second", [name for name in shown if name != f"our loop, {precision}"]))
     print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
+
+
+def share(encoder: Path, lengths: np.ndarray, batch: int, precision: common.Precision, rate: float) -> str:
+    """Share of the processor's rate in products that our loop reaches at a rate in pieces a second."""
+    model = load_encoder(encoder)
+    config: Any = model.config
+    measured = rate * common.flops(model, lengths) / lengths.sum()
+    peak = common.product_rate(precision, round(batch * lengths.mean()), config.hidden_size)
+    return f"our loop, {precision}: {measured / 1e9:,.0f} of {peak / 1e9:,.0f} GF/s in products alone, {measured / peak:.2f}"
 
 
 def vocabulary(encoder: Path) -> int:

@@ -19,6 +19,11 @@ def device_copy(values: torch.Tensor, device: torch.device) -> torch.Tensor:
     return values.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else values.to(device)
 
 
+def device_of(module: nn.Module) -> torch.device:
+    """The device of a module's weights."""
+    return next(module.parameters()).device
+
+
 @dataclass(frozen=True)
 class Batch:
     """B texts padded to their longest, T pieces."""
@@ -76,7 +81,7 @@ def for_each_batch(
     In a rehearsal (config.rehearse) the blocks hand on the states of all batches after so many texts, which takes hardly any time
     and the same memory. needs_last_block: whether the last block runs all the same, since `step` reads states inside it.
     """
-    device, padding = next(encoder.parameters()).device, int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
+    device, padding = device_of(encoder), int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
     budget = PIECES_ON_A_GPU if device.type == "cuda" else PIECES_A_THREAD * torch.get_num_threads()
 
     def run(chosen: np.ndarray) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from crosslens.config.units import Units
-from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.batches import Batch, device_of, for_each_batch
 from crosslens.encoding.texts import Texts
 from crosslens.encoding.unit_states import unit_states, unspecial
 
@@ -21,7 +21,7 @@ def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
     Layer 0 is the embedding output. texts: with whole texts as units. nan for a text of special pieces alone.
     Source: muller2021, section 4.2.
     """
-    device = next(encoder.parameters()).device
+    device = device_of(encoder)
     states: dict[str, np.ndarray] = {}
 
     def step(batch: Batch) -> None:

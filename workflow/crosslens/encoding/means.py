@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.batches import Batch, device_of, for_each_batch
 from crosslens.encoding.packing import in_windows
 from crosslens.encoding.texts import Texts
 from crosslens.encoding.unit_states import unspecial
@@ -70,7 +70,7 @@ def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segm
     """Mean states of one language by variant, from the means of its texts, which count equally or by their pieces."""
     top, width = int(encoder.config.num_hidden_layers), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     sums = {variant: [Statistics(width, scatters=False) for _ in range(top + 1)] for variant in variants}
-    device = next(encoder.parameters()).device
+    device = device_of(encoder)
 
     def step(batch: Batch) -> None:
         everywhere = torch.ones_like(batch.input_ids) if batch.attention_mask is None else batch.attention_mask

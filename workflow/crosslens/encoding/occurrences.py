@@ -12,7 +12,7 @@ from torch import nn
 from crosslens.corpora.words import words as split_words
 from crosslens.encoders.special import SpecialPieces, special_pieces
 from crosslens.encoders.word_marks import END, MARKS
-from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.batches import Batch, device_of, for_each_batch
 from crosslens.encoding.texts import Edges, Texts
 from crosslens.runs.errors import DataError
 
@@ -222,7 +222,7 @@ def _marked(texts: Texts, occurrences: Occurrences) -> Texts:
 
 def _states(encoder: nn.Module, batch: Batch, layers: Sequence[int]) -> list[torch.Tensor]:
     """Hidden states of a batch at each layer, (B, T, d) float32 each."""
-    device = next(encoder.parameters()).device
+    device = device_of(encoder)
     mask = {} if batch.attention_mask is None else {"attention_mask": batch.attention_mask.to(device)}
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=any(layer < top for layer in layers), **mask)

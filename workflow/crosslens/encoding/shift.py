@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.batches import Batch, device_of, for_each_batch
 from crosslens.encoding.blocks import KNOWN, blocks, embeddings, ending_at, starting_from
 from crosslens.encoding.texts import Texts
 from crosslens.runs.errors import DataError
@@ -60,7 +60,7 @@ def for_each_shift(
     layers: states are those of these layers, (layers, n_words, d), none of them below a shift; only in encoders of
     `blocks.KNOWN`.
     """
-    top, device = int(encoder.config.num_hidden_layers), next(encoder.parameters()).device  # type: ignore[union-attr, arg-type]
+    top, device = int(encoder.config.num_hidden_layers), device_of(encoder)  # type: ignore[union-attr, arg-type]
     if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
         raise DataError(f"shift: expected layers from 0 to {top} for this encoder, found {', '.join(map(str, wrong))}")
     is_supported = str(encoder.config.model_type) in KNOWN  # type: ignore[union-attr]

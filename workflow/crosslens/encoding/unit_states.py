@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from crosslens.config.units import Units
-from crosslens.encoding.batches import Batch, device_copy
+from crosslens.encoding.batches import Batch, device_copy, device_of
 from crosslens.runs.errors import DataError
 
 
@@ -16,7 +16,7 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
     The last column has the states that heads read, `pooler` or the last `layer_L`; before it is `layer_I` for each of `layers`, 0
     for the embedding output. Raises DataError for a layer that the encoder does not have.
     """
-    device = next(encoder.parameters()).device
+    device = device_of(encoder)
     options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
     inputs = {name: device_copy(value, device) for name, value in options.items() if value is not None}
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]

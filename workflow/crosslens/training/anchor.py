@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from crosslens.config.units import Units
-from crosslens.encoding.batches import Batch
+from crosslens.encoding.batches import Batch, device_of
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
 from crosslens.recipes import Edit, Penalty
@@ -49,7 +49,7 @@ class Anchor(nn.Module):
                 raise DataError(
                     f"penalty: expected layers that {penalty.method} was fitted to ({fitted_layers}), found {layer}: remove it"
                 )
-            directions = weighted(subspace, penalty.dimensions).to(next(encoder.parameters()).device)
+            directions = weighted(subspace, penalty.dimensions).to(device_of(encoder))
             self.register_buffer(f"directions_{layer}", directions, persistent=False)
 
     def forward(self, moved: Mapping[str, torch.Tensor], batch: Batch) -> torch.Tensor:

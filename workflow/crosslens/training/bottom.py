@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.batches import Batch, device_of, for_each_batch
 from crosslens.encoding.blocks import KNOWN, blocks, handing_on, starting_from
 from crosslens.encoding.texts import Texts
 from crosslens.recipes import BOTTOM_BYTES as BYTES
@@ -33,14 +33,14 @@ class Bottom:
         self.texts: dict[Data, Texts] = {}
         for data, part in texts.items():
             with autocast():
-                self.tables[data] = self._states(part, segments).to(next(encoder.parameters()).device)
+                self.tables[data] = self._states(part, segments).to(device_of(encoder))
             self.texts[data] = replace(part, pieces=np.arange(len(part.pieces)))
 
     def _states(self, texts: Texts, segments: bool) -> torch.Tensor:
         """Return the states of all pieces of texts, (n_pieces, d), on the CPU."""
         parts: list[torch.Tensor] = []
         rows: list[np.ndarray] = []
-        device = next(self.encoder.parameters()).device
+        device = device_of(self.encoder)
         numbered = replace(texts, pieces=np.arange(len(texts.pieces)))
 
         def step(batch: Batch) -> None:

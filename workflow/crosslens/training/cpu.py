@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens.encoding.batches import Batch, device_copy
+from crosslens.encoding.batches import Batch, device_copy, device_of
 from crosslens.encoding.blocks import KNOWN
 from crosslens.training import card
 from crosslens.training.card import Padding
@@ -147,11 +147,6 @@ def packing(inside: torch.Tensor, device: torch.device) -> Sequence[Padding] | c
     if device.type == "cpu":
         return [card.padding(group[:, : int(group.sum(1).max())], device) for group in torch.split(inside, GROUP)]
     return card.ends(inside, device)
-
-
-def device_of(encoder: nn.Module) -> torch.device:
-    """Return the device of an encoder's weights."""
-    return next(encoder.parameters()).device
 
 
 def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:

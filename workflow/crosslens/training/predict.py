@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from crosslens.config.heads import ARC, TAG, WORD
-from crosslens.encoding.batches import Batch, for_each_batch, sorted_batches
+from crosslens.encoding.batches import Batch, device_of, for_each_batch, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.numerics.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
 from crosslens.training.heads.head import Head
@@ -33,7 +33,7 @@ def predict_from(states: torch.Tensor, texts: Texts, head: Head) -> dict[str, np
 
     head: in eval mode.
     """
-    device, sizes = next(head.parameters()).device, np.diff(texts.word_offsets)
+    device, sizes = device_of(head), np.diff(texts.word_offsets)
     predictions: dict[str, np.ndarray] = {}
     with torch.inference_mode():
         for chosen in sorted_batches(np.maximum(sizes, 1), ROWS):

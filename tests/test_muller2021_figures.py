@@ -161,6 +161,14 @@ def test_figures_2_and_6_to_8_draw_a_task_with_and_without_re_initialised_layers
             assert_line(row, label, COLUMN[definition], mean(records, recipe, language, definition))
 
 
+def test_four_sets_of_layers_and_ref_are_all_drawn_apart():
+    sets = ("1-2", "1-4", "5-8", "9-12")
+    records = made(tasks=("parsing",), sets=tuple(f"init{layers}" for layers in sets))
+    axis = grid(figure("figure6", records, layers=sets))[0][-1]
+    looks = {(colour, curve.get_marker()) for colour, curve in lines_of(axis)}
+    assert len(looks) == len(lines_of(axis)) == 3 + len(sets)
+
+
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_figure_4_draws_languages_of_the_ner_encoder_and_of_those_that_were_not_tuned(records, figures, definition):
     assert row_names(figures["figure4"]) == ["NER", "pretrained", "untrained"]

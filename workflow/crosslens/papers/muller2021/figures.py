@@ -6,7 +6,7 @@ output.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import product
+from itertools import count, product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -63,8 +63,9 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
     """
     targets, tasks, edited = COMPARED[name]
     tuned = [_tuned(task, "REF" if edited else TASKS[task]) for task in tasks]
-    for number, blocks in enumerate(layers if edited else (), len(TASKS)):
-        tuned.append(Encoder(recipe_name(tasks[0], "en", blocks), f"re-init. {blocks}", look(number)))
+    other_looks = filter(lambda curve_look: curve_look != tuned[0].look, map(look, count(len(TASKS))))
+    for blocks, curve_look in zip(layers if edited else (), other_looks, strict=False):
+        tuned.append(Encoder(recipe_name(tasks[0], "en", blocks), f"re-init. {blocks}", curve_look))
     chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(COLUMNS)].dropna(subset=["value"])
     tables: Similarities = dict(iter(chosen.groupby(["measure", "recipe", "language", "definition"])))  # type: ignore[arg-type]
     tuned_keys = [key for key in tables if key[:2] in {(CKA, encoder.recipe) for encoder in tuned}]

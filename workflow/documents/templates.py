@@ -34,6 +34,7 @@ from typing import Any
 
 from crosslens.config.base import nearest
 from crosslens.papers import papers
+from crosslens.reports.claims.pages import counted
 from crosslens.reports.pages import read_terms
 from crosslens.reports.scoreboard import VERDICTS
 from crosslens.runs.errors import DataError
@@ -270,6 +271,7 @@ def _environment(root: Path) -> Environment:
         "rows": tables.rows,
         "claims": tables.claims_in_markdown,
         "claim": tables.claim,
+        "counted": counted,
         "meanings": partial(meanings, root),
         "faults": partial(faults, root),
         "scoreboard": VERDICTS,

@@ -11,6 +11,7 @@ from textwrap import wrap
 
 from crosslens.papers import papers
 from crosslens.reports.claims.forest import STYLE, WIDTH, Line, drawing
+from crosslens.reports.claims.pages import counted
 from crosslens.reports.claims.table import region
 from crosslens.reports.claims.verdicts import NOT_MEASURED
 
@@ -88,7 +89,7 @@ def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Kinds and texts of what is said of a claim."""
     yield "verdict", row["verdict"] + f", so far {row['tendency']}" * bool(row["tendency"])
     yield "claim", row["says"]
-    yield "fact", f"Claimed: {row['claimed']}; measured over {row['n']} {row['unit']}"
+    yield "fact", f"Claimed: {row['claimed']}; measured over {counted(int(row['n']), row['unit'])}"
     if row["control"]:
         yield "fact", f"Control: whether {row['control_shows']}"
     yield "fact", f"The paper: {row['printed']}"

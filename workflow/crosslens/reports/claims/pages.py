@@ -152,7 +152,7 @@ def _sides(decision: Decision) -> str:
     return f"{len(decision.parts)} effects{needed}: {', '.join(sides)}"
 
 
-def _number(number: int, unit: str) -> str:
+def counted(number: int, unit: str) -> str:
     """A number of units, whose name is in the plural: 1 seed, 3 families."""
     singular = {"families": "family"}.get(unit, unit.removesuffix("s"))
     return f"{number} {singular if number == 1 else unit}"
@@ -163,14 +163,14 @@ def _units(part: Part) -> str:
 
     A mean over families of languages stands beside the plain mean over languages where the two differ.
     """
-    units = _number(part.n, part.unit) if part.n and part.unit else ""
+    units = counted(part.n, part.unit) if part.n and part.unit else ""
     if part.estimate.error == 0:
         return ", ".join(filter(None, (units, "exact: an arithmetic result has no interval")))
     if math.isnan(part.mean):
         return units
     value, mean = (number(value, decimals(part)) for value in (part.estimate.value, part.mean))
     plain = f" (plain mean over languages, as papers print it: {mean})" * (value != mean)
-    return f"mean over {_number(part.families or 0, 'families')} of {units}{plain}"
+    return f"mean over {counted(part.families or 0, 'families')} of {units}{plain}"
 
 
 def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -209,7 +209,7 @@ def _replicates(decision: Decision) -> str:
 
 def _describe(part: Part) -> str:
     """An effect in words, with its interval, units and seeds."""
-    seeds = _number(part.seeds, "seeds") if part.seeds and part.unit != "seeds" else ""
+    seeds = counted(part.seeds, "seeds") if part.seeds and part.unit != "seeds" else ""
     return ", ".join(filter(None, (f"{part.name}{': ' * bool(part.name)}{interval(part)}", _units(part), seeds)))
 
 

@@ -210,7 +210,8 @@ class Scale:
                     place = {"layer": settings["layer"], "definition": definition}
                     for number, language in enumerate(settings["languages"]):
                         of_language = place | {"language": language, "weight": number / 10}
-                        yield from (of_language | {"measure": measure} for measure in (shifts.ACCURACY, shifts.GAIN))
+                        yield of_language | {"measure": shifts.ACCURACY}
+                        yield of_language | {"measure": shifts.GAIN, "low": None, "high": None}  # as where no prediction differs
                     yield place | {"measure": shifts.GAIN}
             case "language_of_subwords":
                 codes = self.config.corpora[next(iter(settings["corpora"]))].languages

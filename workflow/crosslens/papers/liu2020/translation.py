@@ -67,7 +67,9 @@ def _remark(text: str) -> str:
 
 
 def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of table 2."""
+    """Lines of table 2; none without records."""
+    if records.empty:
+        return
     settings, grid = study.translation, shift_grid(records)
     first = grid["subspace"].iloc[0]
     top, layer = int(grid["layer"].max()), _layer(grid, study)

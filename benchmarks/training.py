@@ -255,19 +255,19 @@ def main() -> None:
                 )
         rates = common.in_turn({name: arm(name, run) for name, run in runs.items()}, settings.repeats)
         for precision in PRECISIONS:
-            print(share(small, lengths, settings.batch, precision, statistics.median(rates[f"our loop, {precision}"])))
+            print(share(small, lengths, setting, precision, statistics.median(rates[f"our loop, {precision}"])))
     for precision in PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
         shown = {name: values for name, values in rates.items() if precision in name or precision == PRECISIONS[-1]}
         print(common.compare(shown, "pieces a second", [name for name in shown if name != f"our loop, {precision}"]))
     print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 
 
-def share(encoder: Path, lengths: np.ndarray, batch: int, precision: common.Precision, rate: float) -> str:
+def share(encoder: Path, lengths: np.ndarray, setting: Setting, precision: common.Precision, rate: float) -> str:
     """Share of the processor's rate in products that our loop reaches at a rate in pieces a second."""
     model = load_encoder(encoder)
     config: Any = model.config
     measured = rate * common.flops(model, lengths) / lengths.sum()
-    peak = common.product_rate(precision, round(batch * lengths.mean()), config.hidden_size)
+    peak = common.product_rate(precision, round(setting.batch * lengths.mean()), config.hidden_size, setting.clock)
     return f"our loop, {precision}: {measured / 1e9:,.0f} of {peak / 1e9:,.0f} GF/s in products alone, {measured / peak:.2f}"
 
 

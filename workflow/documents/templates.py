@@ -35,6 +35,7 @@ from typing import Any
 from crosslens.config.base import nearest
 from crosslens.papers import papers
 from crosslens.reports.claims.pages import counted
+from crosslens.reports.claims.verdicts import NOT_MEASURED
 from crosslens.reports.pages import read_terms
 from crosslens.reports.scoreboard import VERDICTS
 from crosslens.runs.errors import DataError
@@ -257,6 +258,11 @@ def front_page(root: Path) -> str:
     return _rendered(jinja, FRONT_PAGE)
 
 
+def is_tried(claim: Mapping[str, str]) -> bool:
+    """Whether a run has tried a claim, a row of claims.csv: not print alone, not an interpretation."""
+    return claim["encoder"] != "" and claim["verdict"] != NOT_MEASURED
+
+
 def _environment(root: Path) -> Environment:
     """Jinja with the functions and names that templates see."""
     tables = Tables(root)
@@ -264,7 +270,7 @@ def _environment(root: Path) -> Environment:
         loader=FileSystemLoader(root), undefined=StrictUndefined, finalize=printed, keep_trailing_newline=True,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    jinja.filters["places"] = printed
+    jinja.filters |= {"places": printed, "tried": lambda rows: [*filter(is_tried, rows)]}
     jinja.globals |= {
         "value": tables.value,
         "interval": tables.interval,

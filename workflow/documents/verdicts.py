@@ -13,9 +13,8 @@ from crosslens.papers import papers
 from crosslens.reports.claims.forest import STYLE, WIDTH, Line, drawing
 from crosslens.reports.claims.pages import counted
 from crosslens.reports.claims.table import region
-from crosslens.reports.claims.verdicts import NOT_MEASURED
 
-from documents.templates import Tables
+from documents.templates import Tables, is_tried
 
 SCALE = "laptop"
 FIRST = 3  # claims in docs/what-holds.svg
@@ -42,7 +41,7 @@ def documents(root: Path) -> dict[str, str]:
 
 def _is_shown(row: dict[str, str]) -> bool:
     """Whether a claim is central and was measured; a verdict by printed numbers alone has no encoder."""
-    return row["central"] == "True" and row["verdict"] != NOT_MEASURED and row["encoder"] != ""
+    return row["central"] == "True" and is_tried(row)
 
 
 def picture(rows: list[dict[str, str]]) -> str:

@@ -92,6 +92,7 @@ def test_out_of_memory_halves_the_micro_batch(bench):
 
 def test_updates_do_not_wait_for_the_gpu(bench):
     """No copy and no value that is read makes the host wait within an epoch's updates, but for the losses read together."""
+    assert card.is_exact(GPU)  # which is tried once a process, and waits
     trainer = loop(bench, recipe(epochs=1), device=GPU)
     updates, waits, train_phase = [], [], trainer.train_phase
     trainer.after_step = lambda _: updates.append(1)

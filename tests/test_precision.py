@@ -27,7 +27,7 @@ def test_gradients_in_bfloat16_are_those_in_float32_up_to_rounding(bench):
     for draws in range(3):
         whole, half = (gradient(bench, precision, draws) for precision in PRECISIONS)
         assert whole.dtype == half.dtype == torch.float32
-        assert 2**-12 < distance(whole, half) < distance(whole, gradient(bench, "float32", draws + 1)) / 10
+        assert 2**-14 < distance(whole, half) < distance(whole, gradient(bench, "float32", draws + 1)) / 10
 
 
 def test_training_in_bfloat16_ends_near_and_keeps_float32_weights(bench):
@@ -38,6 +38,18 @@ def test_training_in_bfloat16_ends_near_and_keeps_float32_weights(bench):
     for row, near in zip(whole.history, half.history, strict=True):
         losses = [name for name in row if name.startswith("loss")]
         assert [near[name] for name in losses] == pytest.approx([row[name] for name in losses], rel=0.02)
+
+
+def test_sums_that_layer_norms_read_are_in_float32(bench):
+    """Rounded to bfloat16, they lose what a block with small weights adds: training/cpu.py."""
+    of = loop(bench, recipe(precision="bfloat16"), dropout=0.1)
+    norms = {name: module for name, module in of.model.encoder.named_modules() if isinstance(module, torch.nn.LayerNorm)}
+    types: dict[str, set[torch.dtype]] = {name: set() for name in norms}
+    for name, norm in norms.items():
+        norm.register_forward_hook(lambda _, states, out, name=name: types[name].update((states[0].dtype, out.dtype)))
+    of.model.initialise_heads(tuple(of.recipe.heads), 0)
+    of.gradients(OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
+    assert len(norms) == 5 and set(map(frozenset, types.values())) == {frozenset({torch.float32})}
 
 
 @pytest.mark.parametrize("objective", ["reversal", "entropy"])

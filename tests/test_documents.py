@@ -202,3 +202,12 @@ def test_the_readme_shows_what_the_laptop_found():
         assert [float(number) for number in numbers if number] == pytest.approx(values, abs=0.051), place
     for link in re.findall(r"\]\((?!http)([^)#]+)", text):
         assert (ROOT / link).exists(), link
+
+
+def test_no_table_is_broken_by_a_blank_line():
+    """Markdown ends a table at a blank line, and shows a row after it as text; a table of its own begins with a header."""
+    row = r"^\|.*\|\n"
+    orphan = re.compile(rf"{row}\n(?={row}(?!\|[ :|-]+\|\n))", re.MULTILINE)
+    assert orphan.search("| a |\n|---|\n| 1 |\n\n| 2 |\n") and not orphan.search("| a |\n|---|\n| 1 |\n\n| b |\n|---|\n")
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
+    assert [str(path) for path, text in texts.items() if orphan.search(text)] == []

@@ -32,6 +32,7 @@ from crosslens.tokens.tokenise import write as write_tokens
 from crosslens.training.batches import random_batches
 
 Precision = Literal["float32", "bfloat16"]
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 LOG = logging.getLogger("benchmark")
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 DATA = Data(corpus="benchmark", split="train", languages=("xx",))

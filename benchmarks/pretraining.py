@@ -39,7 +39,6 @@ from transformers import (
 )
 
 RATE, SEED = 1e-4, 1
-PRECISIONS: tuple[common.Precision, ...] = ("float32", "bfloat16")
 
 
 def recipe(batch: int, updates: int, precision: common.Precision) -> Recipe:
@@ -159,7 +158,7 @@ def main() -> None:
           f"batches of {settings.batch}, {settings.updates} updates, {common.machine(settings)}")  # fmt: skip
     print(check(model(), texts, mask))
     rest = (settings.batch, settings.updates, clock)
-    for precision in PRECISIONS:
+    for precision in common.PRECISIONS:
         arms = {
             f"our loop, {precision}": partial(ours, model, texts, mask, *rest, precision),
             f"Trainer, {precision}": partial(theirs, model, texts, tokenizer, *rest, precision),

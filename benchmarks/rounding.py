@@ -1,4 +1,4 @@
-"""What bfloat16 does to the gradient of a batch: its error relative to float32, with some lower blocks re-initialised.
+"""Error of a batch's gradient in bfloat16, relative to float32, where lower blocks are re-initialised and where none is.
 
     python benchmarks/rounding.py en_ewt-ud-train.conllu
 
@@ -24,30 +24,30 @@ from crosslens.training.loop import Loop
 from torch import nn
 
 SEED = 1
-EDITED: tuple[tuple[int, ...], ...] = ((), (1, 2), (1, 2, 3, 4))
+SETS: tuple[tuple[int, ...], ...] = ((), (1, 2), (1, 2, 3, 4))  # of re-initialised blocks
 
 
-def rounded(module: nn.Module, arguments: Any, states: torch.Tensor) -> torch.Tensor:
-    """A layer norm's output in bfloat16, so that the sums with it are in bfloat16 too."""
+def to_bfloat16(module: nn.Module, arguments: Any, states: torch.Tensor) -> torch.Tensor:
+    """Return a layer norm's output in bfloat16, so that the sums with it are in bfloat16 too."""
     return states.bfloat16()
 
 
 def gradients(
-    folder: Path, texts: Texts, layers: tuple[int, ...], precision: common.Precision, rounds: bool, batches: int
+    folder: Path, texts: Texts, layers: tuple[int, ...], precision: common.Precision, sums: common.Precision, batches: int
 ) -> list[torch.Tensor]:  # fmt: skip
-    """The encoder's gradient on each of the first batches, flat, with the weights that training begins with."""
+    """Return the encoder's gradient on each of the first batches, flat, with the weights that training begins with."""
     recipe = common.tagging(batch=16, rate=2e-4, precision=precision, pools=False)
     recipe = recipe.model_copy(update={"edit": Edit(layers=layers)})
     encoder = load_encoder(folder)
     loop = Loop(recipe, common.parts(recipe, texts), encoder, seed=SEED, log=common.LOG)
     loop.model.initialise_heads((TASK,), common.first_heads(recipe, SEED))
-    for module in encoder.modules() if rounds else ():
-        if isinstance(module, nn.LayerNorm):
-            module.register_forward_hook(rounded)
+    for module in encoder.modules():
+        if isinstance(module, nn.LayerNorm) and sums == "bfloat16":
+            module.register_forward_hook(to_bfloat16)
     result = []
-    for number, chosen in enumerate(common.first_batches(recipe, texts, SEED)[:batches]):
+    for number, batch in enumerate(common.first_batches(recipe, texts, SEED)[:batches]):
         torch.manual_seed(number)
-        loop.gradients(recipe.stages[0].phases[0], [chosen])
+        loop.gradients(recipe.stages[0].phases[0], [batch])
         result.append(torch.cat([values.grad.flatten() for values in encoder.parameters() if values.grad is not None]))
     return result
 
@@ -66,11 +66,12 @@ def main() -> None:
         common.trimmed(common.official(settings.encoder), [settings.treebank], folder)
         texts = common.tokenised(folder, common.evenly(common.sentences(settings.treebank), 16 * settings.batches))
         print(f"error of the gradient, {settings.batches} batches of 16 sentences; {common.machine(settings)}")
-        for layers in EDITED:
-            exact = gradients(folder, texts, layers, "float32", False, settings.batches)
-            for sums, rounds in (("float32", False), ("bfloat16", True)):
-                coarse = gradients(folder, texts, layers, "bfloat16", rounds, settings.batches)
-                errors = [float((one - other).norm() / one.norm()) for one, other in zip(exact, coarse, strict=True)]
+        for layers in SETS:
+            references = gradients(folder, texts, layers, "float32", "float32", settings.batches)
+            for sums in common.PRECISIONS:
+                approximations = gradients(folder, texts, layers, "bfloat16", sums, settings.batches)
+                pairs = zip(references, approximations, strict=True)
+                errors = [float((reference - other).norm() / reference.norm()) for reference, other in pairs]
                 spread = f"{statistics.median(errors):.3f} ({min(errors):.3f} to {max(errors):.3f})"
                 print(f"re-initialised: {', '.join(map(str, layers)) or 'none'}; sums in {sums}: {spread}", flush=True)
 

@@ -43,7 +43,6 @@ from transformers import (
 from transformers import DataCollatorForTokenClassification as Collator
 
 RATE, SEED = 5e-5, 1
-PRECISIONS: tuple[common.Precision, ...] = ("float32", "bfloat16")
 POOL = 50  # batches that both sort by length together where the corpus is large enough
 
 
@@ -194,7 +193,7 @@ def check(encoder: Path, texts: Texts, batch: int, most: int = 30) -> str:
     batches = common.first_batches(common.tagging(batch=batch, rate=RATE), part, SEED)
     in_our_order = [examples[i] for chosen in batches for i in chosen]
     found = []
-    for precision in PRECISIONS:
+    for precision in common.PRECISIONS:
         found.append(f"ours {ours(encoder, part, setting, precision).loss:.6f} in {precision}")
         found.append(f"Trainer {theirs(encoder, in_our_order, setting, 'sequential', 'longest', precision).loss:.6f}")
     return f"mean loss of {updates} updates on the same batches, without dropout: {', '.join(found)}"
@@ -241,7 +240,7 @@ def main() -> None:
 
         runs: dict[str, Callable[[], Done]] = {}
         sampling = "random" if settings.random else "group_by_length"
-        for precision in PRECISIONS:
+        for precision in common.PRECISIONS:
             runs[f"our loop, {precision}"] = partial(ours, small, texts[small], setting, precision)
             for label, path in (("trimmed", small), ("whole vocabulary", whole))[: 1 if settings.trimmed_only else 2]:
                 examples = as_examples(texts[path])
@@ -254,10 +253,10 @@ def main() -> None:
                     theirs, path, examples, short, "random", "max_length", precision
                 )
         rates = common.in_turn({name: arm(name, run) for name, run in runs.items()}, settings.repeats)
-        for precision in PRECISIONS:
+        for precision in common.PRECISIONS:
             print(share(small, lengths, setting, precision, statistics.median(rates[f"our loop, {precision}"])))
-    for precision in PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
-        shown = {name: values for name, values in rates.items() if precision in name or precision == PRECISIONS[-1]}
+    for precision in common.PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
+        shown = {name: values for name, values in rates.items() if precision in name or precision == common.PRECISIONS[-1]}
         print(common.compare(shown, "pieces a second", [name for name in shown if name != f"our loop, {precision}"]))
     print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 

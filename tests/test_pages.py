@@ -185,13 +185,13 @@ def test_every_name_in_tables_is_explained():
     tables = [path for path in committed_tables() if path.stem != "dataset_sizes"]
     assert len(tables) > 10
     blank = dict.fromkeys(("row", "column", "metric", "definition"), "")
-    languages = languages_table()
-    plain = languages.keys() | {row["name"].upper() for row in languages.values()}  # languages name themselves
+    rows_by_code = languages_table()
+    languages = rows_by_code.keys() | {row["name"].upper() for row in rows_by_code.values()}  # they name themselves
     for path in tables:
         with path.open(newline="", encoding="utf-8") as stream:
             rows = list(csv.DictReader(stream))
         for kind in ("row", "column", "definition"):
-            for name in {row[kind] for row in rows if row[kind]} - plain:
+            for name in {row[kind] for row in rows if row[kind]} - languages:
                 if rows[0]["item"] == "table5" and re.fullmatch(r"\d+(-\d+)?", name):
                     continue  # sets of layers, as its caption says
                 found = meanings([blank | {kind: name}], TERMS["names"][rows[0]["paper"]], TERMS["definitions"])

@@ -12,12 +12,16 @@ PRECISIONS = ("float32", "bfloat16")
 
 
 def gradient(bench, precision: str, draws: int) -> torch.Tensor:
-    """Gradient of the untrained encoder on a batch of texts of all lengths, with dropout, flat."""
+    """Gradient of the untrained encoder's blocks on a batch of texts of all lengths, with dropout, flat.
+
+    That of the embeddings, which is larger and of which no factor is rounded, would hide theirs.
+    """
     of = loop(bench, recipe(precision=precision), dropout=0.1)
     of.model.initialise_heads(tuple(of.recipe.heads), 0)
     torch.manual_seed(draws)
     of.gradients(OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
-    return torch.cat([value.grad.flatten() for value in of.model.encoder.parameters() if value.grad is not None])
+    blocks = [value for name, value in of.model.encoder.named_parameters() if "layer." in name]
+    return torch.cat([value.grad.flatten() for value in blocks])
 
 
 def test_gradients_in_bfloat16_are_those_in_float32_up_to_rounding(bench):
@@ -27,7 +31,7 @@ def test_gradients_in_bfloat16_are_those_in_float32_up_to_rounding(bench):
     for draws in range(3):
         whole, half = (gradient(bench, precision, draws) for precision in PRECISIONS)
         assert whole.dtype == half.dtype == torch.float32
-        assert 2**-14 < distance(whole, half) < distance(whole, gradient(bench, "float32", draws + 1)) / 10
+        assert 2**-12 < distance(whole, half) < distance(whole, gradient(bench, "float32", draws + 1)) / 10
 
 
 def test_training_in_bfloat16_ends_near_and_keeps_float32_weights(bench):
@@ -41,7 +45,7 @@ def test_training_in_bfloat16_ends_near_and_keeps_float32_weights(bench):
 
 
 def test_sums_that_layer_norms_read_are_in_float32(bench):
-    """Rounded to bfloat16, they lose what a block with small weights adds: training/cpu.py."""
+    """Sums in bfloat16 about double the error of the gradient where blocks are re-initialised: docs/benchmarks.md."""
     of = loop(bench, recipe(precision="bfloat16"), dropout=0.1)
     norms = {name: module for name, module in of.model.encoder.named_modules() if isinstance(module, torch.nn.LayerNorm)}
     types: dict[str, set[torch.dtype]] = {name: set() for name in norms}

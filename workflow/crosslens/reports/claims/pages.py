@@ -19,6 +19,7 @@ from crosslens.reports.claims.verdicts import (
     FAILS,
     HOLDS,
     NOT_MEASURED,
+    ONE_SEED,
     UNDECIDED,
     Decision,
     control_answer,
@@ -29,7 +30,7 @@ Decisions = Mapping[str, Mapping[str, Decision]]
 MEANINGS = {
     HOLDS: "the whole interval lies where the paper claims it",
     FAILS: "the whole interval lies elsewhere",
-    UNDECIDED: "the interval covers both sides, or it rests on one seed or family of languages, or a training learned nothing",
+    UNDECIDED: "the interval covers both sides, or there is another reason, which stands beside the verdict",
     CONTROL_FAILS: "the control shows the effect too, where it must be absent",
     NOT_MEASURED: "nothing has been run that decides it",
 }
@@ -51,9 +52,32 @@ def pages(
     papers = [_paper(key, decisions_on_paper, settings[key], folder) for key, decisions_on_paper in decisions.items()]
     scale = next((paper_settings["scale"] for paper_settings in settings.values()), "")
     styles = {"style": style.read_text("utf-8"), "picture_style": STYLE}
-    content = {"papers": papers, "meanings": MEANINGS, "scale": scale, **styles}
+    central = [claim for paper in papers for claim in paper["central"]["measured"] if claim["measured"]]
+    content = {
+        "papers": papers,
+        "meanings": MEANINGS,
+        "scale": scale,
+        "opening": _opening(Counter(claim["verdict"] for claim in central)),
+        "single": sum(claim["cause"] == ONE_SEED for claim in central),
+        **styles,
+    }
     page = read_template(template)
     return page.render(content, front=False), page.render(content, front=True)
+
+
+def _opening(verdicts: Mapping[str, int]) -> str:
+    """The first sentence of the front page.
+
+    verdicts: verdict -> number of central claims that were measured and have it.
+    """
+    words = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "are undecided", CONTROL_FAILS: "fail by their control"}
+    number = sum(verdicts.values())
+    if not number:
+        return "No central claim was measured here."
+    if number == verdicts[UNDECIDED]:
+        return f"None of the {number} central claims that were measured here is decided."
+    answers = ", ".join(f"{verdicts[verdict]} {word}" for verdict, word in words.items() if verdicts[verdict])
+    return f"Of {number} central claims that were measured here, {answers}."
 
 
 def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -70,6 +94,7 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
         "report": os.path.relpath(report, folder) if report.exists() else "",
         "claims": claims,
         "central": central,
+        "present": any(claim["measured"] for claim in claims if claim["central"]),
         "unmeasured": [claim for claim in central["measured"] if not claim["measured"]],
         "counts": {source: _counts(claims_of_source) for source, claims_of_source in _by_source(claims).items()},
         "central_counts": {source: _counts(claims_of_source) for source, claims_of_source in central.items()},
@@ -84,11 +109,13 @@ def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
     }
 
 
-def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, dict[str, int]]]:
-    """Verdicts, how many claims have each, and tendencies of the undecided ones, in the order of MEANINGS."""
-    counts, tendencies = (Counter(claim[key] for claim in claims) for key in ("verdict", "tendency"))
-    undecided = {tendency: tendencies[tendency] for tendency in (AS_CLAIMED, ELSEWHERE, CONTROL_FAILS) if tendencies[tendency]}
-    return [(verdict, counts[verdict], undecided if verdict == UNDECIDED else {}) for verdict in MEANINGS if counts[verdict]]
+def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
+    """Verdicts in the order of MEANINGS, how many claims have each, and causes and tendencies of the undecided ones in words."""
+    verdicts, causes, tendencies = (Counter(claim[key] for claim in claims) for key in ("verdict", "cause", "tendency"))
+    frequencies = [f"{cause} {number}" for cause, number in causes.most_common() if cause]
+    sides = (AS_CLAIMED, ELSEWHERE, CONTROL_FAILS)
+    frequencies += [f"so far {tendency} {tendencies[tendency]}" for tendency in sides if tendencies[tendency]]
+    return [(name, verdicts[name], ", ".join(frequencies) if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
 
 
 def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -105,6 +132,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "verdict": decision.verdict,
         "measured": decision.verdict != NOT_MEASURED,
         "in_print": decision.in_print and decision.verdict != NOT_MEASURED,
+        "cause": decision.cause,
         "tendency": decision.tendency,
         "sides": _sides(decision),
         "answer": _answer(decision),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final, Literal
 
 from crosslens.numerics.estimates import Estimate, add_errors, holm
@@ -25,6 +26,14 @@ UNCLEAR: Final = "unclear"
 AS_CLAIMED: Final = "as claimed"
 ELSEWHERE: Final = "elsewhere"
 ON_BOTH_SIDES: Final = "on both sides"
+NOT_COMPARABLE: Final = "not comparable"
+NOT_LEARNED: Final = "learning not shown"
+ONE_SEED: Final = "one seed"
+ONE_FAMILY: Final = "one family"
+NO_INTERVAL: Final = "no interval"
+WIDE: Final = "wide interval"
+NO_CONTROL: Final = "control not measured"
+INTERPRETATION: Final = "interpretation"
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,8 @@ class Decision:
 
     parts: effects of the claim.
     controls: effects that must be absent, each after its entry in the ledger.
+    cause: what keeps an undecided claim from a verdict, in two or three words: one of the constants from NOT_COMPARABLE to
+    INTERPRETATION, of several the first; else "".
     p: the smaller of the probabilities of such effects if the claim were false and if it were true; nan where no effect has an
     error.
     level: level with which p is compared.
@@ -49,6 +60,7 @@ class Decision:
     reason: str
     parts: Sequence[Part] = ()
     controls: Sequence[tuple[Control, Part]] = ()
+    cause: str = ""
     p: float = math.nan
     level: float = LEVEL
     items: Sequence[str] = ()
@@ -145,7 +157,7 @@ def _measure(claim: Claim, contrasts: Contrasts) -> Decision:
     """A claim with its effects and controls, not yet judged: undecided, or not measured where an effect is missing."""
     if claim.kind == "interpretation":
         rests = f", which rests on {', '.join(claim.rests_on)}" if claim.rests_on else ""
-        return Decision(claim, UNDECIDED, f"an interpretation{rests}")
+        return Decision(claim, UNDECIDED, f"an interpretation{rests}", cause=INTERPRETATION)
     if not claim.effect:
         return Decision(claim, NOT_MEASURED, claim.note)
     parts: list[Part] = []
@@ -168,7 +180,8 @@ def _measure(claim: Claim, contrasts: Contrasts) -> Decision:
             if control.optional and isinstance(missing, Unconfigured):
                 continue
             reason = f"its control is not measured: {missing}"
-    return Decision(claim, UNDECIDED, reason, parts, controls, _p(claim, parts), left_out=[*left_out])
+    cause = NO_CONTROL if reason else ""
+    return Decision(claim, UNDECIDED, reason, parts, controls, cause, _p(claim, parts), left_out=[*left_out])
 
 
 def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> Decision:
@@ -181,19 +194,25 @@ def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> 
         return decision
     # Counts that are the printed ones are so whatever they were made of: those of other texts would not be.
     equal_counts = claim.kind == "equality" and all(part.estimate.error == 0 and _side(part) < 0 for part in parts)
-    unsound = [*filter(None, (*(() if equal_counts else apart), *(unlearned(part.recipes) for part in parts)))]
-    few = [f"{unlearned.subject(single)} one seed"] if (single := [part for part in parts if part.seeds == 1]) else []
-    few += ["one family of languages" for part in parts if part.families == 1]
-    if reasons := list(dict.fromkeys([*unsound, *few])):
-        return replace(decision, reason="; ".join(reasons), tendency="" if unsound else _tendency(decision))
+    single = [part for part in parts if part.seeds == 1]
+    reasons = {
+        NOT_COMPARABLE: () if equal_counts else apart,
+        NOT_LEARNED: list(filter(None, dict.fromkeys(unlearned(part.recipes) for part in parts))),
+        ONE_SEED: [f"{unlearned.subject(single)} one seed"] if single else (),
+        ONE_FAMILY: ["one family of languages"] if any(part.families == 1 for part in parts) else (),
+    }
+    if causes := [cause for cause, texts in reasons.items() if texts]:
+        tendency = "" if causes[0] in (NOT_COMPARABLE, NOT_LEARNED) else _tendency(decision)
+        return replace(decision, cause=causes[0], reason="; ".join(chain(*reasons.values())), tendency=tendency)
     if math.isnan(decision.p):
-        return replace(decision, reason="; ".join(_without_interval(parts)))
+        return replace(decision, cause=NO_INTERVAL, reason="; ".join(_without_interval(parts)))
     if decision.p >= decision.level:
         level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
         number = sum(sure(part, decision.level) < 0 for part in parts)
         several = f"{number} of {len(parts)} parts are as claimed{level}"
         doubt = several if len(parts) > 1 else f"the interval{level}, {interval(parts[0], decision.level)}, covers both sides"
-        return replace(decision, reason="; ".join([doubt, *_without_interval(parts)]), tendency=_tendency(decision))
+        reason = "; ".join([doubt, *_without_interval(parts)])
+        return replace(decision, cause=WIDE, reason=reason, tendency=_tendency(decision))
     p_if_false, _ = _probabilities(claim, parts)
     if decision.p == p_if_false:
         for control, part in decision.controls:
@@ -292,10 +311,15 @@ def sure(part: Part, level: float = LEVEL) -> int:
     return _side(part) if part_p(part) < level else 0
 
 
-def _doubt(part: Part) -> float:
-    """Doubt about a part: from -1, surely as claimed, to 1, surely not; 0 where nothing is known."""
-    p = part_p(part)
-    return 0 if math.isnan(p) else _side(part) * (1 - p)
+def _doubt(part: Part) -> tuple[float, float]:
+    """Doubt about a part: from -1, surely as claimed, to 1, surely not; 0 where nothing is known.
+
+    Parts that are equally sure differ by how far their values lie outside their regions, which is negative inside.
+    """
+    p, value = part_p(part), part.estimate.value
+    low, high = part.region.ends
+    outside = 0.0 if math.isnan(value) else max(low - value, value - high)
+    return 0.0 if math.isnan(p) else _side(part) * (1 - p), outside
 
 
 class Unlearned:

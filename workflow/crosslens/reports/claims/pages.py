@@ -112,10 +112,10 @@ def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
     """Verdicts in the order of MEANINGS, how many claims have each, and causes and tendencies of the undecided ones in words."""
     verdicts, causes, tendencies = (Counter(claim[key] for claim in claims) for key in ("verdict", "cause", "tendency"))
-    frequencies = [f"{cause} {number}" for cause, number in causes.most_common() if cause]
-    sides = (AS_CLAIMED, ELSEWHERE, CONTROL_FAILS)
-    frequencies += [f"so far {tendency} {tendencies[tendency]}" for tendency in sides if tendencies[tendency]]
-    return [(name, verdicts[name], ", ".join(frequencies) if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
+    sides = [f"{side} {tendencies[side]}" for side in (AS_CLAIMED, ELSEWHERE, CONTROL_FAILS) if tendencies[side]]
+    frequencies = ", ".join(f"{cause} {number}" for cause, number in causes.most_common() if cause)
+    frequencies += f"; so far {', '.join(sides)}" * bool(sides)
+    return [(name, verdicts[name], frequencies if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
 
 
 def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:

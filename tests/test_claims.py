@@ -163,7 +163,10 @@ def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(
     numbers = [*rows(FROZEN, "scores", 0.5, half=0.01), *rows(TUNED, "scores", 0.7, half=0.01)]
     (decision,) = verdicts(tmp_path, numbers, claim())
     assert (decision.verdict, decision.reason, decision.tendency) == ("undecided", "p/tuned has one seed", "as claimed")
-    assert "so far as claimed" in html(central(decision), tmp_path)[1]
+    assert decision.cause == "one seed"
+    front = html(central(decision), tmp_path)[1]
+    assert "one seed; so far as claimed" in front and "(one seed 1; so far as claimed 1)" in front
+    assert "None of the 1 central claims that were measured here is decided. 1 of them rests on one seed" in front
     assert verdicts(tmp_path, numbers, claim(expected={"below": 0}))[0].tendency == "elsewhere"
     same = {"of": SCORES, "plus": "tuned", "minus": "frozen", "says": "labels do not matter"}
     assert verdicts(tmp_path, numbers, claim(control=same))[0].tendency == "control fails"
@@ -186,6 +189,7 @@ def test_a_training_that_did_not_learn_decides_nothing(tmp_path, score, level, r
     learned = [*rows(TUNED, "task", score, half=0.02), *rows(RANDOM, "task", level, half=0.02)]
     (decision,) = verdicts(tmp_path, [*scores(0.05), *learned], claim())
     assert (decision.verdict, decision.reason, decision.tendency) == ("undecided" if reason else "holds", reason, "")
+    assert decision.cause == ("learning not shown" if reason else "")
 
 
 def test_a_training_with_the_same_score_with_all_seeds_has_learned(tmp_path):

@@ -12,7 +12,7 @@ from crosslens.papers.configuration import load
 from crosslens.papers.liu2020 import claims
 from crosslens.papers.liu2020.items import names
 from crosslens.papers.liu2020.layout import inference, pretraining
-from crosslens.reports.claims.evidence import Missing
+from crosslens.reports.claims.evidence import Missing, Unconfigured
 from crosslens.reports.claims.ledger import read_ledger
 from scipy import stats
 
@@ -88,3 +88,15 @@ def test_the_layer_of_a_gain_is_selected_on_development_data():
 
 def test_a_range():
     assert claims.range_of([pd.DataFrame({"value": [0.2, 2.0, 1.1]})]) == (Estimate.exact(1.8), 3)
+
+
+def test_weights_that_differ_by_language_agree_over_seeds():
+    languages = list("abcdefghij")
+    frames = [
+        pd.DataFrame({"language": [*languages, "all"], "seed": seed, "weight": [*weights, 9.0]})
+        for seed, weights in enumerate((np.arange(10.0), np.arange(10.0) * 2 + 1, np.arange(10.0)))
+    ]
+    estimate, n = claims.agreement_of_weights([pd.concat(frames)])
+    assert (estimate.value, n) == (pytest.approx(1), 10)
+    with pytest.raises(Unconfigured, match="one seed"):
+        claims.agreement_of_weights([frames[0]])

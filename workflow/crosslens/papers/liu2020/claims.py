@@ -13,7 +13,7 @@ from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Estimate, correlation, over_families
 from crosslens.papers.liu2020.layout import inference, pretraining
 from crosslens.papers.liu2020.retrieval import last_layer
-from crosslens.reports.claims.evidence import Missing
+from crosslens.reports.claims.evidence import Missing, Unconfigured
 
 FEWEST_LAYERS = 6  # of an encoder with layers that can be called late
 
@@ -66,6 +66,20 @@ def range_of(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
     """Range of the selected numbers."""
     (rows,) = numbers
     return Estimate.exact(float(np.ptp(rows["value"]))), len(rows)
+
+
+def agreement_of_weights(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
+    """Correlation over languages of the weight selected with the first seed with the mean of those selected with the others.
+
+    Raises Unconfigured where all rows are of one seed.
+
+    numbers: rows of selected weights, by language and seed.
+    """
+    (rows,) = numbers
+    weights = rows[rows["language"] != "all"].pivot_table(index="language", columns="seed", values="weight")
+    if weights.shape[1] < 2:
+        raise Unconfigured("weights of one seed agree with no others")
+    return correlation(weights.iloc[:, 0].to_numpy(float), weights.iloc[:, 1:].mean(axis=1).to_numpy(float)), len(weights)
 
 
 def _gains(rows: pd.DataFrame) -> pd.DataFrame:

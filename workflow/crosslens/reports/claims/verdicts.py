@@ -72,17 +72,8 @@ class Decision:
     @property
     def part(self) -> Part | None:
         """The part on which the verdict depends most: the least surely expected of the parts that have to be as claimed."""
-        return self._needed[-1] if self.parts else None
-
-    @property
-    def _needed(self) -> list[Part]:
-        """The parts that have to be as claimed, the surest ones first."""
-        return sorted(self.parts, key=_doubt)[: self.claim.at_least or len(self.parts)]
-
-    def rival(self, control: Part) -> Part | None:
-        """The part with which a control is compared: the least sure of those claimed to lie in the same region, or else of all."""
-        parts = [part for part in self._needed if part.region == control.region]
-        return parts[-1] if parts else self.part
+        needed = self.claim.at_least or len(self.parts)
+        return sorted(self.parts, key=_doubt)[:needed][-1] if self.parts else None
 
     def least_certain(self, number: int) -> list[Part]:
         """So many parts at most, in their order: those that are least surely as claimed."""
@@ -247,7 +238,7 @@ def _tendency(decision: Decision) -> str:
 
 def control_answer(decision: Decision, control: Part) -> str:
     """Whether a control has the effect too: YES, NO where it lies elsewhere or the effect surely exceeds it, or UNCLEAR."""
-    if sure(control) > 0 or _exceeds(decision.rival(control), control):
+    if sure(control) > 0 or _exceeds(decision.part, control):
         return NO
     return YES if sure(control) < 0 else UNCLEAR
 

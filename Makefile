@@ -22,15 +22,15 @@ INSTALLED := $(if $(filter-out $(CURDIR)/.venv,$(realpath .venv)),,.venv/install
 
 install: $(INSTALLED) ## Install the locked versions into .venv
 
-demo: install ## Build all tables and figures of tanti2021, offline, in minutes: results/demo/report.html; SEEDS=0,1,2 for three seeds
-	$(SNAKEMAKE) demo --profile demo --quiet reason host $(if $(SEEDS),--config "seeds=[$(SEEDS)]")
-	$(SNAKEMAKE) claims scoreboard --profile demo --quiet reason host $(if $(SEEDS),--config "seeds=[$(SEEDS)]")
+demo: install ## Build all tables and figures of tanti2021, offline, in minutes: results/demo/report.html
+	$(SNAKEMAKE) demo --profile demo $(if $(SEEDS),--config "seeds=[$(SEEDS)]")
+	$(SNAKEMAKE) claims scoreboard --profile demo $(if $(SEEDS),--config "seeds=[$(SEEDS)]")
 	@echo "Which claims hold: results/demo/index.html; each printed number beside ours: results/demo/scoreboard.html"
 	@echo "The tables and figures are in results/demo/; all of them on one page, with captions: results/demo/report.html"
 
 demo-all: install ## The same for all papers, and every corpus: a report for each
-	$(SNAKEMAKE) demo_all --profile demo --quiet reason host
-	$(SNAKEMAKE) claims scoreboard --profile demo --quiet reason host
+	$(SNAKEMAKE) demo_all --profile demo
+	$(SNAKEMAKE) claims scoreboard --profile demo
 	@echo "Which claims hold: results/demo/index.html; each printed number beside ours: results/demo/scoreboard.html"
 	@echo "All tables and figures of a paper on one page:" results/demo/report.html results/demo/*/report.html
 

@@ -84,7 +84,7 @@ def test_switching_conda_on_and_off_reruns_nothing_but_a_pin_does(project):
 
     # A pin, and built with conda: the environment's Python runs; switching off reruns nothing.
     (project / "envs/measures.yaml").write_text(ENVIRONMENT + "  - pip\n")
-    assert "Params have changed" in snakemake(project, "-n")
+    assert "Params have changed" in snakemake(project, "-n", "--quiet", "host")
     snakemake(project, "-c1", *with_conda)
     assert Path(python_of(project)).is_relative_to(project / ".snakemake/conda")
     assert "Nothing to be done" in snakemake(project, "-c1")

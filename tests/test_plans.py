@@ -128,6 +128,13 @@ def test_a_figure_comes_with_its_page_but_for_where_an_option_chooses_jobs(root)
     assert forced == {"figure": 1, "total": 1}
 
 
+def test_a_plan_lists_jobs_and_gives_their_reasons_on_request(root):
+    figure = ("-n", "--profile", "demo", "results/demo/figure2.svg")
+    plain, with_reasons = snakemake(root, *figure), snakemake(root, *figure, "--quiet", "host")
+    assert "Draw figure2" in plain and "Reason: " not in plain and "Platform: " not in plain + with_reasons
+    assert "Reason: Missing output files: results/demo/figure2.svg" in with_reasons
+
+
 def test_a_measure_that_a_paper_does_not_ask_for_is_refused():
     studies = Studies(load(merged("demo")), papers())
     expected = (

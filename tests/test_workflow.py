@@ -440,7 +440,7 @@ def test_a_change_reruns_what_follows_from_it_and_nothing_else(built, group):
     with contextlib.ExitStack() as stack:
         for file, edits, _ in EDITS[group]:
             stack.enter_context(changed(built / file, edits))
-        said = tiny(built, *ALL, "-n")
+        said = tiny(built, *ALL, "-n", "--quiet", "host")
     assert jobs_of(said) == sorted({job for _, _, jobs in EDITS[group] for job in jobs})
     if REWEIGHTED in (edits for _, edits, _ in EDITS[group]):
         found = reason(said, f"Train {RECIPE}, seed 0")

@@ -39,7 +39,7 @@ def scores() -> pd.DataFrame:
     ]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
-        [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", f"seeds={list(SEEDS)}", "--quiet", "reason", "host",
+        [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", f"seeds={list(SEEDS)}",
          "--", *files],
         cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
     )  # fmt: skip

@@ -23,7 +23,7 @@ def results() -> Path:
     files += [f"results/demo/measures/masked/{recipe}/seed0.parquet" for recipe in PRETRAINED]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
-        [sys.executable, "-m", "snakemake", "--profile", "demo", "--quiet", "reason", "host", "--", *files],
+        [sys.executable, "-m", "snakemake", "--profile", "demo", "--", *files],
         cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
     )  # fmt: skip
     return ROOT / "results/demo"

@@ -29,7 +29,7 @@ def losses() -> dict[str, pd.DataFrame]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     seeds = f'papers={{"muller2021": {{"seeds": {list(SEEDS)}}}}}'
     subprocess.run(
-        [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", seeds, "--quiet", "reason", "host", "--", *files],
+        [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", seeds, "--", *files],
         cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
     )  # fmt: skip
     found = read(ROOT / file for file in files)

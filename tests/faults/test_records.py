@@ -72,7 +72,7 @@ def plan(root: Path, change: tuple[str, tuple[str, str]] | None = None) -> tuple
     with ExitStack() as stack:
         if change:
             stack.enter_context(changed(root / change[0], change[1]))
-        said = tiny(root, *TARGETS, "-n")
+        said = tiny(root, *TARGETS, "-n", "--quiet", "host")
     return jobs_of(said), said
 
 

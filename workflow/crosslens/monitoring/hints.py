@@ -12,8 +12,8 @@ from crosslens.config.scales import Scale
 from crosslens.config.whole import Config
 
 KEPT_IN_SPITE = (
-    "Some jobs run because of changes to settings, code or the set of inputs: see their reasons. To keep results all the same: "
-    "the same command with --touch instead of -n."
+    "Some jobs run because of changes to settings, code or the set of inputs: -n --quiet host says which. To keep results all "
+    "the same: the same command with --touch instead of -n."
 )
 SHOWN = {"table": ".csv", "figure": ".svg"}  # first output of a table and of a figure: the file to ask for
 

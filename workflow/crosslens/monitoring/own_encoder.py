@@ -193,7 +193,7 @@ def _longest_text(purpose: Purpose) -> int:
 
 def _snakemake(*options: str) -> int:
     """Status of a call of snakemake."""
-    return subprocess.run([sys.executable, "-m", "snakemake", "--quiet", "reason", "host", *options]).returncode
+    return subprocess.run([sys.executable, "-m", "snakemake", *options]).returncode
 
 
 def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:

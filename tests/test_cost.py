@@ -1,6 +1,8 @@
 """What a run will take: the jobs that Snakemake would run, the work of trainings as the loop does it, and the time it takes."""
 
+import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -12,8 +14,8 @@ import torch
 from crosslens.config.whole import Config
 from crosslens.encoding.blocks import blocks
 from crosslens.monitoring.cost import work
-from crosslens.monitoring.cost.__main__ import main
-from crosslens.monitoring.cost.bill import Biller, setup
+from crosslens.monitoring.cost.__main__ import main, table
+from crosslens.monitoring.cost.bill import Bill, Biller, Line, setup
 from crosslens.monitoring.cost.probe import probe
 from crosslens.monitoring.cost.sizes import Shape, Size, Sizes
 from crosslens.monitoring.cost.speed import BEGIN, HEAD_STEP, MIXED_STEP, Card, Measured
@@ -21,7 +23,8 @@ from crosslens.monitoring.cost.work import Setup
 from crosslens.papers.configuration import load as load_config
 from crosslens.recipes import Data, Recipe
 from crosslens.runs.errors import DataError
-from study import copy_repository, counts, environment, plan, snakemake, tiny
+from rich.console import Console
+from study import changed, copy_repository, counts, environment, plan, snakemake, tiny
 from test_bottom import frozen
 from test_config import merged
 from test_training import OBJECTIVES, inference, loop, recipe
@@ -250,6 +253,44 @@ def test_without_a_profile_jobs_have_the_machines_cores(monkeypatch):
     monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda options: asked.append(options) or (CONFIG, []))
     main(["results/table1.csv"])
     assert asked == [["--cores", "6", "results/table1.csv"]]
+
+
+def test_it_says_first_what_it_plans_and_how_to_plan_something_else(monkeypatch, capsys):
+    monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda _: pytest.fail(capsys.readouterr().out))
+    measured = "Then this machine is measured, the first time for a minute; CARD=h100 (or --card) prices a card instead.\n"
+    expected = {
+        (): "Planning all tables and figures of tanti2021 (TARGET= names others) of the published study on this machine "
+        f"(PROFILE= one of demo, laptop, slurm).\n{measured}",
+        ("--profile", "slurm", "--config", "rehearse=20", "--", "results/table2.csv"): (
+            "Planning results/table2.csv with --profile slurm.\n"
+        ),
+        ("--profile", "demo", "demo"): f"Planning demo with --profile demo.\n{measured}",
+    }
+    for arguments, sentences in expected.items():
+        with pytest.raises(pytest.fail.Exception) as caught:
+            main([*arguments])
+        assert str(caught.value) == sentences
+
+
+def test_memory_is_what_jobs_request():
+    bill = Bill([Line("train", 1, memory=48_000)], Line("all", 1, memory=48_000), [])
+    console = Console(width=140, record=True, file=io.StringIO())
+    console.print(table(bill, "a100"))
+    assert re.search("memory requested.*\n.*\n.* train .* 48.0 GB ", console.export_text())
+
+
+def test_an_unplanned_run_ends_in_one_line(root, monkeypatch, capsys):
+    monkeypatch.chdir(root)
+    monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda options: plan(root, *options))
+    with pytest.raises(SystemExit) as caught:
+        main(["--profile", "dmeo", "demo"])
+    assert str(caught.value) == (
+        "cost: profile dmeo: expected one of demo, laptop, slurm, found none of that name; did you mean 'demo'?"
+    )
+    assert capsys.readouterr().out == ""
+    with changed(root / "demo/overlay.yaml", ("threads: 1 #", "thraeds: 1 #")), pytest.raises(SystemExit) as caught:
+        main(["--profile", "demo", "demo"])
+    assert str(caught.value) == "cost: config.yaml, demo/overlay.yaml: thraeds: unknown key; did you mean 'threads'?"
 
 
 @pytest.mark.long

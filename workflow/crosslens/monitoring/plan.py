@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crosslens.config.base import nearest
+from crosslens.config.scales import scales
 from crosslens.monitoring.jobs import event_of
 from crosslens.papers.configuration import WholeConfig, load_fitting
 from crosslens.runs.errors import DataError
@@ -68,13 +71,17 @@ def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, 
         command = [sys.executable, "-m", "snakemake", "-n", *options]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root, env=os.environ | {FILE: str(file)})
         if result.returncode or not file.exists():
-            raise DataError(f"snakemake -n {' '.join(options)}: expected a plan, found an error:\n{_error(result)}")
+            raise DataError(_error(f"{result.stderr}\n{result.stdout}", options, root))
         values, *rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     return values, [Job(**row) for row in rows]
 
 
-def _error(result: subprocess.CompletedProcess[str]) -> str:
-    """Error message of Snakemake, which with -n goes to the standard output."""
-    output = f"{result.stderr}\n{result.stdout}"
+def _error(output: str, options: Sequence[str], root: Path) -> str:
+    """Message on a call of snakemake without a plan: the workflow's own where it has one, else Snakemake's after the command."""
+    if match := re.search(r"profile directory given \((.+?)\)", output):
+        profiles = [scale.profile for scale in scales(root)]
+        return f"profile {match[1]}: expected one of {', '.join(profiles)}, found none of that name{nearest(match[1], profiles)}"
+    if match := re.search(r"^WorkflowError in file .+:\n(.+?)(?=\n  File )", output, re.MULTILINE | re.DOTALL):
+        return match[1]
     at = max(output.find("Exception"), output.find("Error"), 0)
-    return output[at:].strip()
+    return f"snakemake -n {' '.join(options)}: expected a plan, found an error:\n{output[at:].strip()}"

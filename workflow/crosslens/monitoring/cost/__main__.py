@@ -6,12 +6,13 @@ python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [--card NAME] 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from crosslens.config.scales import read_yaml
+from crosslens.config.scales import read_yaml, scales
 from crosslens.monitoring.cost import rehearsal
 from crosslens.monitoring.cost.bill import Bill, Biller, Line
 from crosslens.monitoring.cost.rehearsal import Rehearsal
@@ -36,7 +37,7 @@ def spent(seconds: list[float]) -> str:
 def table(bill: Bill, machine: str) -> Table:
     """Table with a row for each rule, and one for all."""
     bill_table = Table("rule", title=f"What would run, and what it takes on {machine}", title_justify="left")
-    for column in ("jobs", "trainings", "with an encoder", "the longest", "others", "memory", "disk"):
+    for column in ("jobs", "trainings", "with an encoder", "the longest", "others", "memory requested", "disk"):
         bill_table.add_column(column, justify="right")
     for line in [*bill.lines, bill.total]:
         if line is bill.total:
@@ -52,6 +53,20 @@ def _cells(line: Line) -> list[str]:
     return [*counts, spent(line.encoders), longest, spent(line.others), memory, readable(int(line.disk))]
 
 
+def announcement(profile: str | None, targets: list[str], card: str | None) -> Iterator[str]:
+    """Sentences for the time before the bill: what is planned, how something else is, and that this machine is measured.
+
+    targets: as on the command line, [] for the default one; card: of the bill, None for this machine. Raises DataError where a
+    profile cannot be read.
+    """
+    subject = " ".join(targets) or "all tables and figures of tanti2021 (TARGET= names others)"
+    profiles = ", ".join(scale.profile for scale in scales(Path()))
+    scale = f"with --profile {profile}" if profile else f"of the published study on this machine (PROFILE= one of {profiles})"
+    yield f"Planning {subject} {scale}."
+    if card is None:
+        yield "Then this machine is measured, the first time for a minute; CARD=h100 (or --card) prices a card instead."
+
+
 def main(arguments: list[str]) -> None:
     """Ask Snakemake for the plan and print the bill."""
     parser = argparse.ArgumentParser(prog="crosslens.monitoring.cost", description=__doc__)
@@ -60,7 +75,11 @@ def main(arguments: list[str]) -> None:
     named_options, options = parser.parse_known_args(arguments)
     profile = Path(named_options.profile or "profiles/default", "config.yaml")
     cluster = profile.is_file() and "executor" in read_yaml(profile)
+    card = named_options.card or (ASSUMED if cluster else None)
     try:
+        if profile.is_file():  # otherwise it may be a misspelt one, which the plan's error says
+            targets = options[options.index("--") + 1 :] if "--" in options else options
+            print(*announcement(named_options.profile, targets, card), sep="\n", flush=True)
         # As many cores as here: with fewer than a job's threads Snakemake would plan, and the probe measure, fewer threads.
         where = ["--profile", named_options.profile] if named_options.profile else ["--cores", str(os.cpu_count() or 1)]
         config, jobs = plan([*where, *options])
@@ -70,7 +89,6 @@ def main(arguments: list[str]) -> None:
             print("cost: everything is built; nothing would run")
             return
         console = Console(width=None if sys.stdout.isatty() else 140)
-        card = named_options.card or (ASSUMED if cluster else None)
         biller, machine = Biller(config, speed(card), load(additions=config.sources)), card or "this machine"
         if config.rehearse:
             console.print(rehearsal.table(Rehearsal(biller).rows(jobs), config.rehearse, machine))

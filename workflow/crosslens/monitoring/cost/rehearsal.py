@@ -115,7 +115,7 @@ def table(rows: Sequence[Row], updates: int, machine: str) -> Table:
     title = f"Rehearsed with {updates} updates and texts; the bill, of the whole study, is for {machine}"
     grid = Table(title=title, title_justify="left")
     grid.add_column("jobs", no_wrap=True)
-    for column in ("ended", "memory asked", "peak", "GPU peak", "s an update: bill", "here", "longest job: bill", "here"):
+    for column in ("ended", "memory requested", "peak", "GPU peak", "s an update: bill", "here", "longest job: bill", "here"):
         grid.add_column(column, justify="right")
     for row in rows:
         grid.add_row(*row.cells())

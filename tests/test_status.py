@@ -5,10 +5,13 @@ import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from crosslens.monitoring.plan import Job
-from crosslens.monitoring.status import Item, built, main, outlook, status, table
+from crosslens.monitoring.status import Item, main, outlook, status, table
+from crosslens.runs.errors import DataError
 from rich.console import Console
 
 REPOSITORY = Path(__file__).parents[1]
@@ -45,10 +48,10 @@ PLAN = [
 def test_tables_and_figures_with_reasons_and_what_they_would_take():
     found = status(SUMMARY, PLAN, "r")
     assert found.items == [
-        Item("figure2", "built", "2026-11-21 11:26", Counter()),
-        Item("figure3", "missing", "", Counter(figure=1)),
-        Item("muller2021/table3", "stale", "different inputs than before", Counter(table=1)),
-        Item("table1", "stale", "changes upstream", Counter(table=1, measure=1, train_without_weights=1)),
+        Item("r/figure2.svg", "built", "2026-11-21 11:26", Counter()),
+        Item("r/figure3.svg", "missing", "", Counter(figure=1)),
+        Item("r/muller2021/table3.csv", "stale", "different inputs than before", Counter(table=1)),
+        Item("r/table1.csv", "stale", "changes upstream", Counter(table=1, measure=1, train_without_weights=1)),
     ]
     assert found.jobs == {"table": 2, "measure": 1, "train_without_weights": 1, "figure": 1}
     assert found.causes == {"settings or code changed": {"train": 1}, "different inputs than before": {"table": 1}}
@@ -58,30 +61,63 @@ def test_it_reads_well():
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(table({"demo": status(SUMMARY, PLAN, "r")}))
     lines = [" ".join(line.strip("│").split()) for line in console.export_text().splitlines()]
-    assert "demo │ figure2 │ built 2026-11-21 11:26" in lines
-    assert "│ figure3 │ missing: 1 job" in lines
-    assert "│ muller2021/table3 │ stale because of different inputs than before: 1 job" in lines
-    assert "│ table1 │ stale because of changes upstream: 3 jobs with 1 training" in lines
-    assert outlook("demo", status(SUMMARY, PLAN, "r")) == (
+    assert "demo │ r/figure2.svg │ built 2026-11-21 11:26" in lines
+    assert "│ r/figure3.svg │ missing: 1 job" in lines
+    assert "│ r/muller2021/table3.csv │ stale because of different inputs than before: 1 job" in lines
+    assert "│ r/table1.csv │ stale because of changes upstream: 3 jobs with 1 training" in lines
+    assert outlook("demo", status(SUMMARY, PLAN, "r"), "demo") == (
         "demo: 5 jobs to build everything: table 2, train_without_weights 1, measure 1, figure 1. Changed: settings or code "
-        "changed (train 1); different inputs than before (table 1)."
+        "changed (train 1); different inputs than before (table 1). "
+        "To build one of these: snakemake --profile demo FILE; everything: snakemake --profile demo demo_all."
     )
     built = "\n".join(line for line in SUMMARY.splitlines() if "update pending" not in line)
-    assert outlook("demo", status(built, [], "r")) == "demo: everything is built."
+    assert outlook("demo", status(built, [], "r"), "demo") == "demo: everything is built."
 
 
-def test_scales_are_those_of_which_anything_is_built(tmp_path, capsys):
+def test_paths_are_whole_on_a_narrow_terminal():
+    summary = SUMMARY.replace("r/muller2021/table3.csv", f"r/muller2021/{'x' * 30}.csv")
+    console = Console(width=70, file=io.StringIO(), record=True)
+    console.print(table({"demo": status(summary, PLAN, "r")}))
+    assert f"r/muller2021/{'x' * 30}.csv" in console.export_text()
+
+
+def test_scales_are_those_of_which_anything_is_built_or_the_demo(tmp_path, monkeypatch, capsys):
+    profiles: list[str] = []
+    monkeypatch.setattr("crosslens.monitoring.status.plan", lambda options, _: profiles.append(options[1]) or (None, PLAN))
+    snakemake = SimpleNamespace(run=lambda *_, **__: SimpleNamespace(stdout=""))
+    monkeypatch.setattr("crosslens.monitoring.status.subprocess", snakemake)
+
+    def profiles_of(*names: str) -> list[str]:
+        profiles.clear()
+        with pytest.raises(SystemExit) as ended:
+            main([*names], tmp_path)
+        assert not ended.value.code
+        return profiles
+
     for name in ("config.yaml", "demo", "laptop", "slurm", "envs"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
-    assert built(tmp_path) == {}
-    with pytest.raises(SystemExit, match="nothing is built yet; make demo"):
-        main([], tmp_path)
-    (tmp_path / "results/demo/models").mkdir(parents=True)
-    assert built(tmp_path) == {"demo": ("demo", "results/demo")}
+    monkeypatch.setattr("crosslens.monitoring.status.status", lambda *_: status(SUMMARY, PLAN, "r"))
+    assert profiles_of() == ["demo"]
+    assert "│ demo  │ r/figure2.svg" in capsys.readouterr().out
+    (tmp_path / "results/laptop/models").mkdir(parents=True)
+    assert profiles_of() == ["laptop"]
     (tmp_path / "results/sources").mkdir()
-    assert built(tmp_path).keys() == {"demo", "published"}
-    with pytest.raises(SystemExit, match="expected one of demo, published, found laptop"):
-        main(["laptop"], tmp_path)
+    assert profiles_of() == ["laptop", "slurm"]
+    assert profiles_of("demo") == ["demo"]
+    with pytest.raises(SystemExit, match="expected one of demo, laptop, published, found another"):
+        main(["another"], tmp_path)
+
+
+def test_a_wrong_key_is_named_where_nothing_is_built(tmp_path, monkeypatch, capsys):
+    """As Snakemake names it, without a table."""
+    error = DataError("config.yaml, demo/overlay.yaml: thraeds: unknown key; did you mean 'threads'?")
+    monkeypatch.setattr("crosslens.monitoring.status.plan", Mock(side_effect=error))
+    for name in ("config.yaml", "demo"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    with pytest.raises(SystemExit) as ended:
+        main([], tmp_path)
+    assert ended.value.code
+    assert capsys.readouterr() == ("", f"status: demo: {error}\n")
 
 
 def test_other_text_is_refused():

@@ -36,9 +36,12 @@ UPSTREAM = "changes upstream"  # nothing of its own changed
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure. state: built, stale, missing; why: it is stale, or when it was built; jobs: what it takes, by rule."""
+    """A table or figure.
 
-    name: str
+    path: of the file to ask for. state: built, stale or missing. why: it is stale, or when it was built. jobs: of it, by rule.
+    """
+
+    path: str
     state: str
     why: str
     jobs: Counter[str]
@@ -59,10 +62,9 @@ class Status:
     causes: Mapping[str, Counter[str]]
 
 
-def built(root: Path) -> dict[str, Scale]:
-    """Scales by name, of those whose results folder holds anything built."""
-    stages = ("sources", "corpora", "models")
-    return {scale.name: scale for scale in scales(root) if any((root / scale.results / stage).is_dir() for stage in stages)}
+def has_results(root: Path, scale: Scale) -> bool:
+    """Whether the results folder of a scale holds anything built."""
+    return any((root / scale.results / stage).is_dir() for stage in ("sources", "corpora", "models"))
 
 
 def status(summary: str, planned: Sequence[Job], results: str) -> Status:
@@ -82,9 +84,9 @@ def status(summary: str, planned: Sequence[Job], results: str) -> Status:
             name = str(path.with_suffix("").relative_to(results))
             state = ("missing" if missing else "stale") if pending else "built"
             why = {"built": _day(row["date"]), "missing": ""}.get(state, WHY.get(row["status"], UPSTREAM))
-            items.append(Item(name, state, why, jobs.get(name, Counter())))
+            items.append(Item(str(path), state, why, jobs.get(name, Counter())))
     counts = {why: Counter(rule for rule, _ in concerned) for why, concerned in causes.items()}
-    return Status(sorted(items, key=lambda item: item.name), _rules(planned), counts)
+    return Status(sorted(items, key=lambda item: item.path), _rules(planned), counts)
 
 
 def _by_item(planned: Sequence[Job]) -> dict[str, Counter[str]]:
@@ -136,22 +138,26 @@ def unexpected_files(scale: str, paths: Sequence[Path]) -> str:
 
 def table(statuses: Mapping[str, Status]) -> Table:
     """One table for all scales."""
-    status_table = Table("scale", "table or figure", "state, and what it would take")
+    status_table = Table("scale")
+    status_table.add_column("table or figure", no_wrap=True)  # whole, to be copied
+    status_table.add_column("state, and what it would take")
     for scale, status in statuses.items():
         for i, item in enumerate(status.items):
-            status_table.add_row(scale if i == 0 else "", item.name, str(item))
+            status_table.add_row(scale if i == 0 else "", item.path, str(item))
         status_table.add_section()
     return status_table
 
 
-def outlook(scale: str, status: Status) -> str:
-    """Sentence on the jobs that would build everything of a scale, and on what has changed."""
+def outlook(scale: str, status: Status, profile: str) -> str:
+    """Sentences on the jobs that would build everything of a scale, on what has changed, and on the commands that build."""
     if not status.jobs:
         return f"{scale}: everything is built."
     takes = ", ".join(f"{rule} {number}" for rule, number in status.jobs.most_common())
     changed = [f"{why} ({', '.join(f'{rule} {n}' for rule, n in rules.most_common())})" for why, rules in status.causes.items()]
-    return f"{scale}: {status.jobs.total()} jobs to build everything: {takes}." + f" Changed: {'; '.join(changed)}." * bool(
-        changed
+    return (
+        f"{scale}: {status.jobs.total()} jobs to build everything: {takes}."
+        + f" Changed: {'; '.join(changed)}." * bool(changed)
+        + f" To build one of these: snakemake --profile {profile} FILE; everything: snakemake --profile {profile} {ALL}."
     )
 
 
@@ -165,19 +171,17 @@ def unverified(sources: Mapping[str, Source], lock: Path) -> str:
 
 
 def main(names: list[str], root: Path = Path()) -> None:
-    """Ask Snakemake about each scale and print the table."""
+    """Ask Snakemake about scales, by default those of which anything is built or else the demo, and print the table."""
     try:
-        scales_by_name = built(root)
+        scales_by_name = {scale.name: scale for scale in scales(root)}
     except DataError as error:
         sys.exit(f"status: {error}")
     if unknown := set(names) - scales_by_name.keys():
-        expected = f"one of {', '.join(scales_by_name)}" if scales_by_name else "a scale of which anything is built"
-        sys.exit(f"status: expected {expected}, found {', '.join(sorted(unknown))}")
-    if not scales_by_name:
-        sys.exit("status: nothing is built yet; make demo builds the headline tables and figures of the demo")
+        sys.exit(f"status: expected one of {', '.join(scales_by_name)}, found {', '.join(sorted(unknown))}")
     statuses: dict[str, Status] = {}
     failed = False
-    for name in names or scales_by_name:
+    scales_with_results = [name for name, scale in scales_by_name.items() if has_results(root, scale)]
+    for name in names or scales_with_results or [*scales_by_name][:1]:  # by name the demo is the first
         options = ["--profile", scales_by_name[name].profile, ALL]
         try:
             _, jobs = plan(options, root)
@@ -188,9 +192,10 @@ def main(names: list[str], root: Path = Path()) -> None:
             failed = True
             print(f"status: {name}: {getattr(error, 'stderr', error)}", file=sys.stderr)
     console = Console()
-    console.print(table(statuses))
+    if statuses:
+        console.print(table(statuses))
     for name in statuses:
-        console.print(outlook(name, statuses[name]), soft_wrap=True)
+        console.print(outlook(name, statuses[name], scales_by_name[name].profile), soft_wrap=True)
         if paths := leftovers(root / scales_by_name[name].results):
             console.print(unexpected_files(name, paths), soft_wrap=True)
     try:

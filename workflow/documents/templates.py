@@ -34,7 +34,7 @@ from typing import Any
 
 from crosslens.config.base import nearest
 from crosslens.papers import papers
-from crosslens.reports.claims.pages import counted
+from crosslens.reports.claims.pages import counted, frequencies
 from crosslens.reports.claims.verdicts import NOT_MEASURED
 from crosslens.reports.pages import read_terms
 from crosslens.reports.scoreboard import VERDICTS
@@ -270,7 +270,7 @@ def _environment(root: Path) -> Environment:
         loader=FileSystemLoader(root), undefined=StrictUndefined, finalize=printed, keep_trailing_newline=True,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    jinja.filters |= {"places": printed, "tried": lambda rows: [*filter(is_tried, rows)]}
+    jinja.filters |= {"places": printed, "tried": lambda rows: [*filter(is_tried, rows)], "frequencies": frequencies}
     jinja.globals |= {
         "value": tables.value,
         "interval": tables.interval,

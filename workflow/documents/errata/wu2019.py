@@ -64,7 +64,7 @@ def root_words(facts: Facts) -> Numbers:
         "baseline": uas["Baseline(Z)"] - las["Baseline(Z)"],
         "here_english": english[0] - english[1],
         "here_mean": float(np.mean(costs["LAS"])),
-        "here_uas": float(np.mean(costs["UAS"])),
+        "here_uas": float(np.mean(costs["UAS"]).round(1)) + 0,  # no minus before 0.0
         "here_languages": len(costs["LAS"]),
     }
 

@@ -4,7 +4,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,7 @@ from crosslens.reports.claims.contrasts import Part
 from crosslens.reports.claims.forest import STYLE, decimals, forest, interval, number
 from crosslens.reports.claims.table import claimed, command, encoder
 from crosslens.reports.claims.verdicts import (
-    AS_CLAIMED,
     CONTROL_FAILS,
-    ELSEWHERE,
     FAILS,
     HOLDS,
     NOT_MEASURED,
@@ -111,11 +109,15 @@ def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 
 def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
     """Verdicts in the order of MEANINGS, how many claims have each, and causes and tendencies of the undecided ones in words."""
-    verdicts, causes, tendencies = (Counter(claim[key] for claim in claims) for key in ("verdict", "cause", "tendency"))
-    sides = [f"{side} {tendencies[side]}" for side in (AS_CLAIMED, ELSEWHERE, CONTROL_FAILS) if tendencies[side]]
-    frequencies = ", ".join(f"{cause} {number}" for cause, number in causes.most_common() if cause)
-    frequencies += f"; so far {', '.join(sides)}" * bool(sides)
-    return [(name, verdicts[name], frequencies if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
+    verdicts = Counter(claim["verdict"] for claim in claims)
+    causes, sides = (frequencies(claim[key] for claim in claims) for key in ("cause", "tendency"))
+    undecided = "; so far ".join(filter(None, (causes, sides)))
+    return [(name, verdicts[name], undecided if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
+
+
+def frequencies(names: Iterable[str]) -> str:
+    """Names with their frequencies, without the empty name, the most frequent first: one seed 8, learning not shown 2."""
+    return ", ".join(f"{name} {number}" for name, number in Counter(names).most_common() if name)
 
 
 def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:

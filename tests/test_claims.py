@@ -165,8 +165,8 @@ def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(
     assert (decision.verdict, decision.reason, decision.tendency) == ("undecided", "p/tuned has one seed", "as claimed")
     assert decision.cause == "one seed"
     front = html(central(decision), tmp_path)[1]
-    assert "one seed; so far as claimed" in front and "(one seed 1; so far as claimed 1)" in front
-    assert "None of the 1 central claims that were measured here is decided. 1 of them rests on one seed" in front
+    assert "one seed; 95 % interval: as claimed" in front and "(1 one seed; 95 % intervals: 1 as claimed)" in front
+    assert "The one central claim measured here is undecided. 1 is undecided because a training has only one seed" in front
     assert verdicts(tmp_path, numbers, claim(expected={"below": 0}))[0].tendency == "elsewhere"
     same = {"of": SCORES, "plus": "tuned", "minus": "frozen", "says": "labels do not matter"}
     assert verdicts(tmp_path, numbers, claim(control=same))[0].tendency == "control fails"

@@ -86,7 +86,10 @@ def _words(row: dict[str, str]) -> tuple[str, float]:
 
 def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Kinds and texts of what is said of a claim."""
-    yield "verdict", row["verdict"] + f", so far {row['tendency']}" * bool(row["tendency"])
+    yield (
+        "verdict",
+        "; 95 % interval: ".join(filter(None, (": ".join(filter(None, (row["verdict"], row["cause"]))), row["tendency"]))),
+    )
     yield "claim", row["says"]
     yield "fact", f"Claimed: {row['claimed']}; measured over {counted(int(row['n']), row['unit'])}"
     if row["control"]:

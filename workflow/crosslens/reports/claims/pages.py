@@ -28,7 +28,8 @@ Decisions = Mapping[str, Mapping[str, Decision]]
 MEANINGS = {
     HOLDS: "the whole interval lies where the paper claims it",
     FAILS: "the whole interval lies elsewhere",
-    UNDECIDED: "the interval covers both sides, or there is another reason, which stands beside the verdict",
+    UNDECIDED: "the interval covers both sides, or a verdict has no basis: a model is not shown to have learned, a training has "
+    "one seed, languages are of one family, a control is missing, or nothing says how much the effect varies",
     CONTROL_FAILS: "the control shows the effect too, where it must be absent",
     NOT_MEASURED: "nothing has been run that decides it",
 }
@@ -68,14 +69,21 @@ def _opening(verdicts: Mapping[str, int]) -> str:
 
     verdicts: verdict -> number of central claims that were measured and have it.
     """
-    words = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "are undecided", CONTROL_FAILS: "fail by their control"}
+    words = {
+        HOLDS: ("holds", "hold"),
+        FAILS: ("fails", "fail"),
+        UNDECIDED: ("is undecided", "are undecided"),
+        CONTROL_FAILS: ("fails by its control", "fail by their controls"),
+    }
     number = sum(verdicts.values())
     if not number:
         return "No central claim was measured here."
-    if number == verdicts[UNDECIDED]:
-        return f"None of the {number} central claims that were measured here is decided."
-    answers = ", ".join(f"{verdicts[verdict]} {word}" for verdict, word in words.items() if verdicts[verdict])
-    return f"Of {number} central claims that were measured here, {answers}."
+    if number == verdicts[UNDECIDED] > 1:
+        return f"None of the {number} central claims measured here is decided."
+    counts = [(verdicts[verdict], forms[verdicts[verdict] != 1]) for verdict, forms in words.items()]
+    if number == 1:
+        return f"The one central claim measured here {next(word for count, word in counts if count)}."
+    return f"Of {number} central claims measured here, {', '.join(f'{count} {word}' for count, word in counts if count)}."
 
 
 def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -92,7 +100,7 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
         "report": os.path.relpath(report, folder) if report.exists() else "",
         "claims": claims,
         "central": central,
-        "present": any(claim["measured"] for claim in claims if claim["central"]),
+        "present": any(claim["measured"] for claim in central["measured"]),
         "unmeasured": [claim for claim in central["measured"] if not claim["measured"]],
         "counts": {source: _counts(claims_of_source) for source, claims_of_source in _by_source(claims).items()},
         "central_counts": {source: _counts(claims_of_source) for source, claims_of_source in central.items()},
@@ -111,13 +119,13 @@ def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
     """Verdicts in the order of MEANINGS, how many claims have each, and causes and tendencies of the undecided ones in words."""
     verdicts = Counter(claim["verdict"] for claim in claims)
     causes, sides = (frequencies(claim[key] for claim in claims) for key in ("cause", "tendency"))
-    undecided = "; so far ".join(filter(None, (causes, sides)))
+    undecided = "; 95 % intervals: ".join(filter(None, (causes, sides)))
     return [(name, verdicts[name], undecided if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
 
 
 def frequencies(names: Iterable[str]) -> str:
-    """Names with their frequencies, without the empty name, the most frequent first: one seed 8, learning not shown 2."""
-    return ", ".join(f"{name} {number}" for name, number in Counter(names).most_common() if name)
+    """Names with their frequencies, without the empty name, the most frequent first: 8 one seed, 2 learning not shown."""
+    return ", ".join(f"{number} {name}" for name, number in Counter(names).most_common() if name)
 
 
 def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -217,11 +217,13 @@ def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> 
     if decision.p == p_if_false:
         for control, part in decision.controls:
             if control_answer(decision, part) == YES:
-                return replace(decision, verdict=CONTROL_FAILS, reason=f"the control has the effect too: {control.says}")
+                return replace(
+                    decision, verdict=CONTROL_FAILS, cause="", reason=f"the control has the effect too: {control.says}"
+                )
         if decision.reason:
             return decision
         return replace(decision, verdict=HOLDS, reason="")
-    return replace(decision, verdict=FAILS, reason="")
+    return replace(decision, verdict=FAILS, cause="", reason="")
 
 
 def _tendency(decision: Decision) -> str:

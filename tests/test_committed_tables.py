@@ -77,7 +77,7 @@ LARGE = 60_000  # bytes of tables that take seconds
 def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
     scale, *paper, item = name.removesuffix(".csv").split("/")
     written = []
-    options = [{"cut": 0.1, "factor": 0.5}, {"cut": 0.0, "empty": True}]  # scores at chance, and none
+    options = [{"cut": 0.1, "factor": 0.4}, {"cut": 0.0, "empty": True}]  # scores below chance, of three classes too, and none
     if "at its ceiling" in (FOLDER / name).read_text(encoding="utf-8"):
         options.append({"cut": 0.0, "factor": 4.0})
     if "at its floor" in (FOLDER / name).read_text(encoding="utf-8"):

@@ -256,8 +256,8 @@ def main() -> None:
         for precision in common.PRECISIONS:
             print(share(small, lengths, setting, precision, statistics.median(rates[f"our loop, {precision}"])))
     for precision in common.PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
-        shown = {name: values for name, values in rates.items() if precision in name or precision == common.PRECISIONS[-1]}
-        print(common.compare(shown, "pieces a second", [name for name in shown if name != f"our loop, {precision}"]))
+        comparison = {name: values for name, values in rates.items() if precision in name or precision == common.PRECISIONS[-1]}
+        print(common.compare(comparison, "pieces a second", [name for name in comparison if name != f"our loop, {precision}"]))
     print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 
 

@@ -222,9 +222,10 @@ def test_what_the_hub_does_not_have_ends_in_one_line(demo: Path, monkeypatch: py
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         hub = load()["hub"]
         address = hub.url[0].replace("https://huggingface.co", f"http://127.0.0.1:{server.server_port}")
-        asked = address.format(owner="crosslens", model="tiny", revision=COMMIT, file="config.json")
+        config_url = address.format(owner="crosslens", model="tiny", revision=COMMIT, file="config.json")
         errors = {
-            address: f"try: expected an encoder on the hub, found {asked}: 404 File not found; check name, commit and connection",
+            address: f"try: expected an encoder on the hub, found {config_url}: 404 File not found; "
+            "check name, commit and connection",
             hub.url[0].replace("huggingface.co", "never.invalid"): f"try: {HUB}: expected the Hugging Face hub or a mirror with "
             "its files, found no network; save the encoder where there is one, and give its folder: ENCODER=FOLDER",
         }

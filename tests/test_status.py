@@ -109,7 +109,7 @@ def test_scales_are_those_of_which_anything_is_built_or_the_demo(tmp_path, monke
 
 
 def test_a_wrong_key_is_named_where_nothing_is_built(tmp_path, monkeypatch, capsys):
-    """As Snakemake names it, without a table."""
+    """The error is the one that Snakemake gives, and no table follows."""
     error = DataError("config.yaml, demo/overlay.yaml: thraeds: unknown key; did you mean 'threads'?")
     monkeypatch.setattr("crosslens.monitoring.status.plan", Mock(side_effect=error))
     for name in ("config.yaml", "demo"):

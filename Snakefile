@@ -45,7 +45,7 @@ include: "rules/scoreboard.smk"
 
 JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
-    for message in filter(None, (*reuse_results(), settle_records(writes=not workflow.output_settings.dryrun))):
+    for message in reuse_results():
         logger.warning(message)
 # Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays whole.
 if workflow.modifier.is_main_snakefile():
@@ -84,13 +84,11 @@ onstart:
 
 
 onsuccess:
-    settle_records(writes=True)
     show_rehearsal()
 
 
 onerror:
     JOBS.summary()
-    settle_records(writes=True)
     show_rehearsal()
 
 

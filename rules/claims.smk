@@ -1,8 +1,6 @@
 # What holds of the papers' claims: claims.csv, its record, its page claims.html, and the front page index.html. They tell of what
 # there is and make nothing else: tables and records are no inputs but params, with the digests of their seals.
 
-TOP += ["claims.csv", "claims.csv.json", "claims.html", "index.html"]
-
 
 rule claims:
     """Decide the papers' claims by the tables and records that there are, and write the front page."""

@@ -4,10 +4,11 @@ import gc
 import os
 import sys
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 
 from snakemake.logging import logger
-from snakemake.persistence import RECORD_FORMAT_VERSION
+from snakemake.io import _IOFile
+from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake_interface_executor_plugins.settings import ExecMode
 
 # Planning makes a million objects and drops few of them. With Python's 700, a fifth of its time goes to searching them for cycles.
@@ -38,7 +39,8 @@ from crosslens.reports.paper import MODEL_FILES
 from crosslens.papers import papers
 from crosslens.reports.studies import BY_SEED, Studies
 from crosslens.config.scales import read_yaml, scales
-from crosslens.storage.adoption import Records
+from crosslens.storage.contents import Contents
+from crosslens.storage.metadata import SealedMetadata, install
 
 
 @contextmanager
@@ -63,6 +65,10 @@ RESULTS = CONFIG.results
 folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
 os.environ[SEALED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # seals say what they seal
 LOGS = f"{RESULTS}/logs"
+CONTENTS = Contents(Path(".snakemake/contents.json"))
+METADATA = SealedMetadata(RESULTS, partial(MetadataRecord, record_format_version=RECORD_FORMAT_VERSION), CONTENTS)
+if workflow.exec_mode == ExecMode.DEFAULT:
+    install(PersistenceBase, _IOFile, METADATA)
 fingerprint = Fingerprints(ROOT)
 STUDIES = Studies(CONFIG, papers())
 PAPERS, RECIPES, TRIALS, DRAWS, ITEMS = STUDIES.papers, STUDIES.recipes, STUDIES.trials, STUDIES.draws, STUDIES.items

@@ -1,7 +1,6 @@
 # Functions that return the inputs and settings of rules.
 
 import re
-from functools import partial
 from inspect import signature
 from pathlib import Path
 
@@ -9,10 +8,9 @@ from crosslens.config.scales import keys_digest
 from crosslens.reports import spread
 from crosslens.sources.origins import reason_to_fetch
 from crosslens.sources.pins import digests
-from crosslens.storage.contents import Contents
+from crosslens.storage.bounded import read_text
 from crosslens.storage.reuse import Plan, Reuse
 
-CONTENTS = Contents(Path(".snakemake/contents.json"))
 PINS = cache(digests)
 
 
@@ -43,6 +41,12 @@ def resource_params(files):
         f"content{number}": with_signature(lambda wildcards, file=file: content(ROOT / file, file))
         for number, file in enumerate(files)
     }
+
+
+def rows(file, keys):
+    """Header and some rows of a table of the repository, by their first cell: a param where other rows are not read."""
+    header, *lines = read_text(ROOT / file).splitlines()
+    return [header, *(line for line in lines if line.partition(",")[0] in keys)]
 
 
 def own_encoder_params(kind):
@@ -146,15 +150,6 @@ def show_rehearsal():
         main(sys.argv[1:])
 
 
-# Records in a database are left as they are, and nothing is taken from other folders for them.
-RECORDS_IN_FILES = str(getattr(workflow.workflow_settings, "persistence_backend", "file")) == "file"
-
-
-def settle_records(writes):
-    """Make Snakemake's records and the seals of artefacts agree; returns a message."""
-    return Records(RESULTS, RECORD_FORMAT_VERSION).settle(TOP, writes=writes) if RECORDS_IN_FILES else ""
-
-
 def fetched_alike(place, folder):
     """Whether the official file at a place of another folder of results is the one that would be fetched here.
 
@@ -189,9 +184,8 @@ def reuse_results():
     """Take what is the same from other folders of results; returns messages."""
     # A study and its rehearsal read the same texts.
     counterpart = [CONFIG.counterpart] if os.path.isdir(CONFIG.counterpart) else []
-    folders = [folder.rstrip("/") for folder in [*CONFIG.reuse, *counterpart] if RECORDS_IN_FILES]
-    records = Records(RESULTS, RECORD_FORMAT_VERSION)
-    messages = [Reuse(folder, records, partial(planned, folder=folder)).take() for folder in folders]
+    folders = [folder.rstrip("/") for folder in [*CONFIG.reuse, *counterpart]]
+    messages = [Reuse(folder, METADATA, partial(planned, folder=folder)).take() for folder in folders]
     return list(filter(None, messages))
 
 

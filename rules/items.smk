@@ -4,8 +4,6 @@
 PAGES = {place: (paper, {name: item}) for place, (paper, name, item) in ITEMS.items() if item.page}
 PAGES |= {paper.path("report"): (paper, regular_items(paper)) for paper in PAPERS if regular_items(paper)}
 ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.json")}
-SHOWN_FILES = [f"{place}{ending}" for place, (_, _, item) in ITEMS.items() for ending in ENDINGS[item.form]]
-TOP = ["corpora.csv", *SHOWN_FILES, *(f"{page}.html" for page in PAGES)]  # artefacts that lie in no folder of a stage
 
 
 rule table:

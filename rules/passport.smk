@@ -5,12 +5,6 @@ PASSPORT = CONFIG.paper("passport")
 COMPARED = {f"{a}-{b}": (a, b) for a, b in PASSPORT.compare} if PASSPORT else {}
 if doubled := [name for name in COMPARED if name in PASSPORT.encoders]:
     raise WorkflowError(f"papers.passport.compare: {doubled[0]} is also the name of an encoder; give one of them another name")
-TOP += [
-    f"passport/{name}{ending}"
-    for name in (PASSPORT.encoders if PASSPORT else [])
-    for ending in (".html", ".svg", ".png", ".json")
-]
-TOP += [f"passport/{name}{ending}" for name in COMPARED for ending in (".html", ".csv", ".csv.json")]
 
 
 rule passport:

@@ -72,14 +72,17 @@ rule dump_sample:
         "../workflow/scripts/dump_sample.py"
 
 
-GRAMMAR = [path for form in ("**/*.csv", "*/frames.txt") for path in (ROOT / "resources/phrasebook").glob(form)]
-GRAMMAR = ["resources/languages.csv", *sorted(str(path.relative_to(ROOT)) for path in GRAMMAR)]
+LANGUAGES = sorted({*CONFIG.phrasebook.languages, *CONFIG.phrasebook.train_languages})
+LANGUAGE_TABLES = ["resources/languages.csv", "resources/phrasebook/languages.csv"]  # of which the rows of LANGUAGES are read
+SHARED = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "resources/phrasebook").glob("*.csv"))
+GRAMMAR = [file for file in SHARED if file not in LANGUAGE_TABLES]
+GRAMMAR += [f"resources/phrasebook/{language}/{name}" for language in LANGUAGES for name in ("frames.txt", "lexicon.csv")]
 
 
 rule phrasebook:
     """Generate the phrasebook's corpora in their official formats."""
     input:
-        [ancient(str(ROOT / file)) for file in GRAMMAR],  # their content is among the params
+        [ancient(str(ROOT / file)) for file in [*LANGUAGE_TABLES, *GRAMMAR]],  # their content is among the params
     output:
         [f"{RESULTS}/sources/phrasebook/{file}" for file in CONFIG.phrasebook.files()],
     log:
@@ -88,6 +91,7 @@ rule phrasebook:
         "../envs/corpora.yaml"
     params:
         **resource_params(GRAMMAR),
+        looked_up=[rows(file, LANGUAGES) for file in LANGUAGE_TABLES],
         code=code("write_phrasebook"),
         settings=CONFIG.phrasebook.model_dump(),
         folder=f"{RESULTS}/sources/phrasebook",

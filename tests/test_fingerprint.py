@@ -130,6 +130,17 @@ def test_cache_spares_parsing_and_is_dropped_when_a_file_or_the_cache_changes(ro
     assert not cache.exists()
 
 
+def test_an_edit_of_equal_size_under_the_old_time_is_seen(root):
+    """As in an archive or a container image, whose files all have one time."""
+    file = root / "workflow/crosslens/linear.py"
+    file.write_text("x = 1\n")
+    os.utime(file, (1e9, 1e9))
+    before = fingerprint(root)
+    file.write_text("x = 2\n")
+    os.utime(file, (1e9, 1e9))
+    assert fingerprint(root) != before
+
+
 def test_errors_name_the_file(root):
     with pytest.raises(FileNotFoundError, match="absent.py"):
         fingerprint(root, "workflow/scripts/absent.py")

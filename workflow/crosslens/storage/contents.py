@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,11 @@ class Cache:
             except (OSError, ValueError, TypeError, AttributeError):
                 pass  # a damaged cache counts as empty
 
-    def value(self, name: str, stamp: list[int], compute: Callable[[], Any]) -> Any:
+    def value(self, name: str, stamp: Sequence[int | str], compute: Callable[[], Any]) -> Any:
         """The value of a name under a stamp, computed if it is not cached."""
         entry = self.entries.get(name)
-        if entry is None or entry[0] != stamp:
-            entry = self.entries[name] = [stamp, compute()]
+        if entry is None or entry[0] != [*stamp]:
+            entry = self.entries[name] = [[*stamp], compute()]
             self.changed = True
         return entry[1]
 

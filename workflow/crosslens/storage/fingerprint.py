@@ -11,7 +11,6 @@ import ast
 import functools
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ import yaml
 
 from crosslens.storage.contents import Cache
 
-FORMAT = 4  # raise when the text that is hashed, or what the cache holds, changes
+FORMAT = 5  # raise when the text that is hashed, or what the cache holds, changes
 FOLDERS = ("workflow", "workflow/scripts")  # on sys.path while a script runs, below the repository root
 SILENT = {  # modules that report, keep records, choose a GPU, or decide whether a file is read or a job may run
     "workflow/crosslens/papers/__init__.py",  # the list of papers
@@ -88,7 +87,8 @@ def _imports(tree: ast.Module, path: str) -> list[str]:
 class Fingerprints:
     """Fingerprints of the scripts below `root`, the repository.
 
-    Digest and imports of each file are cached in `.snakemake` as long as its mtime and size stay the same.
+    Digest and imports of each file are cached in `.snakemake` by its content, since archives and container images give all
+    files one time.
     """
 
     def __init__(self, root: Path, *, cached: bool = True) -> None:
@@ -139,17 +139,15 @@ class Fingerprints:
     def _read(self, path: str) -> tuple[str, list[str]]:
         """Digest and imports of one file."""
         if path not in self._fresh:
-            status = os.stat(self.root / path)
-            digest, imports = self._cache.value(
-                path, [FORMAT, status.st_mtime_ns, status.st_size], lambda: _parsed(self.root / path, path)
-            )
-            self._fresh[path] = digest, imports
+            content = (self.root / path).read_bytes()
+            content_digest = hashlib.sha256(content).hexdigest()
+            self._fresh[path] = tuple(self._cache.value(path, [FORMAT, content_digest], lambda: _parsed(content, path)))
         return self._fresh[path]
 
 
-def _parsed(file: Path, path: str) -> tuple[str, list[str]]:
+def _parsed(content: bytes, path: str) -> tuple[str, list[str]]:
     """Digest and imports of a file. path: its name in messages."""
-    tree = ast.parse(file.read_bytes(), path)
+    tree = ast.parse(content, path)
     return hashlib.sha256(_canonical(tree).encode()).hexdigest(), _imports(tree, path)
 
 

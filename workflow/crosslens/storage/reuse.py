@@ -1,6 +1,6 @@
 """Artefacts of another folder of results, taken from there where this study would make the same.
 
-The seal of an artefact says how it was made (storage/adoption.py): the params and inputs of its job, and the identity of each
+The seal of an artefact says how it was made (storage/metadata.py): the params and inputs of its job, and the identity of each
 input. An artefact is taken if a job of this study would have the same params and inputs, and if each input has that identity: in
 this study's folder or, where it is not there, in the other one, judged in the same way. What is taken is linked, or copied from
 another file system, with its seal and record, so that it stays what it is whatever becomes of the other folder.
@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosslens.runs.errors import DataError
-from crosslens.storage.adoption import TIMESTAMP, Records, artefacts
 from crosslens.storage.files import remove, temporary_path
-from crosslens.storage.seals import SUMS, Seal, readable_seal, verified
+from crosslens.storage.metadata import SealedMetadata
+from crosslens.storage.seals import SUMS, Seal, artefacts, readable_seal, verified
 
 KINDS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws")
 """Folders of artefacts that are taken, in the order in which they are made: all that precedes the trainings."""
+TIMESTAMP = ".snakemake_timestamp"  # hidden file by which Snakemake knows the time of a folder
 BESIDE = ("sha256", "origin", "unread")  # endings of hidden files beside a file: its seal, and where an official one is from
 
 
@@ -36,12 +37,12 @@ class Plan:
 class Reuse:
     """Artefacts of another folder of results.
 
-    source: that folder. records: those of this study's folder. planned: the job that would make an artefact here, by its place
+    source: that folder. metadata: of this study's folder. planned: the job that would make an artefact here, by its place
     below the results; None if there is none, or if it would read another official file than the one in `source`.
     """
 
     source: str
-    records: Records
+    metadata: SealedMetadata
     planned: Callable[[str], Plan | None]
     files: Counter[str] = field(default_factory=Counter)  # number of files that were taken, by kind
     damaged: int = 0  # number of artefacts that would fit, but are not as they were written
@@ -59,7 +60,7 @@ class Reuse:
         kinds = [kind for kind in KINDS if self.files[kind]]
         names = " and ".join(filter(None, (", ".join(kinds[:-1]), *kinds[-1:]))) or "corpora and tokens"
         damage = f"; {self.damaged} of the same settings are damaged there, and made anew here" * bool(self.damaged)
-        return f"{self.records.results}: {self.files.total()} files of {names} are taken from {self.source}{damage}"
+        return f"{self.metadata.results}: {self.files.total()} files of {names} are taken from {self.source}{damage}"
 
     def fits(self, place: str) -> bool:
         """Whether this study would make the same as lies, undamaged, at a place of the other folder."""
@@ -70,9 +71,9 @@ class Reuse:
     def _judge(self, place: str) -> bool:
         seal = readable_seal(self._there(place))
         plan = self.planned(place) if seal and seal.notes.get("artefact") == place else None
-        if seal is None or plan is None or not self.records.would_be(seal, plan.params, plan.inputs):
+        if seal is None or plan is None or not self.metadata.fits(seal, plan.params, plan.inputs):
             return False
-        identities = self.records.input_identities(seal)
+        identities = self.metadata.inputs(seal)
         if not all(self._is_read(name, identities.get(name)) for name in self._below(plan.inputs)):
             return False
         if not place.startswith("sources/"):  # official files, which may be large or gone, are verified when they are read
@@ -99,19 +100,18 @@ class Reuse:
                 _take_folder(self._there(place), self._here(place), seal)
             else:
                 _take_file(self._there(place), self._here(place), copies=kind != "sources")
-            self.records.adopt(str(self._here(place)), seal)
             self.files[kind] += len(seal.digests)
 
     def _below(self, inputs: Iterable[str]) -> list[str]:
         """Places of those inputs that lie below this study's results."""
-        results = f"{self.records.results}/"
+        results = f"{self.metadata.results}/"
         return sorted(path.removeprefix(results) for path in inputs if path.startswith(results))
 
     def _is_here(self, place: str) -> bool:
-        return os.path.lexists(self._here(place)) or self.records.is_unfinished(str(self._here(place)))
+        return os.path.lexists(self._here(place))
 
     def _here(self, place: str) -> Path:
-        return Path(self.records.results, place)
+        return Path(self.metadata.results, place)
 
     def _there(self, place: str) -> Path:
         return Path(self.source, place)

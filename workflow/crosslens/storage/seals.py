@@ -1,14 +1,14 @@
 """Seals of artefacts, which are written with an artefact and verified whenever it is read.
 
 A seal has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, the artefact's place below the
-folder of results and the record of how it was made (storage/adoption.py).
+folder of results and the record of how it was made (storage/metadata.py).
 """
 
 import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -16,11 +16,15 @@ from pathlib import Path
 
 from crosslens.runs.call import command
 from crosslens.runs.errors import DataError
+from crosslens.storage.contents import stamp
 from crosslens.storage.files import sha256, written
 
 SUMS = ".SHA256SUMS"  # digests of a folder's files; that of a single file is beside it as .NAME.sha256; sha256sum checks both
 RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
 NO_DIGEST = "without the digest that it was written with"
+FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws", "models", "states", "measures", "scores")
+"""Folders of results in which every visible file belongs to an artefact, except those of BESIDE."""
+BESIDE = re.compile(r"checkpoint\.safetensors|.*\.(damaged|wrong)")  # files of trainings and downloads beside their outputs
 UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
 
 
@@ -46,6 +50,22 @@ class Seal:
         """File -> sha256. Raises ValueError if a line has no digest."""
         lines = [line.split("  ", 1) for line in self.sums.split("\n")[:-1]]
         return {self.file.parent / name: digest for digest, name in lines}
+
+    def edited(self, digest: Callable[[Path], str]) -> bool:
+        """Whether a file has changed since it was sealed, or one of a folder is missing.
+
+        digest: sha256 of a file. It is computed only for files that were written, renamed or replaced after the seal: the time of
+        such a change (ctime) cannot be set.
+        """
+        try:
+            sealed_at = self.file.stat().st_ctime_ns
+            for path, expected_digest in self.digests.items():
+                if path.exists() or self.file.name == SUMS:
+                    if path.stat().st_ctime_ns >= sealed_at and digest(path) != expected_digest:
+                        return True
+        except (OSError, ValueError, DataError):  # missing, no regular file, or a damaged seal
+            return True
+        return False
 
     def write(self) -> None:
         """Write the seal atomically."""
@@ -95,6 +115,25 @@ def readable_seal(artefact: Path) -> Seal | None:
         return None
 
 
+def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Seal | None]]:
+    """Yield paths of artefacts in folders of results, and their seals. Links are not followed, as they lead to other folders."""
+    waiting = [f"{results}/{folder}" for folder in folders]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        if any(entry.name == SUMS for entry in entries):
+            yield folder, readable_seal(Path(folder))
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                waiting.append(entry.path)
+            elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(".") and not BESIDE.fullmatch(entry.name):
+                yield entry.path, readable_seal(Path(entry.path))
+
+
 def identities(paths: Iterable[Path]) -> dict[str, str]:
     """Identity of the seal of each file that exists, by its path; "" where it has none, which its reader then reports."""
     seals = {str(path): readable_seal(path) for path in sorted({*paths}) if path.exists()}
@@ -122,8 +161,7 @@ def verified(path: Path) -> Path:
 
 def digest(file: Path) -> str:
     """sha256 of a file, computed once in a process as long as the file stays the same."""
-    status = file.stat()
-    return _digest(file, status.st_mtime_ns, status.st_size)
+    return _digest(file, *stamp(file))
 
 
 def _digests(path: Path) -> tuple[Path, dict[Path, str]]:
@@ -144,7 +182,7 @@ def _digests(path: Path) -> tuple[Path, dict[Path, str]]:
 
 
 @cache
-def _digest(path: Path, changed: int, size: int) -> str:
+def _digest(path: Path, *stamp: int) -> str:
     return sha256(path)
 
 

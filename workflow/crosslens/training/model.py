@@ -127,5 +127,5 @@ def states(
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
     """Write the heads, and the encoder's weights if with_encoder, to one safetensors file."""
     state = {name: value.cpu().contiguous() for name, value in model.weights(with_encoder=with_encoder).items()}
-    with sealed(path) as temporary:
-        save_file(state, temporary, metadata={"format": "pt", "encoder": "yes" if with_encoder else "no"})
+    with sealed(path) as temporary:  # a single key, since safetensors writes several in random order
+        save_file(state, temporary, metadata={"encoder": "yes" if with_encoder else "no"})

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.papers import KEYS
-from crosslens.storage.adoption import FOLDERS, PLACE, artefacts
-from crosslens.storage.seals import SUMS, Seal, readable_seal
+from crosslens.storage.metadata import PLACE
+from crosslens.storage.seals import FOLDERS, SUMS, Seal, artefacts, readable_seal
 
 BLANKED = ("tokens", "draws")
 """Stages of which an archive has the files without their texts (blanks.py), since few licences allow these to be passed on."""

@@ -1,0 +1,146 @@
+"""Snakemake's metadata of outputs, kept in their seals, so that an output is judged by what it is, not by where and when.
+
+Snakemake keeps in .snakemake how each output was made, and compares modification times. Both mislead where results are copied,
+moved, restored or put in the place of others. `install` has Snakemake keep that metadata in the output's seal, with the identity
+of each input, and read it from there. Whether it still fits is left to Snakemake, so that a rerun has Snakemake's reason.
+
+This is the only module that replaces methods of Snakemake: PersistenceBase's `metadata`, `has_metadata` and `finished`, and
+`_IOFile.is_newer`.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from crosslens.storage.seals import Seal, readable_seal
+
+PLACE = "{results}/"  # stands for the folder of results in the metadata of seals: it may have another name elsewhere
+EDITED = "edited"  # identity of an artefact that has changed since it was sealed
+
+
+@dataclass
+class SealedMetadata:
+    """Metadata of the outputs below a folder of results.
+
+    results: the folder as rules name it. record: makes a record of Snakemake from its fields `params` and `input`. digest: sha256
+    of a file, cached as long as the file stays the same.
+    """
+
+    results: str
+    record: Callable[..., Any]
+    digest: Callable[[Path], str]
+    _identities: dict[str, str] = field(default_factory=dict)
+    _records: dict[str, Any] = field(default_factory=dict)
+
+    def owns(self, path: str) -> bool:
+        """Whether a path lies below these results."""
+        return path.startswith(f"{self.results}/")
+
+    def read(self, output: str) -> Any:
+        """Record of an output by its seal, for Snakemake to judge it by; None without a seal.
+
+        It fits no job if the output was made for another place or from other inputs, or if its seal does not say how.
+        """
+        if output not in self._records:
+            seal = readable_seal(Path(output))
+            self._records[output] = self._judged(output, seal) if seal else None
+        return self._records[output]
+
+    def unknown(self) -> Any:
+        """Record that fits no job, of an output whose origin nobody knows."""
+        return self.record(params=["no record of how it was made"])
+
+    def write(self, output: str, recorded: Mapping[str, Any]) -> None:
+        """Keep Snakemake's record of an output in its seal, with the identities of its inputs."""
+        seal, place = readable_seal(Path(output)), self._place(output)
+        if seal and seal.notes.get("artefact", place) == place:
+            text = re.sub(rf"(?<=[\"']){re.escape(self._prefix)}", PLACE, json.dumps(recorded))
+            seals = {path: readable_seal(Path(path)) for path in filter(self.owns, recorded["input"])}
+            identities = {self._place(path): seal.identity for path, seal in seals.items() if seal}
+            replace(seal, notes={"artefact": place, "record": text, "inputs": json.dumps(identities)}).write()
+        self._identities.clear()
+        self._records.clear()
+
+    def identity(self, path: str) -> str:
+        """Identity of an artefact: that of its seal, or EDITED; "" without a seal."""
+        if path not in self._identities:
+            seal = readable_seal(Path(path))
+            self._identities[path] = "" if seal is None else EDITED if seal.edited(self.digest) else seal.identity
+        return self._identities[path]
+
+    def values(self, seal: Seal) -> dict[str, Any]:
+        """Snakemake's record in a seal, with the name that the folder of results has here; empty without one."""
+        values = _parsed(seal.notes.get("record", "").replace(PLACE, self._prefix))
+        return values if all(isinstance(values.get(name), list) for name in ("params", "input")) else {}
+
+    def inputs(self, seal: Seal) -> dict[str, Any]:
+        """Identity of each sealed input of an artefact, by its place below the results, as it was when the artefact was made."""
+        return _parsed(seal.notes.get("inputs", ""))
+
+    def fits(self, seal: Seal, params: Set[str], inputs: Set[str]) -> bool:
+        """Whether an artefact was made by a job of these params and inputs, as Snakemake records them."""
+        values = self.values(seal)
+        return bool(values) and {*map(str, values["params"])} == params and {*map(str, values["input"])} == inputs
+
+    def _judged(self, output: str, seal: Seal) -> Any:
+        values, place = self.values(seal), seal.notes.get("artefact", "")
+        if place not in ("", self._place(output)):
+            return self.record(params=[f"made as {place}"])
+        if not values:
+            return self.unknown()
+        inputs = {f"{self.results}/{name}": identity for name, identity in self.inputs(seal).items()}
+        others = [path for path, identity in inputs.items() if self.identity(path) not in ("", identity)]
+        params = [*values["params"], *(f"made from another {path}" for path in others)]
+        return self.record(params=params, input=sorted(values["input"]))
+
+    @property
+    def _prefix(self) -> str:
+        return json.dumps(f"{self.results}/")[1:-1]
+
+    def _place(self, path: str) -> str:
+        return path.removeprefix(f"{self.results}/")
+
+
+def install(persistence: Any, file: Any, metadata: SealedMetadata) -> None:
+    """Have Snakemake judge outputs below the results by their seals. A second folder of results may follow.
+
+    persistence, file: Snakemake's classes PersistenceBase and _IOFile.
+    """
+    read, finish, is_newer = persistence.metadata, persistence.finished, file.is_newer
+
+    def read_sealed(self: Any, target: Any) -> Any:
+        path = str(target)
+        if not metadata.owns(path):
+            return read(self, target)
+        return metadata.read(path) or read(self, target) or (metadata.unknown() if os.path.lexists(path) else None)
+
+    def has_metadata(self: Any, job: Any) -> bool:
+        # Snakemake compares nothing of a job as soon as one of its outputs has no record, such as weights that were deleted.
+        return any(self.metadata(path) is not None for path in job.output)
+
+    async def finish_sealed(self: Any, job: Any) -> None:
+        await finish(self, job)
+        self._clear_cache()
+        for path in filter(metadata.owns, map(str, job.output)):
+            if recorded := self._read_record(path):
+                metadata.write(path, dict(recorded.items()))
+
+    async def is_newer_unsealed(self: Any, time: float) -> bool:
+        # The identity of a sealed input says whether it is another one; its time says nothing.
+        return not (metadata.owns(str(self)) and metadata.identity(str(self))) and await is_newer(self, time)
+
+    persistence.metadata, persistence.has_metadata, persistence.finished = read_sealed, has_metadata, finish_sealed
+    file.is_newer = is_newer_unsealed
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """A JSON object; empty if the text is not one."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

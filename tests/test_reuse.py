@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from crosslens.runs.errors import DataError
-from crosslens.storage.adoption import Records
+from crosslens.storage.files import sha256
+from crosslens.storage.metadata import SealedMetadata
 from crosslens.storage.reuse import Plan, Reuse
 from crosslens.storage.seals import RESULTS, read_seal, seal, verified
 from study import OVERLAY, changed, copy_repository, jobs_of, pretend, snakemake
@@ -24,6 +25,7 @@ MADE_OF = {  # artefact -> what it is made of
     "tokens/mbert/words/udpos": ["tokenizers/mbert", "corpora/udpos"],
 }
 ALL = "5 files of sources, corpora, tokenizers and tokens"
+METADATA = SealedMetadata(HERE, dict, sha256)
 
 
 def make(place: str, text: str = "first") -> None:
@@ -69,7 +71,7 @@ def planned(place: str, **settings: str) -> Plan | None:
 
 def take(**settings: str) -> str:
     """Output of a run that takes what fits."""
-    return Reuse(SOURCE, Records(HERE, 6), lambda place: planned(place, **settings)).take()
+    return Reuse(SOURCE, METADATA, lambda place: planned(place, **settings)).take()
 
 
 def taken() -> set[str]:
@@ -82,7 +84,7 @@ def test_what_is_the_same_is_linked_and_known_to_snakemake():
     assert taken() == {*MADE_OF}
     file = "corpora/udpos/en.test.parquet"
     assert Path(HERE, file).samefile(Path(SOURCE, file))
-    assert Records(HERE, 6).settle([], writes=True) == ""  # no artefact without a record, and none of another time
+    assert METADATA.read(f"{HERE}/corpora/udpos")["params"] == ["'settings of corpora/udpos'"]
     assert take() == ""
 
 
@@ -92,7 +94,7 @@ def test_other_settings_are_not_taken_nor_what_was_made_of_them():
 
 
 def test_what_no_job_here_makes_is_not_taken():
-    assert Reuse(SOURCE, Records(HERE, 6), lambda place: None).take() == "" and not Path(HERE).exists()
+    assert Reuse(SOURCE, METADATA, lambda place: None).take() == "" and not Path(HERE).exists()
 
 
 def test_what_was_made_of_another_input_is_not_taken():
@@ -138,10 +140,6 @@ def test_seals_without_a_fitting_record(notes):
     assert "corpora/udpos" not in taken()
 
 
-def test_records_of_another_version_of_snakemake():
-    assert Reuse(SOURCE, Records(HERE, 7), planned).take() == ""
-
-
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_was_taken_stays_whatever_becomes_of_the_other_folder(whole):
     take()
@@ -153,7 +151,6 @@ def test_what_was_taken_stays_whatever_becomes_of_the_other_folder(whole):
             make(place, "second")
     assert take() == "" and taken() == {*MADE_OF}
     assert {place: read_seal(Path(HERE, place)).identity for place in MADE_OF} == before
-    assert Records(HERE, 6).settle([], writes=True) == ""
 
 
 def test_a_linked_file_that_is_edited_in_place_is_refused():

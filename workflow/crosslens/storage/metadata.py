@@ -93,8 +93,8 @@ class SealedMetadata:
         if not values:
             return self.unknown()
         inputs = {f"{self.results}/{name}": identity for name, identity in self.inputs(seal).items()}
-        others = [path for path, identity in inputs.items() if self.identity(path) not in ("", identity)]
-        params = [*values["params"], *(f"made from another {path}" for path in others)]
+        changed_inputs = [path for path, identity in inputs.items() if self.identity(path) not in ("", identity)]
+        params = [*values["params"], *(f"made from another {path}" for path in changed_inputs)]
         return self.record(params=params, input=sorted(values["input"]))
 
     @property
@@ -110,13 +110,13 @@ def install(persistence: Any, file: Any, metadata: SealedMetadata) -> None:
 
     persistence, file: Snakemake's classes PersistenceBase and _IOFile.
     """
-    read, finish, is_newer = persistence.metadata, persistence.finished, file.is_newer
+    read_record, finish, is_newer = persistence.metadata, persistence.finished, file.is_newer
 
     def read_sealed(self: Any, target: Any) -> Any:
         path = str(target)
         if not metadata.owns(path):
-            return read(self, target)
-        return metadata.read(path) or read(self, target) or (metadata.unknown() if os.path.lexists(path) else None)
+            return read_record(self, target)
+        return metadata.read(path) or read_record(self, target) or (metadata.unknown() if os.path.lexists(path) else None)
 
     def has_metadata(self: Any, job: Any) -> bool:
         # Snakemake compares nothing of a job as soon as one of its outputs has no record, such as weights that were deleted.

@@ -79,6 +79,7 @@ test-gpu: install ## Compare trainings on a GPU with the same on a processor (a 
 
 test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (10 min)
 	$(PYTEST) -m long --faults tests/faults
+	$(PYTEST) -m fault --faults
 
 test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m registry

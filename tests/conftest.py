@@ -5,7 +5,7 @@ import logging
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from forked import READS
 from phrasebook.generate import treebank
 from phrasebook.grammar import read_grammar
-from tally import often, tally  # noqa: F401, fixtures of tests/faults
+from tally import marked, often, tally, write  # noqa: F401, fixtures of tests/faults
 from tokenizers import Tokenizer
 from transformers import BertModel
 from xdist.scheduler import LoadFileScheduling
@@ -61,6 +61,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name == "faults":
             item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[Any]:
+    """A report of a test with the mark `fault` has the class and the outcome that it tries."""
+    report = yield
+    if call.when == "call" and (mark := item.get_closest_marker("fault")):
+        report.user_properties.append(("fault", mark.args))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """With --faults, the counts of classes are written."""
+    if config.getoption("--faults"):
+        reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, [])]
+        write(marked(report for report in reports if report.when == "call"))
 
 
 class Together(LoadFileScheduling):

@@ -1,13 +1,14 @@
 """How often each fault was tried and what became of it: the rows of docs/reliability.md.
 
 `make test-faults` (pytest --faults) tries each as often as the tests say and writes what happened to tests/faults/counts.csv;
-`make test` tries a few of each and writes nothing.
+`make test` tries a few of each and writes nothing. A test that tries one input of a class of them says so by a mark,
+fault(CLASS, OUTCOME) with an outcome of Tally: each such test that passes counts as one try, one that fails as silent.
 """
 
 import csv
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,6 +60,19 @@ def tally(request: pytest.FixtureRequest):
     yield make
     if request.config.getoption("--faults"):
         write([each.row() for each in made])
+
+
+def marked(reports: Iterable[pytest.TestReport]) -> list[dict[str, object]]:
+    """Rows of the classes that tests with the mark `fault` try."""
+    tallies: dict[str, Tally] = {}
+    for report in reports:
+        for fault, outcome in (value for key, value in report.user_properties if key == "fault"):
+            tally = tallies.setdefault(fault, Tally(fault))
+            if report.passed:
+                setattr(tally, outcome, getattr(tally, outcome) + 1)
+            else:
+                tally.silent.append(report.nodeid)
+    return [tally.row() for tally in tallies.values()]
 
 
 def write(found: list[dict[str, object]]) -> None:

@@ -50,6 +50,7 @@ rule paragraphs:
         runtime=600,
     params:
         code=code("paragraphs"),
+        **resource_params(["resources/mediawiki.yaml"]),
         settings=lambda wildcards: sample_settings(CONFIG.corpora[wildcards.corpus], wildcards.language),
         environment=environment("corpora"),
     message:

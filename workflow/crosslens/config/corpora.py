@@ -191,11 +191,17 @@ class EntityCorpus(OfficialCorpus):
     """Sentences with named entities from files with one word per line: WikiANN, CoNLL-2002 and 2003, MSRA."""
 
     READER = "entities"
-    READS = frozenset({"encoding"})
+    READS = frozenset({"encoding", "tags"})
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
         "utf-8", description="of the files; those of the shared tasks themselves are iso-8859-1"
+    )
+    tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
+        {},
+        description="what stands before the hyphen of a tag, or after it, in files with other tags: {E: I, S: B} for BIOES, "
+        "{L: I, U: B} for BILOU, {GPE: LOC, DATE: O} for types; IOB1 needs nothing",
+        exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
 

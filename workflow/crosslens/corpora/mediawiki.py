@@ -4,6 +4,7 @@ The tables are those of resources/mediawiki.yaml. A language is the code in a du
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
@@ -15,9 +16,9 @@ from crosslens.config.scales import read_yaml
 TABLES = Path(__file__).parents[3] / "resources" / "mediawiki.yaml"
 NOTHING = "\1"  # what shows nothing, but is something between quotes or brackets: '''{{template}}'''
 LEFT_OPEN = "\2"  # half of what should be a pair
-OPTIONS = ("raw", "nosep")  # of formatnum
+SWITCH = re.compile(r"(__|＿＿)[^\s_＿]+(?:[_＿][^\s_＿]+)*\1")
+BARE = str.maketrans("", "", "_＿")
 NUMBER = re.compile(r"(-(?=[\d.]))?(\d+|(?=\.\d))(\.\d*)?", re.ASCII)
-LONGEST = 500  # characters that padding may come to (CoreParserFunctions::pad)
 # Languages in which I has no dot, unlike İ, and how their first letters change (languages/Language*.php).
 DOTTED = {"ucfirst": ({"az", "kaa", "tr"}, str.maketrans("i", "İ")), "lcfirst": ({"kaa", "tr"}, str.maketrans("Iİ", "ıi"))}
 PAIR = re.compile(r"-\{|\}-")
@@ -31,58 +32,53 @@ def _tables() -> dict[str, Any]:
 
 
 @cache
-def _switches() -> frozenset[str]:
-    """Switches of all languages as they are compared, in lower case where their case does not matter."""
-    cases = _tables()["switches"]
-    return frozenset(map(_bare, (*map(str.casefold, cases["insensitive"]), *cases["sensitive"])))
-
-
-def _bare(switch: str) -> str:
-    """A switch without underscores, which editors set as they like."""
-    return switch.translate({ord("_"): None, ord("＿"): None})
-
-
-def is_switch(word: str) -> bool:
-    """Whether a word between two underscores is a behaviour switch, such as __NOTOC__; any other one is text."""
-    return not _switches().isdisjoint({_bare(word), _bare(word.casefold())})
+def _by_name(table: str) -> dict[str, str]:
+    """Functions, or options of one, by their names in all languages; in lower case where their case does not matter."""
+    return {name: function for function, names in _tables()[table].items() for name in names}
 
 
 @cache
-def interlanguage_prefixes() -> frozenset[str]:
-    """Prefixes of links to other Wikipedias, in lower case."""
-    return frozenset(_tables()["interlanguage"])
+def _switches() -> frozenset[str]:
+    """Behaviour switches of all languages without underscores, in lower case where their case does not matter."""
+    cases = _tables()["switches"]
+    return frozenset(word.translate(BARE) for word in (*map(str.casefold, cases["insensitive"]), *cases["sensitive"]))
+
+
+def without_switches(line: str) -> str:
+    """A line without switches such as __NOTOC__, whose inner underscores editors set as they like; another __word__ is text."""
+
+    def text(match: re.Match[str]) -> str:
+        word = match[0].translate(BARE)
+        return match[0] if _switches().isdisjoint((word, word.casefold())) else ""
+
+    return SWITCH.sub(text, line)
+
+
+@cache
+def hidden_prefixes() -> frozenset[str]:
+    """What stands before the colon of links that show nothing, in lower case."""
+    names = chain(*_tables()["hidden_links"].values())
+    return frozenset(unicodedata.normalize("NFC", name).replace("_", " ").casefold() for name in names)
 
 
 # Functions
 
 
-@cache
-def _functions() -> dict[str, str]:
-    """Functions, and options of formatnum, by their names in all languages; in lower case where their case does not matter."""
-    return {name: function for function, names in _tables()["functions"].items() for name in names}
-
-
 def function(name: str) -> str | None:
-    """The function of a name in any language that shows its argument: formatnum, lc, uc, ucfirst and the like; None for others."""
-    function = _functions().get(name.lower())
-    return None if function in OPTIONS else function
+    """The function of a name in any language that shows its argument: formatnum, lc, uc, lcfirst or ucfirst; None for others."""
+    return _by_name("functions").get(name.lower())
 
 
-def result(function: str, argument: str, *options: str, language: str) -> str:
+def result(function: str, argument: str, option: str, language: str) -> str:
     """What a function shows of a literal argument (includes/parser/CoreParserFunctions.php)."""
     if function == "formatnum":
-        option = next(iter(options), "")
-        return _number(argument, _functions().get(option) or _functions().get(option.lower()), _numbers(language))
+        options = _by_name("number_options")
+        return _number(argument, options.get(option) or options.get(option.lower()), _numbers(language))
     if function in DOTTED:
         languages, letters = DOTTED[function]
         first = argument[:1].translate(letters) if language in languages else argument[:1]
         return (first.upper() if function == "ucfirst" else first.lower()) + argument[1:]
-    if function in ("lc", "uc"):
-        return argument.lower() if function == "lc" else argument.upper()
-    length, padding = (*options, *("", "0")[len(options) :])[:2]
-    missing = min(int(length[:9]) if length.isdecimal() else 0, LONGEST) - len(argument)
-    padding = (padding * missing)[: max(missing, 0)]
-    return padding + argument if function == "padleft" else argument + padding
+    return argument.lower() if function == "lc" else argument.upper()
 
 
 class _Numbers(NamedTuple):
@@ -141,15 +137,12 @@ def with_variants(text: str, language: str) -> str:
 
 def _variant(content: str, codes: Sequence[str]) -> str:
     """What shows of FLAG;FLAG|CODE:TEXT;CODE:TEXT (ConverterRule::parse). A rule a=>CODE:b shows where there is no other one."""
-    before, bar, after = content.partition("|")
-    text = after if bar else content
-    flags = set(re.split(r"\s*;\s*", before.strip())) & {*"ATRD-HN", *codes} if bar else set()
-    if "R" not in flags and (flags & {*"N-H"} or flags == {"T"}):
+    *before, text = content.split("|", 1)
+    flags = set(re.split(r"\s*;\s*", "".join(before).strip())) & {*"ATRD-HN", *codes}
+    if "R" not in flags and (flags & {*"N-H"} or flags == {"T"} or "D" in flags and flags.isdisjoint(codes)):
         return NOTHING
     if flags & {"R", *codes}:
         return text
-    if "D" in flags:
-        return NOTHING
     both_ways, one_way = list[str](), list[str]()
     for rule in re.split(rf";\s*(?=(?:[^;]*?=>\s*)?(?:{'|'.join(codes)})\s*:|\s*$)", text, flags=re.IGNORECASE):
         name, colon, shown = map(str.strip, rule.partition(":"))

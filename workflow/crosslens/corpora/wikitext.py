@@ -29,26 +29,6 @@ from mwparserfromhell.wikicode import Wikicode
 from crosslens.corpora import mediawiki
 from crosslens.corpora.mediawiki import LEFT_OPEN, NOTHING
 
-# Names of the namespaces whose links show no text: MediaWiki's own and the local ones with their aliases.
-FILE_NAMES = """
-    file image media lêer beeld ملف صورة وسائط файл картинка изображение медия soubor datei bild medium αρχείο εικόνα
-    archivo imagen fail pilt fitxategi irudi پرونده تصویر tiedosto kuva fichier קובץ תמונה चित्र फ़ाइल fájl kép
-    berkas gambar immagine ファイル 画像 сурет 파일 그림 bestand afbeelding plik grafika ficheiro arquivo imagem
-    slika datoteka fil படிமம் படம் దస్త్రం బొమ్మ ไฟล์ ภาพ talaksan larawan dosya resim فائل tập_tin hình
-    fáìlì àwòrán 文件 檔案 档案 图像 圖像 图片 圖片
-"""
-CATEGORY_NAMES = """
-    category kategorie تصنيف категория kategorie κατηγορία categoría kategooria kategoria رده luokka catégorie
-    קטגוריה श्रेणी kategória kategori categoria カテゴリ санат 분류 वर्ग categorie kategorija பகுப்பு వర్గం
-    หมวดหมู่ kategorya زمرہ thể_loại ẹ̀ka 分类 分類
-"""
-
-
-def _names(words: str) -> frozenset[str]:
-    return frozenset(unicodedata.normalize("NFC", word).casefold().replace("_", " ") for word in words.split())
-
-
-HIDDEN_NAMESPACES = _names(FILE_NAMES) | _names(CATEGORY_NAMES)
 # Any language's file namespace shows in the file's name.
 MEDIA_FILE = re.compile(
     r"\.(jpe?g|png|gif|svg|tiff?|webp|xcf|djvu|pdf|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)\s*$", re.I
@@ -63,7 +43,6 @@ BLOCK_TAGS = frozenset("p div blockquote center hr h1 h2 h3 h4 h5 h6".split())
 LIST_TAGS = frozenset("li dd dt".split())
 LISTED = "\0"  # marks a line that is a list item
 
-SWITCH = re.compile(r"(__|＿＿)[^\s_＿]+(?:[_＿][^\s_＿]+)*\1")
 STRAY_TAG = re.compile(
     r"</?(?:small|big|span|div|center|font|b|i|u|s|em|strong|p|br|hr|sub|sup|nowiki|noinclude|onlyinclude|cite|abbr|bdi|q|tt|var)"
     r"\b[^<>]*>",
@@ -228,11 +207,11 @@ def _function(template: Template, language: str) -> str:
     name = mediawiki.function(str(template.name).partition(":")[0].strip())
     if name is None or ":" not in template.name:
         return NOTHING
-    first, *options = ("".join(_visible(code, language)) for code in (template.name, *(part.value for part in template.params)))
-    arguments = [argument.strip() for argument in (first.partition(":")[2], *options)]
-    if any(NOTHING in argument for argument in arguments):
+    parts = [template.name, *(part.value for part in template.params)]
+    argument, option, *_ = (*("".join(_visible(part, language)) for part in parts), "")
+    if NOTHING in argument:
         return NOTHING
-    return mediawiki.result(name, *arguments, language=language)
+    return mediawiki.result(name, argument.partition(":")[2].strip(), option.strip(), language)
 
 
 def _link(link: Wikilink, language: str) -> Iterator[str]:
@@ -252,8 +231,8 @@ def link_title(title: str) -> str | None:
     if title.startswith(":"):
         return title[1:].lstrip()
     if ":" in title:
-        namespace = unicodedata.normalize("NFC", title.partition(":")[0].strip().replace("_", " ")).casefold()
-        if namespace in HIDDEN_NAMESPACES | mediawiki.interlanguage_prefixes() or MEDIA_FILE.search(title):
+        prefix = unicodedata.normalize("NFC", title.partition(":")[0].strip().replace("_", " ")).casefold()
+        if prefix in mediawiki.hidden_prefixes() or MEDIA_FILE.search(title):
             return None
     return title
 
@@ -265,7 +244,7 @@ def visible_line(line: str) -> str:
     line = _unquote(line)
     while (cleared := EMPTIED_BRACKETS.sub(NOTHING, line)) != line:
         line = cleared
-    line = STRAY_TAG.sub(" ", SWITCH.sub(lambda match: "" if mediawiki.is_switch(match[0]) else match[0], line.replace(NOTHING, "")))
+    line = STRAY_TAG.sub(" ", mediawiki.without_switches(line.replace(NOTHING, "")))
     line = OPENING.sub(r"\1", EMPTY_BRACKETS.sub("", line)).strip()
     if beheaded := BEHEADED.match(line):
         line = line[beheaded.end() :]

@@ -90,8 +90,10 @@ def _sentences(path: Path, encoding: Encoding, tags: Mapping[str, str]) -> Itera
             refuse(path, number, f"{len(cells)} columns", f"{columns} columns as above")
         tag = _tag(cells[-1], tags)
         if tag not in TAGS:
-            expected = f"O, or B- or I- followed by one of {' '.join(TYPES)} (map others by the corpus's key tags)"
-            refuse(path, number, f"tag '{cells[-1]:.40}'", expected)
+            raise DataError(
+                f"{path}:{number}: expected O, or B- or I- followed by one of {' '.join(TYPES)}, found tag '{cells[-1]:.40}'"
+                "; fetch the file again, correct the line, or say in the corpus's `tags` what the tag stands for"
+            )
         words.append((cells[0], tag, number))
         if len(words) > LONGEST:
             refuse(path, number, f"{LONGEST + 1} words without one", missing)
@@ -120,7 +122,7 @@ def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> l
         return sentences
     others = [word for word in words if not word[0].startswith(prefix)]
     if others:
-        refuse(path, others[0][2], f"word '{others[0][0]}'", f"the prefix {prefix} as most words have it")
+        refuse(path, others[0][2], f"word '{others[0][0]}'", f"the prefix {prefix} as for most words")
     if prefix not in _marks(language):
         code = shown(prefix[:-1])
         raise DataError(f"{path}:{words[0][2]}: expected words in '{language}', found '{code}'; name the file of that language")

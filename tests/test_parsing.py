@@ -15,6 +15,7 @@ from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 from crosslens.storage.records import read_json
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
 from crosslens.training.heads.build import build
@@ -60,7 +61,7 @@ def test_words_without_trees_cannot_be_parsed(tokens, tmp_path, treeless):
         row | {"heads": [], "relations": []} if treeless == "all" or not n else row for n, row in enumerate(table.to_pylist())
     ]
     path = tmp_path / file.name
-    pq.write_table(table.from_pylist(rows, schema=table.schema), path)
+    parquet.write(table.from_pylist(rows, schema=table.schema), path, parquet.metadata(file))
     assert len(load([path], RELATIONS, ()))
     with pytest.raises(DataError, match=f"{path}: expected a treebank for parsing, found words without trees") as error:
         load([path], RELATIONS, (), trees=True)

@@ -199,8 +199,8 @@ class EntityCorpus(OfficialCorpus):
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="what stands before the hyphen of a tag, or after it, in files with other tags: {E: I, S: B} for BIOES, "
-        "{L: I, U: B} for BILOU, {GPE: LOC, DATE: O} for types; IOB1 needs nothing",
+        description="what other names in the files' tags are here: before the hyphen {E: I, S: B} (BIOES) or {L: I, U: B} "
+        "(BILOU), after it {GPE: LOC, DATE: O}; IOB1 needs none",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 

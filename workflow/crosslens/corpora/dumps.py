@@ -30,8 +30,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 S = TypeVar("S")
 # Real dumps begin so: UTF-8, and no document type, so that no entity can be defined in one.
-HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*\?>\s*)?<mediawiki[\s>]")
-LANGUAGE = re.compile(rb"<mediawiki\s[^>]*\sxml:lang=[\"']([\w-]*)")
+HEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?<mediawiki(?=[\s>])(?:[^>]*?\sxml:lang=[\"']([\w-]*))?")
 UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 END = b"</mediawiki>"
 PAGE_END = b"</page>"
@@ -210,9 +209,8 @@ def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
 
 def _language(path: Path, head: bytes | bytearray) -> str:
     """Language of the wiki by the beginning of a file. Raises DataError unless it is that of a MediaWiki export in UTF-8."""
-    if HEAD.match(head):
-        language = LANGUAGE.search(head)
-        return language[1].decode().lower() if language else ""
+    if match := HEAD.match(head):
+        return (match[1] or b"").decode().lower()
     form = "UTF-16" if head.startswith(UTF16) else f"{head[:30]!r}" if head else "an empty file"
     remedy = "convert it to UTF-8" if form == "UTF-16" else "name a pages-articles dump"
     raise DataError(f"{path}: byte 0: expected a MediaWiki export in UTF-8, found {form}; {remedy}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.config.base import languages_table
-from crosslens.corpora.lines import UNSPACED, Encoding, read_lines, refuse, stem
+from crosslens.corpora.lines import BYTE_ORDER_MARK, UNSPACED, Encoding, read_lines, refuse, stem
 from crosslens.corpora.schema import SENTENCES
 from crosslens.runs.errors import DataError, shown
 
@@ -20,7 +20,6 @@ LONGEST = 10_000  # words of a sentence; the longest of an official file has 1,2
 ALONE = 1_500  # words of a file's only sentence: a longer file without a blank line has lost those between its sentences
 DOCUMENT = "-DOCSTART-"  # the first column where a document of CoNLL-2002 or 2003 begins
 PREFIX = re.compile(r"([a-z]{2,3}(?:-[a-z]+)*):")  # WikiANN, de:Wort
-BYTE_ORDER_MARK = "\ufeff"  # left where files were joined
 
 Word = tuple[str, str, int]  # form, tag, line
 
@@ -70,7 +69,7 @@ def _sentences(path: Path, encoding: Encoding, tags: Mapping[str, str]) -> Itera
     separator, columns, blank, number = "\t", 0, False, 0
     missing = "a blank line after every sentence"
     for number, line in read_lines(path, encoding):
-        line = line.replace(BYTE_ORDER_MARK, "")
+        line = line.replace(BYTE_ORDER_MARK, "")  # left where files were joined
         if not columns and line.strip(" "):
             separator = "\t" if "\t" in line else " "
         cells = line.split("\t") if separator == "\t" else [*filter(None, line.split(" "))]

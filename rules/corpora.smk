@@ -49,8 +49,8 @@ rule paragraphs:
         mem_mb=4000,
         runtime=600,
     params:
-        code=code("paragraphs"),
         **resource_params(["resources/mediawiki.yaml"]),
+        code=code("paragraphs"),
         settings=lambda wildcards: sample_settings(CONFIG.corpora[wildcards.corpus], wildcards.language),
         environment=environment("corpora"),
     message:

@@ -4,7 +4,6 @@ The tables are those of resources/mediawiki.yaml. A language is the code in a du
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
@@ -22,7 +21,7 @@ NUMBER = re.compile(r"(-(?=[\d.]))?(\d+|(?=\.\d))(\.\d*)?", re.ASCII)
 # Languages in which I has no dot, unlike İ, and how their first letters change (languages/Language*.php).
 DOTTED = {"ucfirst": ({"az", "kaa", "tr"}, str.maketrans("i", "İ")), "lcfirst": ({"kaa", "tr"}, str.maketrans("Iİ", "ıi"))}
 PAIR = re.compile(r"-\{|\}-")
-INNERMOST = re.compile(r"-\{((?:[^-}]|-(?!\{)|\}(?!-))*+)\}-")
+INNERMOST = re.compile(r"-\{([^-}]*(?:(?:-(?!\{)|\}(?!-))[^-}]*)*)\}-")
 DEEPEST = 10  # variants inside each other (LanguageConverter::$mMaxDepth)
 
 
@@ -58,7 +57,7 @@ def without_switches(line: str) -> str:
 def hidden_prefixes() -> frozenset[str]:
     """What stands before the colon of links that show nothing, in lower case."""
     names = chain(*_tables()["hidden_links"].values())
-    return frozenset(unicodedata.normalize("NFC", name).replace("_", " ").casefold() for name in names)
+    return frozenset(name.replace("_", " ").casefold() for name in names)
 
 
 # Functions
@@ -109,7 +108,8 @@ def _number(text: str, option: str | None, style: _Numbers) -> str:
         minus, whole, decimals = (part or "" for part in match.groups())
         if option != "nosep":
             if len(whole) >= 3 + style.minimum:
-                whole = re.sub(rf"(?<=.)(?=(?:.{{{style.size}}})*...$)", style.group, whole)
+                ends = range(len(whole) - 3, 0, -style.size)
+                whole = style.group.join([*(whole[max(end - style.size, 0) : end] for end in reversed(ends)), whole[-3:]])
             decimals = decimals.replace(".", style.decimal)
         return (minus + whole + decimals).translate(str.maketrans("0123456789-", style.digits + "\N{MINUS SIGN}"))
 
@@ -138,13 +138,13 @@ def with_variants(text: str, language: str) -> str:
 def _variant(content: str, codes: Sequence[str]) -> str:
     """What shows of FLAG;FLAG|CODE:TEXT;CODE:TEXT (ConverterRule::parse). A rule a=>CODE:b shows where there is no other one."""
     *before, text = content.split("|", 1)
-    flags = set(re.split(r"\s*;\s*", "".join(before).strip())) & {*"ATRD-HN", *codes}
+    flags = {flag.strip() for flag in "".join(before).split(";")} & {*"ATRD-HN", *codes}
     if "R" not in flags and (flags & {*"N-H"} or flags == {"T"} or "D" in flags and flags.isdisjoint(codes)):
         return NOTHING
     if flags & {"R", *codes}:
         return text
     both_ways, one_way = list[str](), list[str]()
-    for rule in re.split(rf";\s*(?=(?:[^;]*?=>\s*)?(?:{'|'.join(codes)})\s*:|\s*$)", text, flags=re.IGNORECASE):
+    for rule in re.split(rf";\s*+(?=(?:[^;]*?=>\s*)?(?:{'|'.join(codes)})\s*:|$)", text, flags=re.IGNORECASE):
         name, colon, shown = map(str.strip, rule.partition(":"))
         code = name.rpartition("=>")[2].strip().lower()
         if colon and code not in codes:

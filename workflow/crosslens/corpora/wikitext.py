@@ -242,8 +242,8 @@ def visible_line(line: str) -> str:
     if not line.strip():
         return ""
     line = _unquote(line)
-    while (cleared := EMPTIED_BRACKETS.sub(NOTHING, line)) != line:
-        line = cleared
+    for _ in range(3 if NOTHING in line else 0):  # brackets in brackets
+        line = EMPTIED_BRACKETS.sub(NOTHING, line)
     line = STRAY_TAG.sub(" ", mediawiki.without_switches(line.replace(NOTHING, "")))
     line = OPENING.sub(r"\1", EMPTY_BRACKETS.sub("", line)).strip()
     if beheaded := BEHEADED.match(line):

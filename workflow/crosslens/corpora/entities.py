@@ -119,9 +119,9 @@ def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> l
     prefix, number = max(prefixes.items(), key=itemgetter(1), default=("", 0))
     if 2 * number <= len(words):
         return sentences
-    others = [word for word in words if not word[0].startswith(prefix)]
-    if others:
-        refuse(path, others[0][2], f"word '{others[0][0]}'", f"the prefix {prefix} as for most words")
+    exceptions = [word for word in words if not word[0].startswith(prefix)]
+    if exceptions:
+        refuse(path, exceptions[0][2], f"word '{exceptions[0][0]}'", f"the prefix {prefix} as for most words")
     if prefix not in _marks(language):
         code = shown(prefix[:-1])
         raise DataError(f"{path}:{words[0][2]}: expected words in '{language}', found '{code}'; name the file of that language")

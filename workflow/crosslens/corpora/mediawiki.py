@@ -1,4 +1,4 @@
-"""What MediaWiki's parser takes from the language of a wiki: switches, links to other Wikipedias, functions and variants.
+"""Markup that MediaWiki reads by the language of a wiki: switches, links to other Wikipedias, functions and variants.
 
 The tables are those of resources/mediawiki.yaml. A language is the code in a dump's xml:lang; "" where it is unknown.
 """
@@ -55,7 +55,7 @@ def without_switches(line: str) -> str:
 
 @cache
 def hidden_prefixes() -> frozenset[str]:
-    """What stands before the colon of links that show nothing, in lower case."""
+    """Prefixes, in lower case, of links that show nothing: namespaces of files and categories, and other Wikipedias."""
     names = chain(*_tables()["hidden_links"].values())
     return frozenset(name.replace("_", " ").casefold() for name in names)
 
@@ -69,7 +69,7 @@ def function(name: str) -> str | None:
 
 
 def result(function: str, argument: str, option: str, language: str) -> str:
-    """What a function shows of a literal argument (includes/parser/CoreParserFunctions.php)."""
+    """Text that a function makes of a literal argument (includes/parser/CoreParserFunctions.php)."""
     if function == "formatnum":
         options = _by_name("number_options")
         return _number(argument, options.get(option) or options.get(option.lower()), _numbers(language))
@@ -136,7 +136,7 @@ def with_variants(text: str, language: str) -> str:
 
 
 def _variant(content: str, codes: Sequence[str]) -> str:
-    """What shows of FLAG;FLAG|CODE:TEXT;CODE:TEXT (ConverterRule::parse). A rule a=>CODE:b shows where there is no other one."""
+    """Text shown of FLAG;FLAG|CODE:TEXT;CODE:TEXT (ConverterRule::parse). A rule a=>CODE:b shows where there is no other one."""
     *before, text = content.split("|", 1)
     flags = {flag.strip() for flag in "".join(before).split(";")} & {*"ATRD-HN", *codes}
     if "R" not in flags and (flags & {*"N-H"} or flags == {"T"} or "D" in flags and flags.isdisjoint(codes)):
@@ -145,10 +145,10 @@ def _variant(content: str, codes: Sequence[str]) -> str:
         return text
     both_ways, one_way = list[str](), list[str]()
     for rule in re.split(rf";\s*+(?=(?:[^;]*?=>\s*)?(?:{'|'.join(codes)})\s*:|$)", text, flags=re.IGNORECASE):
-        name, colon, shown = map(str.strip, rule.partition(":"))
+        name, colon, variant = map(str.strip, rule.partition(":"))
         code = name.rpartition("=>")[2].strip().lower()
         if colon and code not in codes:
             return text
-        if colon and (shown or code != name.lower()):
-            (both_ways if code == name.lower() else one_way).append(shown)
+        if colon and (variant or code != name.lower()):
+            (both_ways if code == name.lower() else one_way).append(variant)
     return next(chain(both_ways, one_way), text)

@@ -203,7 +203,7 @@ def _visible(code: Wikicode, language: str) -> Iterator[str]:
 
 
 def _function(template: Template, language: str) -> str:
-    """What a function such as {{formatnum:1234}} shows, if its arguments are literal; NOTHING for all other templates."""
+    """Text of a function such as {{formatnum:1234}}, if its arguments are literal; NOTHING for all other templates."""
     name = mediawiki.function(str(template.name).partition(":")[0].strip())
     if name is None or ":" not in template.name:
         return NOTHING

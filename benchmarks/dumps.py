@@ -10,6 +10,7 @@ index is named.
 """
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,13 +19,13 @@ from statistics import mean
 
 import common
 import mwxml
-from crosslens.corpora.dumps import Page, cores, in_parts
-from crosslens.corpora.folding import long_paragraphs
+from crosslens.corpora.dumps import Page, in_parts, pages
 from crosslens.corpora.wikitext import paragraphs
 from crosslens.sources.wikipedia import read_index
 from crosslens.storage.files import open_binary
 
 Found = list[tuple[str, list[str]]]
+CORES = len(os.sched_getaffinity(0))
 PLAIN = "mwxml and mwparserfromhell"
 # Bytes of pages-articles-multistream.xml.bz2 and of its index, as published. What a page takes in an index was counted for
 # enwiki of 2018-06-20, which has 18,568,656; it is less for a small wiki, more where titles are long.
@@ -39,19 +40,24 @@ INDEX_BYTES = 11  # a page
 def plainly(path: Path, minimum: int) -> Found:
     """Titles of articles, and their paragraphs of at least `minimum` characters."""
     found = []
+    language = next(pages(path)).language
     with open_binary(path) as stream:
         for page in mwxml.Dump.from_file(stream):
             if page.namespace == 0 and page.redirect is None:
                 text = ""
                 for revision in page:
                     text = revision.text or ""
-                found.append((page.title, [each for each in paragraphs(text) if len(each) >= minimum]))
+                found.append((page.title, [each for each in paragraphs(text, language) if len(each) >= minimum]))
     return found
 
 
 def clean(pages: Sequence[Page], minimum: int) -> Found:
     """The same of a part of a dump."""
-    return [(page.title, long_paragraphs(page.text, minimum)) for page in pages if page.is_article]
+    return [
+        (page.title, [text for text in paragraphs(page.text, page.language) if len(text) >= minimum])
+        for page in pages
+        if page.is_article
+    ]
 
 
 def ours(path: Path, minimum: int, processes: int) -> Found:
@@ -66,7 +72,7 @@ def speed(paths: Sequence[Path], minimum: int, repeats: int) -> str:
         with open_binary(path) as stream:
             size += sum(map(len, iter(partial(stream.read, 10**6), b"")))
     runs: dict[str, Callable[[Path], Found]] = {
-        f"ours, {cores()} processes": lambda path: ours(path, minimum, cores()),
+        f"ours, {CORES} processes": lambda path: ours(path, minimum, CORES),
         "ours, 1 process": lambda path: ours(path, minimum, 1),
         PLAIN: lambda path: plainly(path, minimum),
     }

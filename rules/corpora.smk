@@ -49,6 +49,7 @@ rule paragraphs:
         mem_mb=4000,
         runtime=600,
     params:
+        **resource_params(["resources/mediawiki.yaml"]),
         code=code("paragraphs"),
         settings=lambda wildcards: sample_settings(CONFIG.corpora[wildcards.corpus], wildcards.language),
         environment=environment("corpora"),

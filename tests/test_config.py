@@ -163,6 +163,11 @@ CASES = {
         [False],
         "{key}.0: expected text, found False (YAML reads yes, no, on and off as truth values: put it in quotes)",
     ),
+    "Norwegian is no key": (
+        "corpora.udpos.files.test",
+        {False: ["no.conllu"]},
+        "{key}: key False: YAML reads yes, no, on and off as truth values: put it in quotes",
+    ),
     "batch 0": (f"{POS}.runs.finetuned.batch", 0, "{key}: expected at least 1, found 0"),
     "share of 1": (f"{PAPER}.training.dropout", 1.5, "{key}: expected below 1.0, found 1.5"),
     "negative seed": ("seeds", [0, -1], "seeds.1: expected at least 0, found -1"),

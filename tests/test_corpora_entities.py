@@ -91,13 +91,84 @@ def test_characters_are_joined_without_spaces(tmp_path: Path) -> None:
 def test_a_prefix_is_taken_off_and_every_word_has_it(tmp_path: Path) -> None:
     text = "de:Ada\tB-PER\nde:\tO\nde:de:x\tO\n"
     assert read([save(tmp_path, f"{text}\n")], "de")[0][0]["forms"] == ["Ada", "de:x"]
-    with pytest.raises(DataError, match=":4: expected the prefix de: as above, found word 'Bo'"):
+    with pytest.raises(DataError, match=":4: expected the prefix de: as for most words, found word 'Bo'"):
         read([save(tmp_path, text + "Bo\tO\n")], "de")
     classical = save(tmp_path, "zh-classical:孔\tB-PER\n\n")
     assert read([classical], "lzh")[0][0]["forms"] == ["孔"]
     path = save(tmp_path, text)
     with pytest.raises(DataError, match=f"{path}:1: expected words in 'nl', found 'de'; name the file of that language"):
         read([path], "nl")
+
+
+@pytest.mark.parametrize("first", ["re:publica", "de:facto", "pro:", "fr:a", "a:b"])
+def test_words_that_look_as_if_they_had_a_prefix_are_text(tmp_path: Path, first: str) -> None:
+    """Only what most words of a file have is a prefix, wherever such a word stands."""
+    words = [first, "lacht", "Anna", first, "Bo", "in:vento", "Cy"]
+    for turn in range(len(words)):
+        turned = words[turn:] + words[:turn]
+        path = save(tmp_path, "".join(f"{word}\tO\n" for word in turned) + "\n")
+        assert read([path], "de")[0][0]["forms"] == turned
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_one_word_without_the_prefix_is_refused_wherever_it_is(tmp_path: Path, place: int) -> None:
+    words = ["de:Ada", "de:Bo", "de:Cy", "de:Di", "de:Ed"]
+    words[place] = "re:publica"
+    path = save(tmp_path, "".join(f"{word}\tO\n\n" for word in words))
+    with pytest.raises(
+        DataError, match=f"{path}:{2 * place + 1}: expected the prefix de: as for most words, found word 're:publica'"
+    ):
+        read([path], "de")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_byte_order_marks_of_joined_files_leave_no_trace(tmp_path: Path, layout: str) -> None:
+    """At the beginning of a later line, of a word or of a blank line; at the beginning of a file they are refused as before."""
+    text = LAYOUTS[layout]
+    lines = text.split("\n")
+    marked = [lines[0], *("\ufeff" + line for line in lines[1:])]
+    path = save(tmp_path, "\n".join(marked).replace("Ulm", "\ufeffUlm"), "de.tsv")
+    rows, _ = read([path], "de")
+    assert [(row["forms"], row["entities"]) for row in rows] == [(FORMS, TAGS), OTHER]
+    with pytest.raises(DataError, match=":1: expected UTF-8 without a byte order mark"):
+        read([save(tmp_path, "\ufeff" + text)], "de")
+
+
+SCHEMES = {  # tags of the same words -> the key `tags`
+    "BIOES": ("S-PER O O B-LOC I-LOC E-LOC S-ORG", {"E": "I", "S": "B"}),
+    "BILOU": ("U-PER O O B-LOC I-LOC L-LOC U-ORG", {"L": "I", "U": "B"}),
+    "IOB1": ("I-PER O O I-LOC I-LOC I-LOC I-ORG", {}),
+    "IO, with types of their own": ("I-person O I-DATE I-GPE I-GPE I-GPE I-ORG", {"person": "PER", "GPE": "LOC", "DATE": "O"}),
+    "all of it": ("S-Person O S-misc B-geo-loc I-geo-loc E-geo-loc S-Org", {
+        "E": "I", "S": "B", "Person": "PER", "misc": "O", "geo-loc": "LOC", "Org": "ORG"}),
+    "another outside": ("B-PER OUT OUT B-LOC I-LOC I-LOC B-ORG", {"OUT": "O"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_tags_of_other_schemes_and_types(tmp_path: Path, scheme: str) -> None:
+    tags, names = SCHEMES[scheme]
+    path = save(tmp_path, "".join(f"w\t{tag}\n" for tag in tags.split()) + "\n")
+    assert read([path], "de", tags=names)[0][0]["entities"] == "B-PER O O B-LOC I-LOC I-LOC B-ORG".split()
+    if names:
+        with pytest.raises(DataError, match=r"expected O, or B- or I- .*, found tag '.*'; .* say in the corpus's `tags` what"):
+            read([path], "de")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(entities.TYPES), st.integers(1, 4), st.integers(0, 2)), max_size=5))
+def test_spans_are_the_same_in_all_schemes(tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, int, int]]) -> None:
+    """drawn: type and length of each span, and the words outside before it."""
+    folder = tmp_path_factory.mktemp("schemes")
+    found = []
+    for first, inside, last, alone in ("BIIB", "BIES", "BILU"):
+        tags = ["O"]
+        for name, length, outside in drawn:
+            marks = alone if length == 1 else first + inside * (length - 2) + last
+            tags += ["O"] * outside + [f"{mark}-{name}" for mark in marks]
+        path = save(folder, "".join(f"w\t{tag}\n" for tag in tags) + "\n")
+        found.append(read([path], "de", tags={"E": "I", "S": "B", "L": "I", "U": "B"})[0][0]["entities"])
+    assert found[0] == found[1] == found[2] and sum(tag[0] == "B" for tag in found[0]) == len(drawn)
 
 
 WORDLESS = {  # words with tags, - for white space -> what is left of them

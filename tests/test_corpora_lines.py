@@ -18,6 +18,18 @@ def test_an_encoding_is_as_asked(tmp_path: Path) -> None:
         list(read_lines(path))
 
 
+def test_byte_order_marks_of_joined_files_are_left_out(tmp_path: Path) -> None:
+    """At the beginning of a later line; of text of the web nothing is left out, and no file begins with one."""
+    path = tmp_path / "de-en.txt"
+    path.write_text("Haus house\n\ufeffHund dog\nK\ufeffuh cow\n\ufeff\n", encoding="utf-8")
+    lines = [text for _, text in read_lines(path)]
+    assert lines == ["Haus house", "Hund dog", "K\ufeffuh cow", ""]
+    assert [text for _, text in read_lines(path, crawled=True)] == ["Haus house", "\ufeffHund dog", "K\ufeffuh cow", "\ufeff"]
+    path.write_text("\ufeffHaus house\n", encoding="utf-8")
+    with pytest.raises(DataError, match=":1: expected UTF-8 without a byte order mark"):
+        list(read_lines(path))
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
 def test_a_file_cut_short_is_refused_at_its_last_whole_line(tmp_path: Path, compress) -> None:
     path = tmp_path / f"x.{'gz' if compress is gzip.compress else 'xz'}"

@@ -120,6 +120,7 @@ BAD = {  # text, what is replaced in it, by what, the line that is named, and wh
     "half a character": (official, "Yes.", "\\ud83d", 3, "expected valid Unicode in sentence2"),
     "number": (lambda: BARE, '"neutral"', "3", 2, "label '3'"),
     "true": (lambda: BARE, '"neutral"', "true", 2, "label 'True'"),
+    "below -1": (lambda: BARE, '"neutral"', "-2", 2, "label '-2'"),
     "another layout": (lambda: BARE, "premise", "sentence1", 2, "no premise"),
     "label of a translation": (lambda: TRANSLATED, "neutral", "", 3, "label ''"),
     "columns of a translation": (lambda: TRANSLATED, "\tneutral", "", 3, "expected 3 tab-separated columns, found 2"),
@@ -220,6 +221,15 @@ def test_pairs_without_agreement_are_dropped(tmp_path: Path) -> None:
     assert parquet.metadata(output)["dropped"] == {"no_agreement": 1}
     rows = schema.read(output)
     assert rows.schema.names == schema.PAIRS.names and rows["language"].to_pylist() == ["en"] * 3
+    for layout, label, missing in (
+        (BARE, "2", "-1"),
+        (BARE, "2", '"-1"'),
+        (BARE, "2", '"-"'),
+        (TRANSLATED, "contradictory", "-1"),
+    ):
+        path.write_text(layout.replace(label, missing))
+        assert write_split(pairs, [path], output, **plan) == 1  # type: ignore[arg-type]
+        assert parquet.metadata(output)["dropped"] == {"no_agreement": 1}
     path.write_text(official(1).replace("entailment", "-"))
     with pytest.raises(DataError, match=r"dev.jsonl: expected rows for en.dev, found none \(dropped: {'no_agreement': 1}"):
         write_split(pairs, [path], output, **plan)  # type: ignore[arg-type]

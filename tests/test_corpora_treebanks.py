@@ -257,6 +257,44 @@ def test_tags_of_ud_1_become_those_of_ud_2() -> None:
     assert {"dobj", "nmod"} <= {relation for sentence in sentences for relation in sentence.relations}
 
 
+def without_trees(text: str) -> str:
+    """CoNLL-U without heads and relations, as a corpus that is tagged and no more has it."""
+    lines = [line.split("\t") for line in text.split("\n")]
+    return "\n".join("\t".join([*cells[:6], "_", "_", *cells[8:]] if len(cells) == 10 else cells) for cells in lines)
+
+
+def test_a_treebank_without_trees_is_read_for_its_tags(tmp_path: Path) -> None:
+    expected, _ = treebanks.read([save(tmp_path, GOOD)], "es")
+    rows, counts = treebanks.read([save(tmp_path, without_trees(GOOD))], "es")
+    assert rows == [row | {"heads": [], "relations": []} for row in expected] and not any(counts.values())
+    first, second = GOOD.split("# newdoc")
+    rows, _ = treebanks.read([save(tmp_path, f"{first}# newdoc{without_trees(second)}")], "es")
+    assert rows == [expected[0], expected[1] | {"heads": [], "relations": []}]
+    schema.write(rows, tmp_path / "es.test.parquet", schema.SENTENCES, {})
+
+
+@pytest.mark.parametrize("word", range(6))
+def test_a_sentence_with_half_a_tree_is_refused(tmp_path: Path, word: int) -> None:
+    first, second = GOOD.split("\n\n", 1)
+    lines = first.split("\n")
+    places = [number for number, line in enumerate(lines) if line[:2] in [f"{index}\t" for index in range(1, 7)]]
+    lines[places[word]] = without_trees(lines[places[word]])
+    path = save(tmp_path, "\n".join([*lines, "", second]))
+    number = places[max(word, 1)] + 1
+    with pytest.raises(
+        DataError, match=f"{path}:{number}: expected a tree of all words of a sentence, or of none, found head '._?'"
+    ):
+        treebanks.read([path], "es")
+
+
+def test_fused_words_need_a_tree(tmp_path: Path) -> None:
+    path = save(tmp_path, without_trees(GOOD))
+    with pytest.raises(DataError, match=f"{path}:1: expected a tree, since the tag of a fused word is .*, found no tree"):
+        treebanks.read([path], "es", words="fused")
+    [row], _ = treebanks.read([save(tmp_path, without_trees(GOOD.split("\n\n")[1] + "\n\n"))], "es", words="fused")
+    assert (row["forms"], row["upos"]) == (["Sí"], ["INTJ"])
+
+
 # XTREME's variant
 
 

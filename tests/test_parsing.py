@@ -14,6 +14,8 @@ from crosslens.measures import attachment
 from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
+from crosslens.runs.errors import DataError
+from crosslens.storage import parquet
 from crosslens.storage.records import read_json
 from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
 from crosslens.training.heads.build import build
@@ -48,6 +50,22 @@ def texts(tokens):
         return load(files, RELATIONS, (), trees=True)
 
     return {data: of(data) for data in (SOURCE, TEST)}
+
+
+@pytest.mark.parametrize("treeless", ["all", "one"])
+def test_words_without_trees_cannot_be_parsed(tokens, tmp_path, treeless):
+    """Of a corpus that is tagged and no more: in one line, though a single sentence lacks its tree."""
+    file = tokens / "sentences" / "en.test.parquet"
+    table = pq.read_table(file)
+    rows = [
+        row | {"heads": [], "relations": []} if treeless == "all" or not n else row for n, row in enumerate(table.to_pylist())
+    ]
+    path = tmp_path / file.name
+    parquet.write(table.from_pylist(rows, schema=table.schema), path, parquet.metadata(file))
+    assert len(load([path], RELATIONS, ()))
+    with pytest.raises(DataError, match=f"{path}: expected a treebank for parsing, found words without trees") as error:
+        load([path], RELATIONS, (), trees=True)
+    assert "\n" not in str(error.value)
 
 
 def test_tokens_carry_the_trees(tokens, corpora):

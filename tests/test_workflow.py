@@ -173,6 +173,7 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
     "write_phrasebook": ("resources/phrasebook/", "resources/languages.csv"),
     "corpus": ("resources/languages.csv",),
     "typology": ("resources/languages.csv",),
+    "paragraphs": ("resources/mediawiki.yaml",),
     "table": ("resources/published/", "resources/languages.csv"),  # against which the settings of corpora are checked once more
     "figure": ("resources/published/",),
     "page": ("resources/terms.yaml", "workflow/crosslens/reports/page."),

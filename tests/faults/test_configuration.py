@@ -26,6 +26,7 @@ from test_config import merged
 ROOT = Path(__file__).parents[2]
 SECONDS = 60  # that a configuration may take to be refused; all take a thousandth
 Key = tuple[str | int, ...]
+TRUTHS = "YAML reads yes, no, on and off as truth values: put it in quotes"
 
 WRONG: tuple[Any, ...] = (
     True, False, None, "", "many", "../x", "a\nb", "\0", "４", -1, 0, 1.5, 10**30, -(10**30), 1e400, math.nan, "nan", "inf",
@@ -250,9 +251,39 @@ def test_yaml_that_is_larger_than_it_looks(tmp_path: Path, tally) -> None:
     assert not counts.silent, "\n".join(counts.silent)
 
 
+@pytest.mark.parametrize("key", [True, False])
+def test_truth_values_as_keys(key: bool, often, tally) -> None:
+    """`no: ` or `on: ` in any section of any file: one line for the section, and one for each other fault elsewhere."""
+    counts = tally("truth values as keys of the configuration")
+    values = merged("demo")
+    sections = [(), *(place for place in leaves(values) if isinstance(value_at(values, place), dict))]
+    for place in sections[:: often(1, 5)]:
+        changed = copy.deepcopy(values)
+        value_at(changed, place)[key] = {"a": 1}
+        changed["seeds"] = [-1]
+        refused, wrong = tried(changed, "x.yaml")
+        lines = [": ".join(["x.yaml", *[".".join(place)] * bool(place), f"key {key}: {TRUTHS}"])]
+        lines += ["x.yaml: seeds.0: expected at least 0, found -1"] * bool(place)
+        if refused.split("\n") == lines and not wrong:
+            counts.refused += 1
+            counts.seen = counts.seen or lines[0]
+        else:
+            counts.silent.append(f"{place}: {refused or wrong}")
+    assert not counts.silent, "\n".join(counts.silent)
+
+
+def value_at(values: Any, key: Key) -> Any:
+    """The value of a configuration at a key."""
+    for name in key:
+        values = values[name]
+    return values
+
+
 SAID = {  # what a file beside config.yaml says, options -> the last part of what Snakemake says
     "seeds: [0, 0]": "seeds: expected each entry once, found 0 a second time; remove the repetition",
     "threads: true": "threads: expected a number, found True (YAML reads yes, no, on and off as truth values)",
+    "corpora: {udpos: {files: {test: {no: [a.conllu]}}}}": "corpora.udpos.files.test: key False: YAML reads yes, no, on "
+    "and off as truth values: put it in quotes",
     "threads: 1\nthreads: 2": "more.yaml:2:1: not valid YAML: key 'threads' a second time; correct it",
     "encoders: {mbert: {id: ../../etc}}": "encoders.mbert.id: expected a name on the hub, OWNER/NAME or NAME, found '../../etc'",
     "corpora: {wals: {folder: ../x}}": "corpora.wals: folder: expected a path within the source, without .. and not absolute, "

@@ -191,11 +191,17 @@ class EntityCorpus(OfficialCorpus):
     """Sentences with named entities from files with one word per line: WikiANN, CoNLL-2002 and 2003, MSRA."""
 
     READER = "entities"
-    READS = frozenset({"encoding"})
+    READS = frozenset({"encoding", "tags"})
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
         "utf-8", description="of the files; those of the shared tasks themselves are iso-8859-1"
+    )
+    tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
+        {},
+        description="what other names in the files' tags are here: before the hyphen {E: I, S: B} (BIOES) or {L: I, U: B} "
+        "(BILOU), after it {GPE: LOC, DATE: O}; IOB1 needs none",
+        exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
 

@@ -27,7 +27,7 @@ class Multiword(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One tree. forms, upos, heads and relations have one entry a syntactic word; heads are 1-based, 0 is the root."""
+    """One sentence: an entry a syntactic word, but no heads and relations without a tree; heads are 1-based, 0 is the root."""
 
     id: str
     text: str
@@ -130,16 +130,20 @@ class _Reader:
         upos = VERSION_1.get(upos, upos)
         if upos not in UPOS and upos != UNTAGGED:
             self.fail(f"UPOS '{upos}'", f"one of {' '.join(sorted(UPOS))} or _")
-        if not head.isascii() or not head.isdigit():
+        has_tree = not (head == relation == UNTAGGED)
+        if position > 1 and has_tree != bool(self.heads):
+            self.fail(f"head '{head}'", "a tree of all words of a sentence, or of none")
+        if has_tree and (not head.isascii() or not head.isdigit()):
             self.fail(f"head '{head}'", "an integer as head")
-        if relation.split() != [relation] or relation == "_" or not relation.isprintable():
+        if has_tree and (relation.split() != [relation] or relation == "_" or not relation.isprintable()):
             self.fail(f"relation '{relation}'", "a relation to the head")
         if not self.multiwords or position > self.multiwords[-1].last:
             self.surface.append(form)
         self.forms.append(form)
         self.upos.append(upos)
-        self.heads.append(_whole(head))
-        self.relations.append(relation)
+        if has_tree:
+            self.heads.append(_whole(head))
+            self.relations.append(relation)
 
     def other(self, index: str, form: str, position: int) -> None:
         """A multiword range, which comes just before its first word, or an empty node, just after its word."""
@@ -170,10 +174,10 @@ class _Reader:
         if self.multiwords and self.multiwords[-1].last > words:
             last = self.multiwords[-1]
             self.fail(f"range {last.first}-{last.last}", f"a range within the {words} words of the sentence", start)
-        if max(self.heads) > words:
+        if max(self.heads, default=0) > words:
             place = max(range(words), key=self.heads.__getitem__)
             self.fail(f"head of word {place + 1} beyond the last word", f"heads from 0 to {words}", start)
-        if self.heads.count(0) != 1:
+        if self.heads and self.heads.count(0) != 1:
             self.fail(f"{self.heads.count(0)} roots", "one word with head 0", start)
         if not _is_tree(self.heads):
             self.fail("heads that form a cycle", "a tree", start)

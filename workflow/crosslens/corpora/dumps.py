@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 S = TypeVar("S")
 # Real dumps begin so: UTF-8, and no document type, so that no entity can be defined in one.
-HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*\?>\s*)?<mediawiki[\s>]")
+HEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?<mediawiki(?=[\s>])(?:[^>]*?\sxml:lang=[\"']([\w-]*))?")
 UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 END = b"</mediawiki>"
 PAGE_END = b"</page>"
@@ -47,9 +47,10 @@ UNREADABLE = (EOFError, OSError, ValueError, ParseError, lzma.LZMAError, zlib.er
 
 
 class Page(NamedTuple):
-    """A page: namespace is 0 for articles, text is wikitext.
+    """A page: namespace is 0 for articles.
 
-    block: which block of a multistream dump it is in, counted from 0; None in other dumps.
+    block: which block of a multistream dump it is in, counted from 0; None in other dumps. language: of the wiki, in lower case.
+    wikitext: whether the text is that, and not JSON, CSS or a program.
     """
 
     title: str
@@ -57,11 +58,13 @@ class Page(NamedTuple):
     redirect: bool
     text: str
     block: int | None = None
+    language: str = ""
+    wikitext: bool = True
 
     @property
     def is_article(self) -> bool:
-        """In the main namespace, and not a redirect."""
-        return self.namespace == 0 and not self.redirect
+        """In the main namespace, of wikitext, and not a redirect."""
+        return self.namespace == 0 and self.wikitext and not self.redirect
 
 
 def pages(path: Path) -> Iterator[Page]:
@@ -71,7 +74,7 @@ def pages(path: Path) -> Iterator[Page]:
 
 
 def articles(path: Path) -> Iterator[Page]:
-    """Pages in the main namespace that are not redirects: see `pages`."""
+    """Pages in the main namespace of wikitext that are not redirects: see `pages`."""
     return (page for page in pages(path) if page.is_article)
 
 
@@ -121,6 +124,7 @@ class _Part(NamedTuple):
     start: int
     data: bytes
     block: int | None = None
+    language: str = ""
     failure: str = ""  # why there are no more parts
 
 
@@ -153,10 +157,10 @@ def _blocks(path: Path, raw: BinaryIO) -> Iterator[_Part]:
     streams = _streams(raw)
     _, head = next(streams)
     content = decompress(head)
-    _check_head(path, content[:4096])
+    language = _language(path, content[:4096])
     _after_head(content)
     for number, (start, data) in enumerate(streams):
-        yield _Part(start, data, number)
+        yield _Part(start, data, number, language)
 
 
 def _streams(raw: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -180,7 +184,7 @@ def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
     packed = path.suffix in OPENERS
     with Limited(OPENERS[path.suffix](raw, "rb"), Budget(path)) if packed else nullcontext(raw) as stream:
         rest, in_head, searched = bytearray(stream.read(4096)), True, 0
-        _check_head(path, rest)
+        part = _Part(0, b"", language=_language(path, rest))
         try:
             while data := stream.read(MEGABYTE // 16):
                 rest += data
@@ -190,7 +194,7 @@ def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
                     rest, in_head, searched = bytearray(_after_head(bytes(rest))), False, 0
                 end = rest.rfind(PAGE_END, searched) + len(PAGE_END)
                 if not in_head and end >= len(PAGE_END):
-                    yield _Part(raw.tell(), bytes(rest[:end]))
+                    yield part._replace(start=raw.tell(), data=bytes(rest[:end]))
                     del rest[:end]
                 elif len(rest) > LONGEST:
                     raise ValueError(f"no end of a page within {LONGEST // MEGABYTE} MB")
@@ -198,15 +202,15 @@ def _stretches(path: Path, raw: BinaryIO) -> Iterator[_Part]:
         except UNREADABLE:
             whole = bytes(rest[: rest.rfind(PAGE_END) + len(PAGE_END)])  # the whole pages before the damage
             if not in_head or b"<page>" in whole:
-                yield _Part(raw.tell(), _after_head(whole) if in_head else whole)
+                yield part._replace(start=raw.tell(), data=_after_head(whole) if in_head else whole)
             raise
-        yield _Part(raw.tell(), _after_head(bytes(rest)) if in_head else bytes(rest))
+        yield part._replace(start=raw.tell(), data=_after_head(bytes(rest)) if in_head else bytes(rest))
 
 
-def _check_head(path: Path, head: bytes | bytearray) -> None:
-    """Raise DataError unless a file begins like a MediaWiki export in UTF-8."""
-    if HEAD.match(head):
-        return
+def _language(path: Path, head: bytes | bytearray) -> str:
+    """Language of the wiki by the beginning of a file. Raises DataError unless it is that of a MediaWiki export in UTF-8."""
+    if match := HEAD.match(head):
+        return (match[1] or b"").decode().lower()
     form = "UTF-16" if head.startswith(UTF16) else f"{head[:30]!r}" if head else "an empty file"
     remedy = "convert it to UTF-8" if form == "UTF-16" else "name a pages-articles dump"
     raise DataError(f"{path}: byte 0: expected a MediaWiki export in UTF-8, found {form}; {remedy}")
@@ -265,12 +269,12 @@ def _read(part: _Part, pages_read: list[Page]) -> tuple[int, bool]:
     content = (part.data if part.block is None else decompress(part.data)).rstrip()
     for _, element in iterparse(_OnePiece(b"<mediawiki>" + content.removesuffix(END) + END)):
         if element.tag == "page":
-            pages_read.append(_page(element, part.block))
+            pages_read.append(_page(element, part))
             element.clear()
     return len(content), content.endswith(END)
 
 
-def _page(element: Element, block: int | None) -> Page:
+def _page(element: Element, part: _Part) -> Page:
     if element.attrib:
         raise ValueError(ATTRIBUTES)
     title, namespace, revisions = element.findtext("title"), element.findtext("ns"), element.findall("revision")
@@ -279,8 +283,10 @@ def _page(element: Element, block: int | None) -> Page:
     tags = [child.tag for parent in (element, *revisions[-1:]) for child in parent]
     if several := [tag for tag in ("title", "ns", "text") if tags.count(tag) > 1]:
         raise ValueError(f"a page with {tags.count(several[0])} <{several[0]}>")
-    text = revisions[-1].findtext("text") if revisions else ""
-    return Page(title.replace("_", " "), int(namespace), element.find("redirect") is not None, text or "", block)
+    text, model, form = (revisions[-1].findtext(tag) if revisions else None for tag in ("text", "model", "format"))
+    wikitext = model in (None, "wikitext") and form in (None, "text/x-wiki")
+    redirect = element.find("redirect") is not None
+    return Page(title.replace("_", " "), int(namespace), redirect, text or "", part.block, part.language, wikitext)
 
 
 def _reason(error: Exception) -> str:

@@ -1,13 +1,15 @@
 """Sentences with named entities, from files of a word a line: WikiANN, CoNLL-2002 and 2003, MSRA."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from crosslens.config.base import languages_table
-from crosslens.corpora.lines import UNSPACED, Encoding, read_lines, refuse, stem
+from crosslens.corpora.lines import BYTE_ORDER_MARK, UNSPACED, Encoding, read_lines, refuse, stem
 from crosslens.corpora.schema import SENTENCES
 from crosslens.runs.errors import DataError, shown
 
@@ -19,16 +21,19 @@ ALONE = 1_500  # words of a file's only sentence: a longer file without a blank 
 DOCUMENT = "-DOCSTART-"  # the first column where a document of CoNLL-2002 or 2003 begins
 PREFIX = re.compile(r"([a-z]{2,3}(?:-[a-z]+)*):")  # WikiANN, de:Wort
 
+Word = tuple[str, str, int]  # form, tag, line
 
-Word = tuple[str, str]  # form, tag
 
-
-def read(paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8") -> tuple[list[dict[str, Any]], dict[str, int]]:
+def read(
+    paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8", tags: Mapping[str, str] | None = None
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Rows of all sentences of some files, in order, with tags of IOB2, and counts of changed and dropped words.
 
     Files have one word a line with its tag in the last column and a blank line after each sentence: WikiANN as Rahimi et al.
     (2019) split it (de:Wort, a tab, B-LOC) or as XTREME prints it (without de:), CoNLL-2002 and 2003 (blanks, and columns
     between the two that are left out), MSRA (a character a line). encoding: the shared tasks' own files are ISO 8859-1.
+    tags: other names of what stands before the hyphen of a tag, and after it, and what they are here: {"E": "I", "GPE": "LOC"}; O
+    for types that do not count.
     Counts: `opened`, tags that `iob2` changes; `wordless`, words of white space alone, which no tokenizer sees, left out with
     their tags; `empty`, sentences of nothing else, left out.
     Raises DataError, `path:line: expected, found, remedy`, for any other line.
@@ -36,11 +41,11 @@ def read(paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8") 
     rows: list[dict[str, Any]] = []
     counts = {"opened": 0, "wordless": 0, "empty": 0}
     for path in paths:
-        for number, words in enumerate(_sentences(path, language, encoding), start=1):
-            tags_of_file = [tag for _, tag in words]
-            tags = iob2(tags_of_file)
-            counts["opened"] += sum(tag != before for tag, before in zip(tags, tags_of_file, strict=True))
-            words_kept = _with_form(words, tags)
+        for number, words in enumerate(_without_prefix(path, language, [*_sentences(path, encoding, tags or {})]), start=1):
+            tags_of_file = [tag for _, tag, _ in words]
+            opened = iob2(tags_of_file)
+            counts["opened"] += sum(tag != before for tag, before in zip(opened, tags_of_file, strict=True))
+            words_kept = _with_form(words, opened)
             counts["wordless"] += len(words) - len(words_kept)
             if words_kept:
                 rows.append(_row(f"{stem(path)}/{number}", language, words_kept))
@@ -58,16 +63,13 @@ def iob2(tags: Sequence[str]) -> list[str]:
     return [f"B{tag[1:]}" if tag[0] == "I" and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
 
 
-def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[Word]]:
-    """Words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there).
-
-    Words have no prefix of WikiANN, the code of its Wikipedia and a colon before each word.
-    """
+def _sentences(path: Path, encoding: Encoding, tags: Mapping[str, str]) -> Iterator[list[Word]]:
+    """Words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there)."""
     words: list[Word] = []
-    marks = _marks(language)
-    separator, columns, prefix, blank, number = "\t", 0, "", False, 0
+    separator, columns, blank, number = "\t", 0, False, 0
     missing = "a blank line after every sentence"
     for number, line in read_lines(path, encoding):
+        line = line.replace(BYTE_ORDER_MARK, "")  # left where files were joined
         if not columns and line.strip(" "):
             separator = "\t" if "\t" in line else " "
         cells = line.split("\t") if separator == "\t" else [*filter(None, line.split(" "))]
@@ -77,8 +79,7 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
                 yield words
             words = []
             continue
-        if not columns:
-            columns, prefix = len(cells), _prefix(path, number, language, cells[0])
+        columns = columns or len(cells)
         if len(cells) == 1:
             raise DataError(
                 f"{path}:{number}: expected a word and its tag, found a word without a tag; XTREME's test files have no tags: "
@@ -86,13 +87,13 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
             )
         if len(cells) != columns:
             refuse(path, number, f"{len(cells)} columns", f"{columns} columns as above")
-        if cells[-1] not in TAGS:
-            refuse(path, number, f"tag '{cells[-1]:.40}'", f"O, or B- or I- followed by one of {' '.join(TYPES)}")
-        if not cells[0].startswith(prefix):
-            refuse(path, number, f"word '{cells[0]}'", f"the prefix {prefix} as above")
-        if not prefix and cells[0].startswith(marks):
-            refuse(path, number, f"word '{cells[0]}'", "no prefix, as the first word has none")
-        words.append((cells[0].removeprefix(prefix), cells[-1]))
+        tag = _tag(cells[-1], tags)
+        if tag not in TAGS:
+            raise DataError(
+                f"{path}:{number}: expected O, or B- or I- followed by one of {' '.join(TYPES)}, found tag '{cells[-1]:.40}'"
+                "; fetch the file again, correct the line, or say in the corpus's `tags` what the tag stands for"
+            )
+        words.append((cells[0], tag, number))
         if len(words) > LONGEST:
             refuse(path, number, f"{LONGEST + 1} words without one", missing)
     if not blank and len(words) > ALONE:
@@ -101,15 +102,30 @@ def _sentences(path: Path, language: str, encoding: Encoding) -> Iterator[list[W
         yield words
 
 
-def _prefix(path: Path, line: int, language: str, first: str) -> str:
-    """WikiANN's prefix of the words of a file, from its first word; '' for a file of another layout."""
-    match = PREFIX.match(first)
-    if not match:
-        return ""
-    if match[0] not in _marks(language):
-        code = shown(match[1])
-        raise DataError(f"{path}:{line}: expected words in '{language}', found '{code}'; name the file of that language")
-    return match[0]
+def _tag(tag: str, tags: Mapping[str, str]) -> str:
+    """A tag of a file with our names for its two parts."""
+    mark, hyphen, name = tag.partition("-")
+    mark, name = tags.get(mark, mark), tags.get(name, name)
+    return "O" if name == "O" else mark + hyphen + name
+
+
+def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> list[list[Word]]:
+    """Sentences of a file without WikiANN's prefix of words, de:Wort, which all words of a file have or none.
+
+    A word of another layout may look so: de:facto. Raises DataError where only most words have it, or it is another language's.
+    """
+    words = [word for sentence in sentences for word in sentence]
+    prefixes = Counter(match[0] for match in map(PREFIX.match, (form for form, _, _ in words)) if match)
+    prefix, number = max(prefixes.items(), key=itemgetter(1), default=("", 0))
+    if 2 * number <= len(words):
+        return sentences
+    exceptions = [word for word in words if not word[0].startswith(prefix)]
+    if exceptions:
+        refuse(path, exceptions[0][2], f"word '{exceptions[0][0]}'", f"the prefix {prefix} as for most words")
+    if prefix not in _marks(language):
+        code = shown(prefix[:-1])
+        raise DataError(f"{path}:{words[0][2]}: expected words in '{language}', found '{code}'; name the file of that language")
+    return [[(form.removeprefix(prefix), tag, line) for form, tag, line in sentence] for sentence in sentences]
 
 
 def _marks(language: str) -> tuple[str, str]:
@@ -122,19 +138,19 @@ def _with_form(words: Sequence[Word], tags: Sequence[str]) -> list[Word]:
     """(form, tag) of the words that have a form; a span that loses its first word begins with the next."""
     words_with_form: list[Word] = []
     opens = False
-    for (form, _), tag in zip(words, tags, strict=True):
+    for (form, _, line), tag in zip(words, tags, strict=True):
         if opens and tag[0] == "I":
             tag = f"B{tag[1:]}"
         form = form.strip()
         opens = not form and tag[0] == "B"
         if form:
-            words_with_form.append((form, tag))
+            words_with_form.append((form, tag, line))
     return words_with_form
 
 
 def _row(id: str, language: str, words: Sequence[Word]) -> dict[str, Any]:
     """One row of SENTENCES."""
-    forms = [form for form, _ in words]
+    forms = [form for form, _, _ in words]
     return {
         "id": id,
         "language": language,
@@ -144,5 +160,5 @@ def _row(id: str, language: str, words: Sequence[Word]) -> dict[str, Any]:
         "heads": [],
         "relations": [],
         "multiwords": [],
-        "entities": [tag for _, tag in words],
+        "entities": [tag for _, tag, _ in words],
     }

@@ -13,6 +13,7 @@ from crosslens.storage.files import open_binary
 
 Encoding = Literal["utf-8", "iso-8859-1"]
 LONGEST = 32 * 10**6  # bytes of a line
+BYTE_ORDER_MARK = "\ufeff"
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z]+)*", re.IGNORECASE | re.ASCII)
 DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what reading a compressed file may raise
 UNSPACED = ("ja", "lzh", "th", "zh", "zh_hant")  # languages whose words and sentences follow each other without a space
@@ -28,7 +29,7 @@ def refuse(path: Path, line: int, content: str, expected: str) -> NoReturn:
 def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = False) -> Iterator[tuple[int, str]]:
     """(number from 1, text without its line end) of a file, plain or compressed (.xz, .gz, .bz2).
 
-    crawled: text of the web, where a zero byte may be in a line other than the first.
+    crawled: text of the web, where a zero byte may be in a line other than the first. Else a later line loses a byte order mark.
     Raises DataError where it is not of the encoding (ISO 8859-1 fits any bytes), has a zero byte, a compressed file is cut short
     or damaged, or nothing is in it: a download that failed, or an empty .gz, which decompresses without an error.
     """
@@ -55,7 +56,7 @@ def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = Fals
             if not crawled and b"\0" in raw:
                 refuse(path, number, f"a zero byte, number {raw.index(0) + 1} of the line", "text")
             try:
-                line = raw.decode(encoding).rstrip("\r\n")
+                line = raw.decode(encoding).rstrip("\r\n").removeprefix("" if crawled else BYTE_ORDER_MARK)
             except UnicodeDecodeError as error:
                 refuse(path, number, f"an invalid byte, number {error.start + 1} of the line", "UTF-8")
             yield number, line

@@ -12,8 +12,9 @@ from crosslens.corpora.schema import PAIRS
 from crosslens.runs.errors import DataError, shown
 
 SCHEMA = PAIRS
-NO_AGREEMENT = "-"  # gold_label where the annotators did not agree
+NO_AGREEMENT = "-"  # gold_label where the annotators did not agree; -1 where labels are numbers
 KNOWN = {name: name for name in (*NLI, NO_AGREEMENT)} | {str(number): name for number, name in enumerate(NLI)}
+KNOWN["-1"] = NO_AGREEMENT
 KNOWN |= {"contradictory": "contradiction"}  # in XNLI-MT
 
 
@@ -114,7 +115,7 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, ids: set
         fail(f"no {', '.join(missing)}", f"the keys {', '.join(filter(None, keys))}")
     label = KNOWN.get(str(row[keys.label]))
     if label is None:
-        fail(f"{keys.label} '{row[keys.label]!s:.40}'", f"{', '.join(NLI)}, 0 to {len(NLI) - 1} or {NO_AGREEMENT}")
+        fail(f"{keys.label} '{row[keys.label]!s:.40}'", f"{', '.join(NLI)}, -1 to {len(NLI) - 1} or {NO_AGREEMENT}")
     identity = str(number) if keys.id is None else row[keys.id]
     for key, text in ((keys.premise, row[keys.premise]), (keys.hypothesis, row[keys.hypothesis]), (keys.id, identity)):
         if not isinstance(text, str) or not text.strip():

@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 from crosslens.corpora.conllu import Sentence, read_treebank
 from crosslens.corpora.dumps import Page, in_parts
-from crosslens.corpora.folding import long_paragraphs
 from crosslens.corpora.lines import UNSPACED, read_lines, refuse
 from crosslens.corpora.schema import PARAGRAPHS, write
 from crosslens.corpora.splits import apportion
 from crosslens.corpora.treebanks import document
+from crosslens.corpora.wikitext import paragraphs
 from crosslens.runs.errors import DataError, shown
 from crosslens.sources.formats import answer
 
@@ -157,7 +157,7 @@ class _Sieve:
             if self.is_late(page.title):
                 continue
             try:
-                texts = long_paragraphs(page.text, self.minimum_characters)
+                texts = [text for text in paragraphs(page.text, page.language) if len(text) >= self.minimum_characters]
             except ValueError as error:
                 candidates.append(Candidate(self.digest(page.title), page.title, [], str(error)))
                 continue

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crosslens.corpora.conllu import UNTAGGED, Sentence, read_treebank
+from crosslens.corpora.lines import refuse
 from crosslens.corpora.schema import SENTENCES
 from crosslens.runs.errors import DataError, shown
 
@@ -63,7 +64,7 @@ def fused(sentence: Sentence, language: str) -> Sentence:
     else is left out. Departure: XTREME also counts heads of the enhanced graph as nearer to the root.
     """
     order = PRECEDENCE.get(language, OTHERS_PRECEDENCE)
-    depths = _depths(sentence.heads)
+    depths = _depths(sentence.heads or [0] * len(sentence.forms))
 
     def rank(word: int) -> tuple[int, int]:
         tag = sentence.upos[word - 1]
@@ -120,6 +121,13 @@ def read(
         treebank = path.name.split(".")[0].split("-ud-")[0]
         for number, sentence in enumerate(read_treebank(path), start=1):
             if words == "fused":
+                if sentence.multiwords and not sentence.heads:
+                    refuse(
+                        path,
+                        sentence.line,
+                        "no tree",
+                        "a tree, since the tag of a fused word is that of the part nearest the root",
+                    )
                 sentence = fused(sentence, language)
             reason = reason_to_drop(sentence, withheld)
             if reason:

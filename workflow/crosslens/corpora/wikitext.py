@@ -26,31 +26,13 @@ from mwparserfromhell.nodes import (
 from mwparserfromhell.parser import ParserError
 from mwparserfromhell.wikicode import Wikicode
 
-# Names of the namespaces whose links show no text: MediaWiki's own and the local ones with their aliases.
-FILE_NAMES = """
-    file image media lêer beeld ملف صورة وسائط файл картинка изображение медия soubor datei bild medium αρχείο εικόνα
-    archivo imagen fail pilt fitxategi irudi پرونده تصویر tiedosto kuva fichier קובץ תמונה चित्र फ़ाइल fájl kép
-    berkas gambar immagine ファイル 画像 сурет 파일 그림 bestand afbeelding plik grafika ficheiro arquivo imagem
-    slika datoteka fil படிமம் படம் దస్త్రం బొమ్మ ไฟล์ ภาพ talaksan larawan dosya resim فائل tập_tin hình
-    fáìlì àwòrán 文件 檔案 档案 图像 圖像 图片 圖片
-"""
-CATEGORY_NAMES = """
-    category kategorie تصنيف категория kategorie κατηγορία categoría kategooria kategoria رده luokka catégorie
-    קטגוריה श्रेणी kategória kategori categoria カテゴリ санат 분류 वर्ग categorie kategorija பகுப்பு వర్గం
-    หมวดหมู่ kategorya زمرہ thể_loại ẹ̀ka 分类 分類
-"""
+from crosslens.corpora import mediawiki
+from crosslens.corpora.mediawiki import LEFT_OPEN, NOTHING
 
-
-def _names(words: str) -> frozenset[str]:
-    return frozenset(unicodedata.normalize("NFC", word).casefold().replace("_", " ") for word in words.split())
-
-
-HIDDEN_NAMESPACES = _names(FILE_NAMES) | _names(CATEGORY_NAMES)
 # Any language's file namespace shows in the file's name.
 MEDIA_FILE = re.compile(
     r"\.(jpe?g|png|gif|svg|tiff?|webp|xcf|djvu|pdf|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)\s*$", re.I
 )
-INTERLANGUAGE = re.compile(r"(simple|[a-z]{2,3}(-[a-z]+)*)\s*:")
 
 HIDDEN_TAGS = frozenset(
     """ref references gallery math ce chem timeline table tr td th caption ul ol dl code syntaxhighlight source pre
@@ -60,19 +42,18 @@ HIDDEN_TAGS = frozenset(
 BLOCK_TAGS = frozenset("p div blockquote center hr h1 h2 h3 h4 h5 h6".split())
 LIST_TAGS = frozenset("li dd dt".split())
 LISTED = "\0"  # marks a line that is a list item
-NOTHING = "\1"  # what shows nothing, but is something between quotes: '''{{template}}'''
 
-MAGIC_WORD = re.compile(r"__[^\W\d_]{3,}__")
 STRAY_TAG = re.compile(
     r"</?(?:small|big|span|div|center|font|b|i|u|s|em|strong|p|br|hr|sub|sup|nowiki|noinclude|onlyinclude|cite|abbr|bdi|q|tt|var)"
     r"\b[^<>]*>",
     re.I,
 )
-VARIANT = re.compile(r"-\{(?:([^{}|]*)\|)?([^{}]*)\}-")  # Chinese and others: -{zh-hans:A; zh-hant:B}-
-HIDING_FLAGS = frozenset("HTD-")
 EMPTY_BRACKETS = re.compile(r"[(（\[]\s*(?:[,;:、，；：·]\s*)*[)）\]]")
-OPENING = re.compile(r"([(（])\s*(?:[,;:、，；：]\s*)+")  # left where a template opened the brackets
-REMNANT = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
+BRACKETS = ("(（\\[［「『【〔〈《", ")）\\]］」』】〕〉》")
+PUNCTUATION = rf"[^\w{NOTHING}{''.join(BRACKETS)}]*"  # of any script
+EMPTIED_BRACKETS = re.compile(rf"[{BRACKETS[0]}]{PUNCTUATION}(?:{NOTHING}{PUNCTUATION})+[{BRACKETS[1]}]")
+OPENING = re.compile(r"([(（])\s*(?:[,;:،؛、，；：]\s*)+")  # left where a template opened the brackets
+REMNANT = re.compile(rf"{LEFT_OPEN}" r"|\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
 QUOTES = re.compile(r"'{2,}")
 # A list that is typed, or stands after a comment or a template; an address, which refers to a source.
 NO_TEXT = re.compile(r"#\s|[*;:•‣◦●○▪▫■□►▶◆◇·]|[(\[<]*(?:[a-z]+:)?//|[(\[<]*www\.", re.I)
@@ -91,19 +72,21 @@ START_OR_END = re.compile(
 BEGINNINGS = {"]": "[", "}": "{", "|}": "{|", "-->": "<!--", ">": "<"}  # of what ends so
 
 
-def paragraphs(markup: str) -> list[str]:
+def paragraphs(markup: str, language: str = "") -> list[str]:
     """Paragraphs of a page's wikitext, in order: plain text on one line, NFC, single spaces, never empty.
 
-    Kept: text, the labels of links, bold and italic text, the contents of small, span, div and the like. Left out:
+    language: of the wiki, as in the xml:lang of its dump; "" where it is unknown.
+    Kept: text, the labels of links, bold and italic text, the contents of small, span, div and the like, the first of several
+    variants, literal arguments of functions such as formatnum. Left out:
     templates, tables, references, galleries, formulas, files with their captions, categories, interlanguage links,
-    headings, lists, indented lines, comments, magic words and HTML tags; lines that begin with a bullet or an address.
+    headings, lists, indented lines, comments, behaviour switches and HTML tags; lines that begin with a bullet or an address.
     Entities are decoded. A line in which markup would be left, because it is unbalanced, is left out.
     Raises ValueError where the markup is nested too deeply to parse, or too much of it is never closed.
     """
     check_closed(markup)
     try:
         code = mwparserfromhell.parse(markup, skip_style_tags=True)
-        text = "".join(_visible(code))
+        text = mediawiki.with_variants("".join(_visible(code, language)), language)
     except (ParserError, RecursionError) as error:
         raise ValueError(f"the wikitext cannot be parsed: {error}") from None
     lines = (visible_line(line) for line in text.split("\n") if LISTED not in line)
@@ -182,13 +165,13 @@ class _Things:
         self.comments += thing == "<!--"
 
 
-def _visible(code: Wikicode) -> Iterator[str]:
+def _visible(code: Wikicode, language: str) -> Iterator[str]:
     """The text of parsed wikitext, bit by bit, with its line breaks, quotes for bold, and marks of lists and of nothing."""
     for node in code.nodes:
         if isinstance(node, Text):
             yield node.value
         elif isinstance(node, Wikilink):
-            yield from _link(node)
+            yield from _link(node, language)
         elif isinstance(node, Tag):
             name = str(node.tag).strip().lower()
             if name in LIST_TAGS:
@@ -201,31 +184,45 @@ def _visible(code: Wikicode) -> Iterator[str]:
                 edge = "\n" if name in BLOCK_TAGS else ""
                 yield edge
                 if node.contents is not None:
-                    yield from _visible(node.contents)
+                    yield from _visible(node.contents, language)
                 yield edge
         elif isinstance(node, ExternalLink):
             if node.title is not None:
-                yield from _visible(node.title)
+                yield from _visible(node.title, language)
             else:
                 yield NOTHING if node.brackets else str(node.url)
         elif isinstance(node, HTMLEntity):
             yield node.normalize().replace("\n", " ")
         elif isinstance(node, Heading):
             yield "\n"
+        elif isinstance(node, Template):
+            yield _function(node, language)
         elif not isinstance(node, Comment):
-            assert isinstance(node, (Template, Argument)), type(node)
+            assert isinstance(node, Argument), type(node)
             yield NOTHING
 
 
-def _link(link: Wikilink) -> Iterator[str]:
+def _function(template: Template, language: str) -> str:
+    """Text of a function such as {{formatnum:1234}}, if its arguments are literal; NOTHING for all other templates."""
+    name = mediawiki.function(str(template.name).partition(":")[0].strip())
+    if name is None or ":" not in template.name:
+        return NOTHING
+    parts = [template.name, *(part.value for part in template.params)]
+    argument, option, *_ = (*("".join(_visible(part, language)) for part in parts), "")
+    if NOTHING in argument:
+        return NOTHING
+    return mediawiki.result(name, argument.partition(":")[2].strip(), option.strip(), language)
+
+
+def _link(link: Wikilink, language: str) -> Iterator[str]:
     """Text of a link: its label or its title; nothing for files, categories and interlanguage links."""
     title = link_title(str(link.title))
     if title is None:
         yield NOTHING
     elif link.text is not None:
-        yield from _visible(link.text)
+        yield from _visible(link.text, language)
     elif "\n" not in title:
-        yield from _visible(mwparserfromhell.parse(title) if "&" in title else Wikicode([Text(title)]))
+        yield from _visible(mwparserfromhell.parse(title) if "&" in title else Wikicode([Text(title)]), language)
 
 
 def link_title(title: str) -> str | None:
@@ -234,8 +231,8 @@ def link_title(title: str) -> str | None:
     if title.startswith(":"):
         return title[1:].lstrip()
     if ":" in title:
-        namespace = unicodedata.normalize("NFC", title.partition(":")[0].strip().replace("_", " ")).casefold()
-        if namespace in HIDDEN_NAMESPACES or INTERLANGUAGE.match(title) or MEDIA_FILE.search(title):
+        prefix = unicodedata.normalize("NFC", title.partition(":")[0].strip().replace("_", " ")).casefold()
+        if prefix in mediawiki.hidden_prefixes() or MEDIA_FILE.search(title):
             return None
     return title
 
@@ -244,10 +241,10 @@ def visible_line(line: str) -> str:
     """One line as a reader sees it; '' where nothing, no running text, or text with markup in it is left."""
     if not line.strip():
         return ""
-    line = _unquote(line).replace(NOTHING, "")
-    line = STRAY_TAG.sub(" ", MAGIC_WORD.sub("", line))
-    if "-{" in line:
-        line = VARIANT.sub(_variant, line)
+    line = _unquote(line)
+    for _ in range(3 if NOTHING in line else 0):  # brackets in brackets
+        line = EMPTIED_BRACKETS.sub(NOTHING, line)
+    line = STRAY_TAG.sub(" ", mediawiki.without_switches(line.replace(NOTHING, "")))
     line = OPENING.sub(r"\1", EMPTY_BRACKETS.sub("", line)).strip()
     if beheaded := BEHEADED.match(line):
         line = line[beheaded.end() :]
@@ -255,15 +252,6 @@ def visible_line(line: str) -> str:
         return ""
     line = unicodedata.normalize("NFC", " ".join(line.split()))
     return "" if REMNANT.search(line) else line
-
-
-def _variant(match: re.Match[str]) -> str:
-    """The first variant of a text that a wiki converts between scripts; '' where it only sets a rule."""
-    flags, text = match.groups()
-    if flags is not None and HIDING_FLAGS & set(flags.upper().replace(" ", "").split(";")):
-        return ""
-    first = text.split(";")[0]
-    return re.sub(r"^\s*[a-z]{2,3}(-[a-z]+)?\s*:", "", first).strip()
 
 
 def _unquote(line: str) -> str:

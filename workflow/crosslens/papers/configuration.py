@@ -5,7 +5,7 @@ misspelt key, the closest name. The JSON schema and docs/config.md are generated
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -36,6 +36,7 @@ class WholeConfig(Config):
 
 LONGEST = 1200  # characters of a line of an error
 MOST = 50  # keys that an error names
+TRUTHS = "YAML reads yes, no, on and off as truth values: put it in quotes"
 EXPECTED = {
     "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
     "float_type": "a number", "float_parsing": "a number", "finite_number": "a number",
@@ -96,8 +97,17 @@ def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
     elif kind == "literal_error" and isinstance(value, str):
         hint = nearest(value, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
     elif kind == "string_type" and isinstance(value, bool):
-        hint = " (YAML reads yes, no, on and off as truth values: put it in quotes)"
+        hint = f" ({TRUTHS})"
     return key, text, f", found {short(value)}{hint}"
+
+
+def _truth_keys(values: Any, section: str = "") -> Iterator[tuple[str, bool]]:
+    """Path of each section that has a truth value as a key, and that key."""
+    for key, value in values.items() if isinstance(values, Mapping) else enumerate(values) if isinstance(values, list) else ():
+        if isinstance(key, bool):
+            yield section, key
+        else:
+            yield from _truth_keys(value, f"{section}.{key}"[not section :])
 
 
 def _readable(line: str) -> str:
@@ -135,10 +145,12 @@ def _typed(values: Mapping[str, Any], origin: str) -> WholeConfig:
     try:
         return WholeConfig.model_validate(dict(values))
     except ValidationError as error:
-        problems: dict[str, tuple[list[str], str]] = {}
+        truth_keys = dict(_truth_keys(values))
+        problems = {section: ([f"key {key}: {TRUTHS}"], "") for section, key in truth_keys.items()}
         for problem in error.errors():
             key, text, clause = _message(problem, values)
-            problems.setdefault(key, ([], clause))[0].append(text)
+            if not any(f"{key}.".startswith(f"{section}."[not section :]) for section in truth_keys):
+                problems.setdefault(key, ([], clause))[0].append(text)
         lines = [
             ": ".join(filter(None, (origin, key, "expected " * bool(clause) + " or ".join(dict.fromkeys(texts)) + clause)))
             for key, (texts, clause) in problems.items()

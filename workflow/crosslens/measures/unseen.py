@@ -15,7 +15,7 @@ UNSEEN = "; texts unseen in training"  # follows the definition of a score
 
 
 def unseen(subject: Subject, part: pd.DataFrame, training: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return whether each row of predictions is of no test text of training, (n,) bool. training: corpus, language, split of files."""
+    """Return whether each row of predictions is of no such test text, (n,) bool. training: corpus, language, split of files."""
     is_unseen = np.full(len(part), True)
     groups: Any = part.groupby(["corpus", "split", "language"]).indices
     for (corpus, split, language), rows in groups.items():

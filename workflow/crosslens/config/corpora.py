@@ -85,7 +85,9 @@ class OfficialCorpus(Section):
         ]
         if len({*files}) < len(files):
             code, file, *_ = next(place for place in files if files.count(place) > 1)
-            raise ValueError(f"files: expected others for each split, found {file} for two splits of {code}: name another")
+            raise ValueError(
+                f"files: expected different ones for each split, found {file} for two splits of {code}: name another"
+            )
         shared = sorted({language for language, _ in set(self.parts()) - set(self.stored())})
         if shared and "validation" in self.limits:
             raise ValueError(

@@ -89,7 +89,7 @@ def test_scores_without_the_texts_of_train(tmp_path, kind):
         subject = Subject(tmp_path / folder, 0, {"c": tmp_path / folder / "c"})
         return scores(kind.measure(subject, **SETTINGS[kind], **settings))
 
-    whole, rest = measured("all"), measured("rest")
+    whole, rest = measured("all"), measured("rest", training=TRAINING)
     both = measured("all", training=TRAINING)
     further = {place: value for place, value in both.items() if place[2].endswith(UNSEEN)}
     usual = {place: value for place, value in both.items() if place not in further and place in whole}

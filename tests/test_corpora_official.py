@@ -112,7 +112,7 @@ def copies(folder: Path, form: str) -> dict[str, dict[str, list[str]]]:
 def test_a_copy_of_train_is_refused_whatever_its_name(tmp_path: Path, form: str) -> None:
     """Also where limits draw other rows of both."""
     parts, before = copies(tmp_path, form), sorted(tmp_path.iterdir())
-    message = r":1: expected files that differ, found the same content for de\.test and de\.train; name another$"
+    message = r":1: expected files that differ, found the same one for de\.test and de\.train; name another$"
     with pytest.raises(DataError, match=message) as error:
         write(tmp_path / "muse", parts, train=4, test=4)
     assert "\n" not in str(error.value) and sorted(tmp_path.iterdir()) == before

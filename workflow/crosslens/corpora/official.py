@@ -31,7 +31,7 @@ def write_corpus(
     reader's own. An archive is opened once; memory holds the rows of one part at a time.
     Raises DataError where a part has no files or no rows, the reader finds a fault, or a split is train.
     """
-    splits_by_content: dict[tuple[str, str], set[str]] = {}
+    parts_by_content: dict[tuple[str, str], list[str]] = {}
     with sealed(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
         for archive, patterns_by_part in parts.items():
             with extracted(Path(archive), patterns_by_part) if archive else _plain(patterns_by_part) as paths_by_part:
@@ -40,13 +40,10 @@ def write_corpus(
                     own_settings = {**settings, "texts": Path(texts[language])} if language in texts else settings
                     files, output = paths_by_part.get(part, []), temporary / f"{part}.parquet"
                     for file in (file for file in files if not file.name.startswith("y_")):  # WiLI's labels may be the same
-                        splits = splits_by_content.setdefault((language, digest(file)), set())
-                        splits.add(split)
-                        if "train" in splits and len(splits) > 1:
-                            names = " and ".join(f"{language}.{name}" for name in sorted(splits))
-                            raise DataError(
-                                f"{file}:1: expected files that differ, found the same content for {names}; name another"
-                            )
+                        parts_of_file = parts_by_content.setdefault((language, digest(file)), [])
+                        parts_of_file.append(part)
+                        if f"{language}.train" in parts_of_file and (names := " and ".join(sorted({*parts_of_file}))) != part:
+                            raise DataError(f"{file}:1: expected files that differ, found the same one for {names}; name another")
                     rows = write_split(
                         reader, files, output, language=language, split=split, limit=limits.get(split), **own_settings
                     )

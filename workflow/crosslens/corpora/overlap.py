@@ -24,7 +24,7 @@ def words_in_train(file: Path) -> list[int] | None:
         return None
     rows = repeated(file, train)
     if 10 <= len(rows) == parquet.rows(file):
-        names = ", ".join(parquet.metadata(file).get("files", ()))
+        names = ", ".join(parquet.metadata(file)["files"]) if "files" in parquet.metadata(file) else file.name
         raise DataError(f"{names}: expected other texts for {file.stem} than for train, found all {len(rows)} there; name others")
     if "forms" in rows.column_names:
         return list(pc.list_value_length(rows["forms"]).to_pylist())

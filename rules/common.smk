@@ -33,7 +33,7 @@ from crosslens.storage.fingerprint import Fingerprints, pins
 from crosslens.monitoring.hints import KEPT_IN_SPITE, SHOWN, missing_command, missing_image, published_here
 from crosslens.monitoring.hints import reason, unknown_rules, unknown_target, warnings
 from crosslens.monitoring.jobs import Jobs, calm
-from crosslens.measures.kinds import named_corpora
+from crosslens.measures.kinds import expected_settings, named_corpora
 from crosslens.runs.call import COMMAND, called
 from crosslens.reports.paper import MODEL_FILES
 from crosslens.papers import papers

@@ -329,9 +329,11 @@ def recipe_params():
 
 @errors_in_a_line()
 def measure_settings(wildcards):
-    """Settings of a measure of a recipe."""
+    """Settings of a measure of a recipe; a kind with a setting `training` gets the files of the recipe's training data."""
     paper, recipe = STUDIES.recipe(wildcards.recipe)
     settings = STUDIES.settings(wildcards.kind, wildcards.recipe)
+    if "training" in (expected_settings(wildcards.kind.partition("@")[0]) or ()):
+        settings = {"training": [file for file in recipe.files() if file[2] == "train"], **settings}
     common = {"paper": paper.key, "encoder": recipe.encoder, "task": recipe.task}
     return {"common": common, "measure": settings}
 

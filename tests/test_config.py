@@ -68,6 +68,15 @@ def test_real_configurations_load_and_fit_the_schema(scale):
     jsonschema.validate(values, configuration.schema(), jsonschema.Draft202012Validator)
 
 
+def test_a_file_may_serve_several_languages_and_two_archives_have_files_of_one_name():
+    archives = {"archive": "a.zip", "train_archive": "b.zip", "train_source": "phrasebook"}
+    files = {"train": "all.conllu", "dev": "dev.conllu", "test": "all.conllu"}
+    corpus = {"kind": "treebank", "source": "phrasebook", "languages": ["de", "en"], "files": files, **archives}
+    assert len(list(TreebankCorpus(**corpus).stored())) == 5
+    with pytest.raises(ValueError, match="found all.conllu for two splits of en"):
+        TreebankCorpus(**corpus | {"train_archive": "a.zip"})
+
+
 def test_overlays_agree_with_their_profiles():
     for scale in ("demo", "laptop"):
         profile = yaml.safe_load((REPOSITORY / scale / "config.yaml").read_text())
@@ -191,6 +200,20 @@ CASES = {
         "corpora.udpos.files",
         {"train": "{code}.conllu", "test": {"en": ["a"], "de": ["b"]}},
         "corpora.udpos: no files for tr.test: list them under files",
+    ),
+    "a file for two splits": (
+        "corpora.udpos.files",
+        {"train": "{code}.conllu", "test": "{code}.conllu"},
+        "corpora.udpos: files: expected different ones for each split, found de.conllu for two splits of de: name another",
+    ),
+    "a file among others for two splits": (
+        "corpora.udpos.files",
+        {
+            "train": "{code}.conllu",
+            "dev": ["{code}-dev.conllu"],
+            "test": {"de": ["x"], "en": ["y"], "tr": ["z", "tr-dev.conllu"]},
+        },
+        "corpora.udpos: files: expected different ones for each split, found tr-dev.conllu for two splits of tr: name another",
     ),
     "pattern": (
         "corpora.wikipedia.file",

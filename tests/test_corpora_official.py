@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from crosslens.corpora import dictionaries, official, schema
+from crosslens.corpora import dictionaries, documents, official, schema
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.official import write_corpus
 from crosslens.corpora.splits import write_split
@@ -84,3 +84,70 @@ def test_what_was_there_is_replaced_only_by_a_whole_corpus(tmp_path: Path) -> No
     assert {path.name: path.read_bytes() for path in (tmp_path / "muse").glob("*.parquet")} == before
     write(tmp_path / "muse", {str(archive(tmp_path)): {"de.test": PATTERNS["de.test"]}})
     assert [path.name for path in (tmp_path / "muse").glob("*.parquet")] == ["de.test.parquet"]
+
+
+TRAIN, TEST = "en-de.train.txt", "en-de.test.txt"
+COPIES = ("copy beside another file", "link", "hard link", "member of the archive", "member of another archive")
+
+
+def copies(folder: Path, form: str) -> dict[str, dict[str, list[str]]]:
+    """Parts of a corpus, in whose test is a copy of train."""
+    text, train, test = lines("de.train", 40), folder / TRAIN, folder / TEST
+    if form.startswith("member"):
+        archives = folder / "a.zip", folder / ("a.zip" if form == "member of the archive" else "b.zip")
+        for path, name in zip(archives, (TRAIN, TEST), strict=True):
+            with zipfile.ZipFile(path, "a") as zipped:
+                zipped.writestr(name, text)
+        parts: dict[str, dict[str, list[str]]] = {str(path): {} for path in reversed(archives)}
+        parts[str(archives[0])]["de.train"], parts[str(archives[1])]["de.test"] = [TRAIN], [TEST]
+        return parts
+    train.write_text(text)
+    {"link": test.symlink_to, "hard link": test.hardlink_to}.get(form, lambda train: test.write_text(text))(train)
+    (folder / "en-de.own.txt").write_text(lines("de.test"))
+    own = [str(folder / "en-de.own.txt")] if form == "copy beside another file" else []
+    return {"": {"de.test": [str(test), *own], "de.train": [str(train)]}}
+
+
+@pytest.mark.parametrize("form", COPIES)
+def test_a_copy_of_train_is_refused_whatever_its_name(tmp_path: Path, form: str) -> None:
+    """Also where limits draw other rows of both."""
+    parts, before = copies(tmp_path, form), sorted(tmp_path.iterdir())
+    message = r":1: expected files that differ, found the same one for de\.test and de\.train; name another$"
+    with pytest.raises(DataError, match=message) as error:
+        write(tmp_path / "muse", parts, train=4, test=4)
+    assert "\n" not in str(error.value) and sorted(tmp_path.iterdir()) == before
+
+
+def write_wili(folder: Path, texts: dict[str, list[str]], *splits: str) -> None:
+    """Texts of German and English, in turns, by the name of their file."""
+    for name, rows in texts.items():
+        (folder / f"x_{name}.txt").write_text("".join(f"{row}\n" for row in rows for _ in range(2)))
+        (folder / f"y_{name}.txt").write_text("deu\neng\n" * len(rows))
+    parts = {
+        f"{language}.{split}": [str(folder / f"{mark}_{split if split in texts else 'test'}.txt") for mark in "xy"]
+        for language in ("de", "en")
+        for split in splits
+    }
+    write_corpus(documents, {"": parts}, folder / "wili", LOG, limits={}, texts={}, labels=[], seed=0)
+
+
+@pytest.mark.parametrize(("repeated", "further", "refused"), [(10, 0, True), (10, 1, False), (9, 0, False), (1, 0, False)])
+def test_a_split_whose_texts_are_all_in_train_is_refused(tmp_path: Path, repeated: int, further: int, refused: bool) -> None:
+    """In another order and with other spaces the file is another; nine texts may be in train by chance."""
+    train = [f"Satz {i}." for i in range(12)]
+    test = [f"Satz  {i}." for i in reversed(range(repeated))] + ["Kein Satz."] * further
+    if refused:
+        message = (
+            rf"^x_test.txt, y_test.txt: expected other texts for de.test than for train, found all {repeated} there; name others$"
+        )
+        with pytest.raises(DataError, match=message):
+            write_wili(tmp_path, {"train": train, "test": test}, "test", "train")
+    else:
+        write_wili(tmp_path, {"train": train, "test": test}, "test", "train")
+    assert (tmp_path / "wili").exists() != refused
+
+
+def test_what_splits_may_share(tmp_path: Path) -> None:
+    """One file for two languages, the content of dev and test, texts of train, and the labels of WiLI, a file of their own."""
+    write_wili(tmp_path, {"train": ["Ein Satz.", "Zwei."], "test": ["Ein Satz.", "Drei."]}, "train", "dev", "test")
+    assert len(list((tmp_path / "wili").glob("*.parquet"))) == 6

@@ -80,6 +80,14 @@ class OfficialCorpus(Section):
         ]
         if missing:
             raise ValueError(f"no files for {', '.join(missing)}: list them under files")
+        files = [
+            (code, file, *self.distribution([split])) for code, split in self.stored() for file in self.files_of(code, split)
+        ]
+        if len({*files}) < len(files):
+            code, file, *_ = next(place for place in files if files.count(place) > 1)
+            raise ValueError(
+                f"files: expected different ones for each split, found {file} for two splits of {code}: name another"
+            )
         shared = sorted({language for language, _ in set(self.parts()) - set(self.stored())})
         if shared and "validation" in self.limits:
             raise ValueError(

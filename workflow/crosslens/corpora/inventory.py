@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crosslens.corpora.overlap import words_in_train
 from crosslens.storage import parquet
 from crosslens.storage.parquet import metadata
 
@@ -20,6 +21,8 @@ COLUMNS = pa.schema(
         ("rows", pa.int64()),
         ("words", pa.int64()),  # null where a corpus has none
         ("available", pa.int64()),  # rows before a sample was drawn
+        ("in_train", pa.int64()),  # rows whose text train of the language has too; null for train, and where there is none
+        ("in_train_long", pa.int64()),  # those of ten words or more, which are hardly the same by chance
         ("dropped", pa.string()),  # rows that the official files have and ours do not, and other changes, by reason
         ("files", pa.string()),  # the official ones
     ]
@@ -40,6 +43,7 @@ def _line(path: Path, corpus: Mapping[str, Any]) -> dict[str, Any]:
     words = None
     if "forms" in parquet.schema(path).names:
         words = int(pc.sum(pc.list_value_length(parquet.read(path, columns=["forms"])["forms"])).as_py())
+    lengths = words_in_train(path)
     also = ("pages_unparsable", "twice_in_page", "zero_bytes")
     counts = details.get("dropped") or {name: details[name] for name in also if name in details}
     return {
@@ -51,6 +55,7 @@ def _line(path: Path, corpus: Mapping[str, Any]) -> dict[str, Any]:
         "rows": parquet.rows(path),
         "words": words,
         "available": details.get("available", details.get("found")),
+        **({} if lengths is None else {"in_train": len(lengths), "in_train_long": sum(words >= 10 for words in lengths)}),
         "dropped": ", ".join(f"{name} {count}" for name, count in counts.items() if count),
         "files": " ".join(details.get("files", [details["source"]] if "source" in details else [])),
     }

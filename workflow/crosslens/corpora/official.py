@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.corpora.archives import extracted
+from crosslens.corpora.overlap import words_in_train
 from crosslens.corpora.splits import Reader, write_split
+from crosslens.runs.errors import DataError
 from crosslens.runs.progress import Progress
-from crosslens.storage.seals import sealed
+from crosslens.storage.seals import digest, seal, sealed
 
 
 def write_corpus(
@@ -27,8 +29,9 @@ def write_corpus(
     parts: archive -> LANGUAGE.SPLIT -> glob patterns of its members; under "", files that lie in no archive. limits: split ->
     at most so many rows a language. texts: language -> the reader's archive of texts, if it needs one. settings: the seed and the
     reader's own. An archive is opened once; memory holds the rows of one part at a time.
-    Raises DataError where a part has no files or no rows, or the reader finds a fault.
+    Raises DataError where a part has no files or no rows, the reader finds a fault, or a split is train.
     """
+    parts_by_content: dict[tuple[str, str], list[str]] = {}
     with sealed(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
         for archive, patterns_by_part in parts.items():
             with extracted(Path(archive), patterns_by_part) if archive else _plain(patterns_by_part) as paths_by_part:
@@ -36,11 +39,19 @@ def write_corpus(
                     language, split = part.split(".")
                     own_settings = {**settings, "texts": Path(texts[language])} if language in texts else settings
                     files, output = paths_by_part.get(part, []), temporary / f"{part}.parquet"
+                    for file in (file for file in files if not file.name.startswith("y_")):  # WiLI's labels may be the same
+                        parts_of_file = parts_by_content.setdefault((language, digest(file)), [])
+                        parts_of_file.append(part)
+                        if f"{language}.train" in parts_of_file and (names := " and ".join(sorted({*parts_of_file}))) != part:
+                            raise DataError(f"{file}:1: expected files that differ, found the same one for {names}; name another")
                     rows = write_split(
                         reader, files, output, language=language, split=split, limit=limits.get(split), **own_settings
                     )
                     log.info("%s: %d rows", part, rows)
                     progress.advance()
+        seal(temporary)  # what has no seal is not read
+        for output in sorted(temporary.glob("*.parquet")):
+            words_in_train(output)  # which refuses a split that is train
 
 
 def _plain(files_by_part: Mapping[str, Sequence[str]]) -> AbstractContextManager[Mapping[str, Sequence[Path]]]:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from crosslens.encoding.relations import relations_of
 from crosslens.measures.subject import Subject
+from crosslens.measures.unseen import score_records, unseen
 from crosslens.numerics.definitions import (
     LAS,
     LAS_SEEN,
@@ -18,7 +19,6 @@ from crosslens.numerics.definitions import (
     UNSEEN_RELATIONS,
 )
 from crosslens.numerics.f1 import Counts, accuracy, cut_shares
-from crosslens.numerics.intervals import score_interval
 from crosslens.numerics.trees import attachment
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
@@ -62,10 +62,8 @@ def measure(
                 "value": float(is_unseen.mean()),
                 "n": len(is_unseen),
             }
-        for definition, counts in _counts(labelled, part[part["head"] == arcs], words, relations, training_relations).items():
-            value, low, high = score_interval(counts, accuracy)
-            yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,
-                           "n": int(counts.true.sum())}  # fmt: skip
+        counts = _counts(labelled, part[part["head"] == arcs], words, relations, training_relations)
+        yield from score_records(place, counts, accuracy, unseen(subject, labelled, training))
 
 
 def _counts(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from crosslens.measures.subject import Subject
+from crosslens.measures.unseen import subsets, take, unseen
 from crosslens.numerics.definitions import ACCURACY, CEILING, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, TRANSFER, UNION_F1
 from crosslens.numerics.f1 import (
     Counts,
@@ -24,7 +25,7 @@ from crosslens.numerics.f1 import (
 from crosslens.numerics.intervals import Sample, score_interval
 from crosslens.storage import parquet
 
-READS = ("predictions",)
+READS = ("predictions", "tokens")
 
 Score = Callable[[Counts], np.ndarray]
 TOKEN_SCORES: dict[str, Score] = {
@@ -42,15 +43,18 @@ def measure(
     labels: Mapping[str, Sequence[str]],
     definitions: Mapping[str, Sequence[str]],
     source_language: str | None = None,
+    training: Sequence[Sequence[str]] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yield the scores of each head on each corpus and split, over all languages and by language, with intervals over texts.
 
     labels: head -> names of its classes. definitions: head -> definitions of its scores, which may include CUT_TEXTS and
-    CUT_WORDS. source_language: language that TRANSFER, a mean over languages, leaves out. The item of a record is its head.
+    CUT_WORDS. source_language: language that TRANSFER, a mean over languages, leaves out. training: see `unseen`. The item of a
+    record is its head.
     """
     table = parquet.read(subject.folder / "predictions.parquet").to_pandas()
     for (head, corpus, split), part in table[table["head"].isin(list(labels))].groupby(["head", "corpus", "split"], sort=False):
         place = {"item": head, "corpus": corpus, "split": split}
+        is_unseen = unseen(subject, part, training)
         ids, languages = text_ids(part["id"].tolist()), part["language"].to_numpy()
         gold, predicted, rows = flattened(part["gold"].tolist(), part["predicted"].tolist())
         tokens = token_counts(gold, predicted, rows, len(part), len(labels[head]))
@@ -61,14 +65,15 @@ def measure(
         scores = {name: score for name, score in (CHUNK_SCORES | TOKEN_SCORES).items() if name in definitions[head]}
         for language in ["all", *dict.fromkeys(languages)]:
             chosen = np.full(len(languages), language == "all") | (languages == language)
-            n, sample = int(tokens.true[chosen].sum()), Sample.of(ids[chosen], languages[chosen])
-            for definition, score in scores.items():
-                value, low, high = score_interval(_take(counts[definition], chosen), score, sample)
-                if definition == CEILING:  # a count of classes, not a mean over texts
-                    low = high = math.nan
-                yield place | {"language": language, "measure": "score", "definition": definition, "value": value,
-                               "low": low, "high": high, "n": n}  # fmt: skip
-            rows_of_language = part[chosen]
+            for suffix, texts in subsets(chosen, is_unseen).items():
+                n, sample = int(tokens.true[texts].sum()), Sample.of(ids[texts], languages[texts])
+                for definition, score in scores.items():
+                    value, low, high = score_interval(take(counts[definition], texts), score, sample)
+                    if definition == CEILING:  # a count of classes, not a mean over texts
+                        low = high = math.nan
+                    yield place | {"language": language, "measure": "score", "definition": f"{definition}{suffix}",
+                                   "value": value, "low": low, "high": high, "n": n}  # fmt: skip
+            rows_of_language, n = part[chosen], int(tokens.true[chosen].sum())
             shares = cut_shares(rows_of_language["cut"].to_numpy(), rows_of_language["cut_words"].to_numpy(), n)
             for definition, (share, total) in shares.items():
                 if definition in definitions[head]:
@@ -76,7 +81,7 @@ def measure(
                                    "n": total}  # fmt: skip
         targets = languages != source_language
         if TRANSFER in definitions[head] and targets.any():
-            by_target = by_language(_take(tokens, targets), languages[targets])
+            by_target = by_language(take(tokens, targets), languages[targets])
             value, low, high = score_interval(by_target, mean_accuracy, Sample.of(ids[targets], languages[targets]))
             yield place | {"language": "all", "measure": "score", "definition": TRANSFER, "value": value, "low": low,
                            "high": high, "n": int(by_target.true.sum())}  # fmt: skip
@@ -92,7 +97,3 @@ def mean_accuracy(counts: Counts) -> np.ndarray:
     """Return the mean over languages of each language's accuracy, a fraction; counts: (..., languages)."""
     mean: np.ndarray = (counts.correct / np.maximum(counts.true, 1)).mean(-1)
     return mean
-
-
-def _take(counts: Counts, chosen: np.ndarray) -> Counts:
-    return Counts(counts.true[chosen], counts.predicted[chosen], counts.correct[chosen])

@@ -6,17 +6,20 @@ from typing import Any
 import numpy as np
 
 from crosslens.measures.subject import Subject
+from crosslens.measures.unseen import score_records, unseen
 from crosslens.numerics.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_MISC_AS_O, F1_STRICT
 from crosslens.numerics.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
-from crosslens.numerics.intervals import score_interval
 from crosslens.storage import parquet
 
-READS = ("predictions",)
+READS = ("predictions", "tokens")
 
 
-def measure(subject: Subject, *, head: str, labels: Sequence[str]) -> Iterator[dict[str, Any]]:
+def measure(
+    subject: Subject, *, head: str, labels: Sequence[str], training: Sequence[Sequence[str]] = ()
+) -> Iterator[dict[str, Any]]:
     """Yield the scores on each corpus, split and language, with intervals over sentences. labels: the tags, `O` among them.
 
+    training: see `unseen`.
     The windows of a long sentence are joined before spans are read. F1_BY_WINDOW is the published score of wu2019 and of XTREME,
     which read spans in each window, so that an entity across an edge counts as two. It is yielded even if no sentence has several
     windows and it equals F1, so that tables can rely on it.
@@ -37,10 +40,8 @@ def measure(subject: Subject, *, head: str, labels: Sequence[str]) -> Iterator[d
         entities = int(counts_by_definition[F1].true.sum())
         crossings = counts_by_definition[F1_BY_WINDOW].true.sum() - entities  # each crossing adds a span
         yield place | {"measure": "cut", "definition": ACROSS_WINDOWS, "value": crossings / max(entities, 1), "n": entities}
-        for definition, counts in counts_by_definition.items():
-            value, low, high = score_interval(counts, micro_f1)
-            yield place | {"measure": "score", "definition": definition, "value": value, "low": low, "high": high,
-                           "n": int(counts.true.sum())}  # fmt: skip
+        is_unseen = unseen(subject, part, training)[np.unique(whole, return_index=True)[1]]
+        yield from score_records(place, counts_by_definition, micro_f1, is_unseen)
 
 
 def _readings(

@@ -1,12 +1,13 @@
 """Records, files and published values of a table or figure, as its module reads them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from crosslens.measures.unseen import UNSEEN
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import MODEL_FILES, Need
 from crosslens.storage import records
@@ -30,12 +31,16 @@ class Inputs:
     tokenizer: Path | None = None
     typology: Path | None = None
     cited: Published | None = None
+    unseen: bool = False  # whether scores are on texts unseen in training, where records have such scores
 
     def records(self, *kinds: str) -> pd.DataFrame:
         """Records of some kinds of measures; without arguments of all."""
         kinds_read = kinds or {need.kind for need in self.needs} - MODEL_FILES.keys()
         groups = [paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in kinds_read]
-        return records.read(dict.fromkeys(path for paths in groups for path in paths))
+        rows = records.read(dict.fromkeys(path for paths in groups for path in paths))
+        is_unseen, definitions = rows["definition"].str.endswith(UNSEEN, na=False), rows["definition"].str.removesuffix(UNSEEN)
+        columns = [name for name in rows if name not in ("value", "low", "high", "n")]
+        return rows.assign(definition=definitions).drop_duplicates(columns, keep="last") if self.unseen else rows[~is_unseen]
 
     def by_seed(self, kind: str) -> Iterator[tuple[str, int, Path]]:
         """(recipe, seed, file) of a kind with a file a seed: a measure of states, or a file of trainings."""
@@ -45,6 +50,15 @@ class Inputs:
                     yield from ((name, seed, folder / MODEL_FILES[kind]) for name, folder in trainings(path, need.recipe))
                 else:
                     yield need.recipe, seed, path
+
+
+def with_unseen(table: Callable[..., pd.DataFrame], item: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a table in which each line is followed by its score on texts unseen in training, where that is another."""
+    cells, further = (table(item, replace(inputs, unseen=unseen), settings) for unseen in (False, True))
+    names = ["row", "column", "metric", "definition", "here", "n"]
+    further = further[~pd.concat([cells, further]).duplicated(names).to_numpy()[len(cells) :]]
+    further = further.assign(definition=further["definition"] + UNSEEN, published=None, difference=None)
+    return pd.concat([cells, further]).sort_index(kind="stable", ignore_index=True) if len(further) else cells
 
 
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:

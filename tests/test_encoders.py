@@ -4,6 +4,8 @@ import json
 import logging
 import lzma
 import string
+import subprocess
+import sys
 import unicodedata
 from dataclasses import replace
 from hashlib import sha256
@@ -11,13 +13,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import node
 import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import OFFICIAL, build_encoder
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import folder as folders
-from crosslens.encoders import packaged
+from crosslens.encoders import packaged, tokenizer_trial
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import PARTS, WEIGHTS, Description
@@ -416,6 +419,26 @@ def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_pat
 
 
 # What is tried before an encoder is used.
+
+PROCESS = "import mmap, time; memory = {}; time.sleep(0.5); print(len(memory))"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how much memory a process uses")
+@pytest.mark.parametrize(("memory", "status"), [("mmap.mmap(-1, 2 * 10**9, mmap.MAP_PRIVATE)", 0), ("b'x' * 3 * 10**8", -9)])
+def test_a_trial_may_map_more_memory_than_it_may_use(memory, status):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    trial = subprocess.Popen([sys.executable, "-c", PROCESS.format(memory)], **pipes)
+    output, errors = tokenizer_trial._watch(trial, 2 * 10**8)
+    assert (trial.returncode, bool(output), errors) == (status, not status, b"")
+
+
+@pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
+def test_a_tokenizer_is_tried_on_a_node_with_64_cores(encoder_folder, monkeypatch):
+    """Where OpenBLAS maps memory for 64 threads."""
+    for name, value in node.variables().items():
+        monkeypatch.setenv(name, value)
+    tokenizer_trial.try_tokenizer(folders.read(encoder_folder))
+
 
 SHAPE = {"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
          "max_position_embeddings": 64, "hidden_act": "gelu", "attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1,

@@ -128,7 +128,7 @@ def _main() -> None:
     """Read the request, a line of JSON, and tokenizer.json; write what was expected and what was found, or null."""
     for limit, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, int(sys.argv[1]))):
         with suppress(ValueError, OSError):  # the system's limit is lower
-            resource.setrlimit(limit, (value, value + 1))  # SIGXCPU, which nothing else sends, at the first, SIGKILL at the second
+            resource.setrlimit(limit, (value, value + 1))  # at the first SIGXCPU, which nothing else sends, then SIGKILL
     request = json.loads(sys.stdin.buffer.readline())
     print(json.dumps(_find_fault(sys.stdin.buffer.read().decode(), *request)))
 

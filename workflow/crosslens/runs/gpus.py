@@ -8,11 +8,12 @@ of Snakemake within one of these share them in the same way. Small jobs may shar
 import fcntl
 import logging
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 
 from crosslens.runs.errors import DataError
@@ -29,12 +30,14 @@ def take(number: int, log: logging.Logger, folder: Path | None = None) -> list[s
 
     Must be called before CUDA is initialised. Returns [] and leaves the environment unchanged if no GPU is requested, if a
     scheduler has assigned just as many, or if there is at most one, which jobs share. If CUDA_VISIBLE_DEVICES lists GPUs, there
-    are no others. Raises DataError if JOBS is not a positive number.
+    are no others. Of MIG instances a job gets one. Raises DataError if JOBS is not a positive number.
     """
     places, gpus, job = jobs_per_gpu(), available(), next(filter(None, map(os.environ.get, SCHEDULERS)), None)
+    if number and VISIBLE in os.environ:
+        os.environ[VISIBLE] = ",".join(gpus)  # without the entries that do not count
     if job and len(gpus) <= number:
         return []
-    number = min(number, len(gpus))  # a batch in more parts than there are GPUs
+    number = min(number, 1 if any(map(_is_instance, gpus)) else len(gpus))  # a batch in more parts than there are GPUs
     if not number or len(gpus) == 1:
         return []
     name = "-".join(filter(None, ("crosslens-gpus", str(os.getuid()), job)))  # GPUs of two jobs may have the same numbers
@@ -63,13 +66,42 @@ def jobs_per_gpu() -> int:
 
 
 def available() -> list[str]:
-    """GPUs that this process may use: those of CUDA_VISIBLE_DEVICES, else all that nvidia-smi lists."""
+    """GPUs or MIG instances that this process may use: those of CUDA_VISIBLE_DEVICES, else all that nvidia-smi lists.
+
+    CUDA reads the variable up to an entry that is none of the first entry's kind: a number, or a UUID of a GPU or of an instance
+    (CUDA C++ Programming Guide, CUDA Environment Variables; torch/cuda/__init__.py, _parse_visible_devices, where a repeated
+    entry leaves none). Repeated entries do not count here.
+    """
     if VISIBLE in os.environ:
-        return [gpu for gpu in os.environ[VISIBLE].split(",") if gpu and gpu != "-1"]
+        entries = [entry.strip() for entry in os.environ[VISIBLE].split(",")]
+        kind = next((kind for kind in ("GPU-", "MIG-", r"\d") if re.match(kind, entries[0])), "$.")
+        return list(dict.fromkeys(takewhile(re.compile(kind).match, entries)))
+    # Instances are indented below their GPU, which is then none to choose.
+    uuids = re.findall(r"^(?!GPU.*\n +MIG).*\(UUID: (\S+)\)", _nvidia_smi("--list-gpus"), re.MULTILINE)
+    return uuids if any(map(_is_instance, uuids)) else [str(number) for number, _ in enumerate(uuids)]
+
+
+def expect_none(build: str) -> None:
+    """Raise DataError if this process has a GPU, which its PyTorch does not see. build: of PyTorch, for the message."""
+    if available() or VISIBLE not in os.environ and os.environ.get("SLURM_JOB_GPUS"):
+        driver = _nvidia_smi("--query-gpu=driver_version", "--format=csv,noheader").partition("\n")[0] or "none"
+        raise DataError(
+            f"expected PyTorch to see the GPU of this job, found none: {build}, driver {driver}: install a build of PyTorch for "
+            f"this driver (docs/install.md), or set {VISIBLE} to nothing to compute on the processor"
+        )
+
+
+def _is_instance(gpu: str) -> bool:
+    """Whether a GPU is a MIG instance, of which a process can use one."""
+    return gpu.startswith("MIG-")
+
+
+def _nvidia_smi(*options: str) -> str:
+    """Output of nvidia-smi; "" where it is missing or fails."""
     if not shutil.which("nvidia-smi"):
-        return []
-    listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True)
-    return [str(number) for number, _ in enumerate(filter(None, listed.stdout.splitlines()))] if not listed.returncode else []
+        return ""
+    result = subprocess.run(["nvidia-smi", *options], capture_output=True, encoding="utf-8", errors="replace")
+    return "" if result.returncode else result.stdout
 
 
 def _some(gpus: list[str], number: int, places: int, folder: Path) -> list[str]:
@@ -84,7 +116,7 @@ def _some(gpus: list[str], number: int, places: int, folder: Path) -> list[str]:
         for place, gpu in product(range(places), gpus):
             if gpu in locks:
                 continue
-            lock = os.open(folder / f"{gpu}.{place}.lock", os.O_CREAT | os.O_RDWR)
+            lock = os.open(folder / f"{gpu.replace('/', '-')}.{place}.lock", os.O_CREAT | os.O_RDWR)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -4,7 +4,6 @@ import json
 import logging
 import lzma
 import string
-import subprocess
 import sys
 import unicodedata
 from dataclasses import replace
@@ -420,16 +419,13 @@ def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_pat
 
 # What is tried before an encoder is used.
 
-PROCESS = "import mmap, time; memory = {}; time.sleep(0.5); print(len(memory))"
-
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how much memory a process uses")
-@pytest.mark.parametrize(("memory", "status"), [("mmap.mmap(-1, 2 * 10**9, mmap.MAP_PRIVATE)", 0), ("b'x' * 3 * 10**8", -9)])
-def test_a_trial_may_map_more_memory_than_it_may_use(memory, status):
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    trial = subprocess.Popen([sys.executable, "-c", PROCESS.format(memory)], **pipes)
-    output, errors = tokenizer_trial._watch(trial, 2 * 10**8)
-    assert (trial.returncode, bool(output), errors) == (status, not status, b"")
+def test_a_tokenizer_that_takes_too_much_memory_is_refused(encoder_folder, monkeypatch):
+    monkeypatch.setattr(tokenizer_trial, "BYTES", 10**6)
+    expected = r"expected a tokenizer that takes at most 8 s and \S+ MB for .*, found that its process ended by SIGKILL: "
+    with pytest.raises(DataError, match=expected):
+        tokenizer_trial.try_tokenizer(folders.read(encoder_folder))
 
 
 @pytest.mark.skipif(not node.variables(), reason=node.NEEDED)

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crosslens.encoders.load import default_device  # which a process asks once
+from crosslens.encoders.load import default_device
 from crosslens.runs import gpus
 from crosslens.runs.errors import DataError
 from crosslens.runs.machine import processor
@@ -231,13 +231,13 @@ def test_a_gpu_that_pytorch_does_not_see_is_an_error(machine, monkeypatch, caplo
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "crosslens")
     if refused:
         expected = r"^expected PyTorch to see the GPU of this job, found none: torch \S+ \(CUDA \S+\), driver 535.104.05: install"
         with pytest.raises(DataError, match=expected):
-            default_device.__wrapped__()
+            default_device()
     else:
-        assert default_device.__wrapped__().type == "cpu"
+        assert default_device().type == "cpu"
         assert [record.getMessage().partition(", torch")[0] for record in caplog.records] == [f"device: {processor()}"]
 
 

@@ -1,10 +1,8 @@
 """Loading of an encoder from its folder, with exactly the weights that its configuration describes."""
 
 import json
-import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,7 @@ from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.weights import load, shapes
 from crosslens.runs import gpus
 from crosslens.runs.errors import DataError
-from crosslens.runs.machine import processor
 
-logger = logging.getLogger(__name__)
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names
 COUNTS = (
@@ -34,16 +30,10 @@ COUNTS = (
 SMALL = 10**7  # tolerance for the number of missing weights
 
 
-@cache
 def default_device() -> torch.device:
-    """Return the device on which encoders run where nothing else is said: the GPU that PyTorch sees first, or the processor.
-
-    A process logs it once. Raises DataError if the process has a GPU that PyTorch does not see.
-    """
-    gpu, build = torch.cuda.is_available(), f"torch {torch.__version__} (CUDA {torch.version.cuda or 'none'})"
-    if not gpu:
-        gpus.expect_none(build)
-    logger.info("device: %s, %s", torch.cuda.get_device_name() if gpu else processor(), build)
+    """Return the device on which encoders run where nothing else is said: the GPU that PyTorch sees first, or the processor."""
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    gpus.check(gpu, f"torch {torch.__version__} (CUDA {torch.version.cuda or 'none'})")
     return torch.device("cuda" if gpu else "cpu")
 
 

@@ -14,6 +14,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +33,6 @@ from crosslens.runs.quantities import readable
 SECONDS, SECONDS_A_BYTE = 8, 1e-6  # of processor time; multilingual-e5-small's 13 MB take 2
 BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 30 bytes a byte
 LOOK = 0.02  # seconds between two looks at its memory
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 GROWTH = 32  # characters of a normalised text for each before: NFKC makes up to 18
 REPEATED, REPEATED_IN_PATTERNS = 4, 40  # times that a character stands in its text, for rules about repetitions
 TOGETHER = 50  # characters of a text to tokenise
@@ -51,38 +51,29 @@ def try_tokenizer(description: Description) -> None:
     request = json.dumps([characters, patterns, description.tokenizer_config, pieces]).encode()
     seconds, memory = SECONDS + int(SECONDS_A_BYTE * len(text)), BYTES + BYTES_A_BYTE * len(text)
     paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
-    with TemporaryFile() as stdin:  # not a pipe, of which `communicate` loses a part when it is called again after a timeout
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
+    options: dict[str, Any] = {"stderr": subprocess.STDOUT, "env": os.environ | threads | {"PYTHONPATH": paths}}
+    with TemporaryFile() as stdin, TemporaryFile() as stdout:
         stdin.write(request + b"\n" + text)
         stdin.seek(0)
-        with subprocess.Popen(
-            [sys.executable, "-m", __name__, str(seconds)],
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=os.environ | ONE_THREAD | {"PYTHONPATH": paths},
-        ) as trial:
-            output, errors = _watch(trial, memory)
+        trial = subprocess.Popen([sys.executable, "-m", __name__, str(seconds)], stdin=stdin, stdout=stdout, **options)
+        try:
+            while trial.poll() is None and peak_memory(trial.pid) <= memory:
+                time.sleep(LOOK)
+        finally:
+            trial.kill()
+            trial.wait()
+        stdout.seek(0)
+        last_line = stdout.read().decode(errors="replace").strip().rpartition("\n")[2]
     fault: tuple[str, str] | None
     if trial.returncode < 0:
         name = signal.Signals(-trial.returncode).name
         expected = f"a tokenizer that takes at most {seconds} s and {readable(memory)} for texts of its own characters"
         fault = expected, f"that its process ended by {name}"
-    elif trial.returncode > 0:
-        fault = "a tokenizer that reads short texts", _line(errors.decode(errors="replace").strip().rpartition("\n")[2])
     else:
-        fault = json.loads(output)
+        fault = ("a tokenizer that reads short texts", _line(last_line)) if trial.returncode else json.loads(last_line)
     if fault:
         raise DataError(f"{file}: expected {fault[0]}, found {fault[1]}: {SAVE_AGAIN}")
-
-
-def _watch(trial: subprocess.Popen[bytes], memory: int) -> tuple[bytes, bytes]:
-    """Output and errors of a process, which is killed once it has used more memory, in bytes."""
-    while True:
-        try:
-            return trial.communicate(timeout=LOOK)
-        except subprocess.TimeoutExpired:
-            if peak_memory(trial.pid) > memory:
-                trial.kill()
 
 
 def _collect_characters_and_patterns(tokenizer: dict[str, Any]) -> tuple[str, list[str]]:

@@ -17,8 +17,10 @@ from itertools import product, takewhile
 from pathlib import Path
 
 from crosslens.runs.errors import DataError
+from crosslens.runs.machine import processor
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+MIG = "MIG-"  # begins the UUID of an instance of a divided GPU, of which CUDA gives a process one
 JOBS = "CROSSLENS_JOBS_PER_GPU"  # environment variable: number of jobs that hold the same GPU at a time; 1 where it is not set
 SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")  # environment variables of their jobs
 SECONDS = 1.0  # between two looks for a GPU that is free
@@ -37,7 +39,7 @@ def take(number: int, log: logging.Logger, folder: Path | None = None) -> list[s
         os.environ[VISIBLE] = ",".join(gpus)  # without the entries that do not count
     if job and len(gpus) <= number:
         return []
-    number = min(number, 1 if any(map(_is_instance, gpus)) else len(gpus))  # a batch in more parts than there are GPUs
+    number = min(number, 1 if MIG in "".join(gpus) else len(gpus))  # a batch in more parts than there are GPUs
     if not number or len(gpus) == 1:
         return []
     name = "-".join(filter(None, ("crosslens-gpus", str(os.getuid()), job)))  # GPUs of two jobs may have the same numbers
@@ -68,40 +70,32 @@ def jobs_per_gpu() -> int:
 def available() -> list[str]:
     """GPUs or MIG instances that this process may use: those of CUDA_VISIBLE_DEVICES, else all that nvidia-smi lists.
 
-    CUDA reads the variable up to an entry that is none of the first entry's kind: a number, or a UUID of a GPU or of an instance
-    (CUDA C++ Programming Guide, CUDA Environment Variables; torch/cuda/__init__.py, _parse_visible_devices, where a repeated
-    entry leaves none). Repeated entries do not count here.
+    CUDA reads the variable up to an entry of another kind than the first, a number or a UUID; where one is repeated, it sees none
+    (torch/cuda/__init__.py, _parse_visible_devices). Here what is repeated does not count.
     """
     if VISIBLE in os.environ:
         entries = [entry.strip() for entry in os.environ[VISIBLE].split(",")]
-        kind = next((kind for kind in ("GPU-", "MIG-", r"\d") if re.match(kind, entries[0])), "$.")
+        kind = next((kind for kind in ("GPU-", MIG, r"\d") if re.match(kind, entries[0])), "$.")
         return list(dict.fromkeys(takewhile(re.compile(kind).match, entries)))
     # Instances are indented below their GPU, which is then none to choose.
-    uuids = re.findall(r"^(?!GPU.*\n +MIG).*\(UUID: (\S+)\)", _nvidia_smi("--list-gpus"), re.MULTILINE)
-    return uuids if any(map(_is_instance, uuids)) else [str(number) for number, _ in enumerate(uuids)]
+    uuids = re.findall(rf"^(?!GPU.*\n +{MIG[:-1]}).*\(UUID: (\S+)\)", _nvidia_smi("--list-gpus"), re.MULTILINE)
+    return uuids if MIG in "".join(uuids) else [str(number) for number, _ in enumerate(uuids)]
 
 
-def expect_none(build: str) -> None:
-    """Raise DataError if this process has a GPU, which its PyTorch does not see. build: of PyTorch, for the message."""
-    if available() or VISIBLE not in os.environ and os.environ.get("SLURM_JOB_GPUS"):
-        driver = _nvidia_smi("--query-gpu=driver_version", "--format=csv,noheader").partition("\n")[0] or "none"
-        raise DataError(
-            f"expected PyTorch to see the GPU of this job, found none: {build}, driver {driver}: install a build of PyTorch for "
-            f"this driver (docs/install.md), or set {VISIBLE} to nothing to compute on the processor"
-        )
-
-
-def _is_instance(gpu: str) -> bool:
-    """Whether a GPU is a MIG instance, of which a process can use one."""
-    return gpu.startswith("MIG-")
+def check(gpu: str | None, build: str) -> None:
+    """Log the device of a job. Raises DataError if the job has a GPU that PyTorch, of that build, does not see."""
+    if not gpu and (available() or VISIBLE not in os.environ and "SLURM_JOB_GPUS" in os.environ):
+        driver = _nvidia_smi("--query-gpu=driver_version", "--format=csv,noheader").partition("\n")[0] or "unknown"
+        remedy = f"install a build for this driver (docs/install.md), or set {VISIBLE} to nothing to compute on the processor"
+        raise DataError(f"expected PyTorch to see the GPU of this job, found none: {build}, driver {driver}: {remedy}")
+    logging.getLogger("crosslens").info("device: %s, %s", gpu or processor(), build)
 
 
 def _nvidia_smi(*options: str) -> str:
-    """Output of nvidia-smi; "" where it is missing or fails."""
+    """Output of nvidia-smi, or of its error; "" where it is missing."""
     if not shutil.which("nvidia-smi"):
         return ""
-    result = subprocess.run(["nvidia-smi", *options], capture_output=True, encoding="utf-8", errors="replace")
-    return "" if result.returncode else result.stdout
+    return subprocess.run(["nvidia-smi", *options], capture_output=True, encoding="utf-8", errors="replace").stdout
 
 
 def _some(gpus: list[str], number: int, places: int, folder: Path) -> list[str]:

@@ -253,7 +253,7 @@ def test_a_passport_has_an_overlay_of_its_own(
 ) -> None:
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
-    monkeypatch.setattr("os.cpu_count", lambda: 7)  # for three jobs at a time
+    monkeypatch.setattr("crosslens.monitoring.own_encoder.cpu_count", lambda: 7)  # for three jobs at a time
     xlm_roberta(demo / "a/My Model")
     with pytest.raises(SystemExit) as caught:
         own_encoder.main(["passport", "a/My Model"])
@@ -268,7 +268,7 @@ def test_a_passport_has_an_overlay_of_its_own(
         "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
     }
     assert capsys.readouterr().out.endswith("Built: results/passport/my-model.html\n")
-    monkeypatch.setattr("os.cpu_count", lambda: 2)  # which three jobs share
+    monkeypatch.setattr("crosslens.monitoring.own_encoder.cpu_count", lambda: 2)  # which three jobs share
     assert own_encoder.PURPOSES["passport"].command("my-model")[:2] == ["--cores", "3"]
 
 

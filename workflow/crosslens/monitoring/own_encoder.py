@@ -6,7 +6,6 @@
 
 import json
 import logging
-import os
 import re
 import shlex
 import subprocess
@@ -17,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from joblib import cpu_count
 from pydantic import ValidationError
 
 from crosslens.config.encoders import FolderEncoder, HubEncoder
@@ -72,7 +72,7 @@ class Purpose:
 
     def command(self, name: str) -> list[str]:
         """Arguments of snakemake that build the pages with the overlay."""
-        cores = ["--cores", str(max(_cores(), self.jobs))] if self.jobs else []
+        cores = ["--cores", str(max(cpu_count(), self.jobs))] if self.jobs else []
         return [*self.options, *cores, "--configfile", *self.files, str(self.overlay(name)), "--", *self.targets(name)]
 
 
@@ -103,10 +103,6 @@ PURPOSES = {
     ),
 }
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
 
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
@@ -170,7 +166,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
-        *([f"threads: {max(1, _cores() // purpose.jobs)}"] if purpose.jobs else []),
+        *([f"threads: {max(1, cpu_count() // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
     if positions is not None and (longest := min(positions, max(usual, purpose.longest))) != usual:

@@ -47,15 +47,15 @@ def make(clone: Path) -> str:
 def test_a_clone_in_whose_path_nothing_would_run_is_refused_first(clone, name):
     folder = clone.rename(clone.with_name(name))
     result = subprocess.run(["make", "install"], cwd=folder, capture_output=True, text=True, env=os.environ | {"MAKEFLAGS": ""})
-    assert result.returncode and result.stderr.startswith(
-        f"{folder}: expected a clone in whose path are no spaces, braces, quotes or"
-    )
+    assert result.returncode
+    assert result.stderr.startswith(f"{folder}: expected a clone in whose path are no spaces, braces, quotes or other")
     assert not (folder / "calls").exists() and not result.stdout
 
 
 @pytest.mark.parametrize("name", ["clone", "é日本", "a-b_c.d+e,f@g=h%i~j#k"])
 def test_other_paths_are_installed_into(clone, name):
     folder = clone.rename(clone.with_name(name))
+    (folder / "envs/install.sh").write_text("#!/bin/sh\n")
     command = ["make", "install", f"PYTHON={sys.executable}"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, env=os.environ | {"MAKEFLAGS": ""})
     assert (folder / ".venv/installed").exists()

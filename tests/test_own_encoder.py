@@ -142,6 +142,7 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
         "": "try: expected ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face "
         "hub, found none",
         "nowhere/at/all": "found no folder 'nowhere/at/all', and no name of the hub",
+        "~nobody-of-this-name/x": "found no folder '~nobody-of-this-name/x'",
         f"tiny@{COMMIT}": f"found no folder 'tiny@{COMMIT}', and no name of the hub, OWNER/NAME, either",
         f"a b@{COMMIT}": f"found no folder 'a b@{COMMIT}', and no name of the hub",
         HUB: f"found no folder '{HUB}', and no commit of 40 hexadecimal digits; the page of an encoder lists its commits",

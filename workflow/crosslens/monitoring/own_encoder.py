@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import expanduser  # of an unknown user it leaves ~NAME
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -107,7 +108,7 @@ USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMM
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
     """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
-    folder, (id, _, commit) = Path(text).expanduser(), text.partition("@")
+    folder, (id, _, commit) = Path(expanduser(text)), text.partition("@")
     try:
         if text and folder.is_dir():
             return FolderEncoder(source="folder", path=str(folder))

@@ -199,13 +199,13 @@ def test_the_variable_is_read_as_cuda_reads_it(machine, monkeypatch, variable, g
     assert os.environ[gpus.VISIBLE] == ",".join(gpus_of_cuda[:most])
 
 
-def test_mig_instances_are_what_can_be_used_of_a_gpu(machine, monkeypatch):
+def test_mig_instances_are_what_can_be_used_of_a_gpu(machine):
     """One a process; a GPU that is not divided remains one."""
     folder = machine(1, instances=(2,))
     assert [gpus.take(number, LOG, folder) for number in (1, 4)] == [["MIG-00"], []]
-    monkeypatch.delenv(gpus.VISIBLE)
+    os.environ.pop(gpus.VISIBLE)
     assert gpus.take(4, LOG, folder) == ["MIG-01"]
-    monkeypatch.delenv(gpus.VISIBLE)
+    os.environ.pop(gpus.VISIBLE)
     machine(3, instances=(0, 3))
     assert gpus.available() == ["GPU-0", "MIG-10", "MIG-11", "MIG-12", "GPU-2"]
 

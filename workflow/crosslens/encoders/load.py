@@ -22,11 +22,8 @@ from crosslens.runs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names
-COUNTS = (
-    "num_hidden_layers",
-    "num_hidden_groups",
-    "inner_group_num",
-)  # numbers of parts of an encoder, each of which has weights
+# Keys with numbers of parts of an encoder, each of which has weights.
+COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")
 SMALL = 10**7  # tolerance for the number of missing weights
 
 

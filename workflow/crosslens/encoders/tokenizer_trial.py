@@ -32,7 +32,6 @@ from crosslens.runs.quantities import readable
 
 SECONDS, SECONDS_A_BYTE = 8, 1e-6  # of processor time; multilingual-e5-small's 13 MB take 2
 BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 30 bytes a byte
-LOOK = 0.02  # seconds between two looks at its memory
 GROWTH = 32  # characters of a normalised text for each before: NFKC makes up to 18
 REPEATED, REPEATED_IN_PATTERNS = 4, 40  # times that a character stands in its text, for rules about repetitions
 TOGETHER = 50  # characters of a text to tokenise
@@ -59,7 +58,7 @@ def try_tokenizer(description: Description) -> None:
         trial = subprocess.Popen([sys.executable, "-m", __name__, str(seconds)], stdin=stdin, stdout=stdout, **options)
         try:
             while trial.poll() is None and peak_memory(trial.pid) <= memory:
-                time.sleep(LOOK)
+                time.sleep(0.02)
         finally:
             trial.kill()
             trial.wait()

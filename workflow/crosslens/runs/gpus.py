@@ -68,12 +68,9 @@ def jobs_per_gpu() -> int:
 
 
 def available() -> list[str]:
-    """GPUs or MIG instances that this process may use: those of CUDA_VISIBLE_DEVICES, else all that nvidia-smi lists.
-
-    CUDA reads the variable up to an entry of another kind than the first, a number or a UUID; where one is repeated, it sees none
-    (torch/cuda/__init__.py, _parse_visible_devices). Here what is repeated does not count.
-    """
+    """GPUs or MIG instances that this process may use: those of CUDA_VISIBLE_DEVICES, else all that nvidia-smi lists."""
     if VISIBLE in os.environ:
+        # As CUDA reads it, up to an entry of another kind (torch/cuda/__init__.py, _parse_visible_devices); none counts twice.
         entries = [entry.strip() for entry in os.environ[VISIBLE].split(",")]
         kind = next((kind for kind in ("GPU-", MIG, r"\d") if re.match(kind, entries[0])), "$.")
         return list(dict.fromkeys(takewhile(re.compile(kind).match, entries)))
@@ -93,9 +90,9 @@ def check(gpu: str | None, build: str) -> None:
 
 def _nvidia_smi(*options: str) -> str:
     """Output of nvidia-smi, or of its error; "" where it is missing."""
-    if not shutil.which("nvidia-smi"):
+    if not (program := shutil.which("nvidia-smi")):
         return ""
-    return subprocess.run(["nvidia-smi", *options], capture_output=True, encoding="utf-8", errors="replace").stdout
+    return subprocess.run([program, *options], capture_output=True, encoding="utf-8", errors="replace").stdout
 
 
 def _some(gpus: list[str], number: int, places: int, folder: Path) -> list[str]:

@@ -66,9 +66,7 @@ def peak_memory(process: int | None = None) -> int:
         status = Path(f"/proc/{process or 'self'}/status").read_text("utf-8")
         return 1024 * int(status.partition("VmHWM:")[2].split()[0])
     except (OSError, IndexError):
-        if process:
-            return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT
+        return 0 if process else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT
 
 
 def peak_gpu_memory() -> int:

@@ -142,10 +142,8 @@ class Remote:
         self.version: str | None = None
         self.modified: str | None = None
         self.pace = _Pace()
-        self.origin, self.foreign = (
-            self.url,
-            False,
-        )  # foreign: whether a part is of something else, and gives way once this comes
+        # foreign: whether a part here is of something else, and gives way once this comes
+        self.origin, self.foreign = self.url, False
         self.session = _Session()
 
     def measure(self) -> int | None:

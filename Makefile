@@ -15,7 +15,9 @@ INSTALLED := $(if $(filter-out $(CURDIR)/.venv,$(realpath .venv)),,.venv/install
 
 # Reinstalled only when the lock file changes. For another build of torch, see the comment at the top of requirements.lock.
 .venv/installed: requirements.lock
-	@case "$(CURDIR)" in *" "*) echo "$(CURDIR): expected a folder without spaces in its path; move the clone to one" >&2; exit 1;; esac
+# Snakemake takes braces in the path for wildcards, and calls .venv/bin/python without quotes.
+	@case "$$PWD" in *[[:space:]\{\}\"\'\`\$$\&\;\(\)\<\>\|\*\?]*) echo "$$PWD: expected a clone in whose path are no" \
+		"spaces, braces, quotes or other characters of a shell: move it" >&2; exit 1;; esac
 	@echo "Installing the packages of requirements.lock into .venv (a download of 0.6 GB, or of 3 GB where torch comes with CUDA; some minutes)"
 	@envs/install.sh .venv $(PYTHON)
 	@touch $@

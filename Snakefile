@@ -10,7 +10,9 @@ min_version("9.16")
 # The repository, as seen from the working directory, which is another one where this is used as a module (docs/module.md).
 HERE = workflow.current_basedir
 if HERE.is_local:
-    ROOT = Path(os.path.relpath(HERE.get_path_or_uri(secret_free=True)))
+    ROOT = Path(os.path.relpath(CLONE := HERE.get_path_or_uri(secret_free=True)))
+    if {"{", "}"} & {*CLONE}:
+        raise WorkflowError(f"{CLONE}: expected a clone in whose path is no {{ or }}, which mark wildcards: move it")
 else:  # github(...): Snakemake keeps a clone without files, and scripts import the library from them
     CLONE = HERE.hosted_repo.repo
     ROOT = Path(".snakemake/crosslens", CLONE.commit(HERE.ref).hexsha)

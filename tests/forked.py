@@ -14,13 +14,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker, spawn
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+import node
 
 TESTS = Path(__file__).parent
 OWN = (TESTS, TESTS.parent / "workflow", TESTS.parent / "workflow/scripts")  # pytest's paths; a user's call has none of them
@@ -37,20 +39,39 @@ SERVER.set_forkserver_preload([  # nothing of crosslens, of which tests change c
 
 
 def snakemake(options: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[int | None, str]:
-    """Call Snakemake in a folder as a command would; returns its exit status and what it said."""
-    with mock.patch.dict(os.environ, THREADS, PYTHONPATH=str(TESTS)):
-        forkserver.ensure_running()
+    """Call Snakemake in a folder as a command would, on the pretended node; returns its exit status and what it said."""
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
-        process = SERVER.Process(target=_call, args=(list(options), folder, dict(environment), said.name))
-        process.start()
-        process.join(SECONDS)
-        if process.is_alive():
-            process.terminate()
-            process.join()
-        return process.exitcode, said.read()
+        return on_the_node(_call, list(options), folder, said.name, environment), said.read()
 
 
-def _call(options: list[str], folder: Path, environment: dict[str, str], said: str) -> None:
+def on_the_node(function: Callable[..., None], *arguments: Any) -> int | None:
+    """Call a function in a process of the pretended node, or of this machine if there is none; returns its exit status.
+
+    arguments: of the function, the last its environment, to which that of the node is added.
+    """
+    *others, environment = arguments
+    _start()
+    process = SERVER.Process(target=function, args=(*others, {**environment, **node.variables()}))
+    process.start()
+    process.join(SECONDS)
+    if process.is_alive():
+        process.terminate()
+        process.join()
+    return process.exitcode
+
+
+def _start() -> None:
+    """Start the process from which all others are forked, on the pretended node where there is one."""
+    resource_tracker.ensure_running()  # not there, since it serves the tests too
+    python = os.fsencode(node.PYTHON if node.variables() else sys.executable)
+    with (
+        mock.patch.dict(os.environ, node.variables() | THREADS, PYTHONPATH=str(TESTS)),
+        mock.patch.object(spawn, "get_executable", lambda: python),
+    ):
+        forkserver.ensure_running()
+
+
+def _call(options: list[str], folder: Path, said: str, environment: dict[str, str]) -> None:
     from snakemake import rules
     from snakemake.benchmark import benchmarked
     from snakemake.cli import main

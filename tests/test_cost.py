@@ -249,7 +249,7 @@ CONFIG = load_config(merged("published"))
 
 def test_without_a_profile_jobs_have_the_machines_cores(monkeypatch):
     asked = []
-    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    monkeypatch.setattr("crosslens.monitoring.cost.__main__.cpu_count", lambda: 6)
     monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda options: asked.append(options) or (CONFIG, []))
     main(["results/table1.csv"])
     assert asked == [["--cores", "6", "results/table1.csv"]]

@@ -4,6 +4,7 @@ import json
 import logging
 import lzma
 import string
+import sys
 import unicodedata
 from dataclasses import replace
 from hashlib import sha256
@@ -11,13 +12,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import node
 import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import OFFICIAL, build_encoder
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import folder as folders
-from crosslens.encoders import packaged
+from crosslens.encoders import packaged, tokenizer_trial
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import PARTS, WEIGHTS, Description
@@ -416,6 +418,23 @@ def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_pat
 
 
 # What is tried before an encoder is used.
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how much memory a process uses")
+def test_a_tokenizer_that_takes_too_much_memory_is_refused(encoder_folder, monkeypatch):
+    monkeypatch.setattr(tokenizer_trial, "BYTES", 10**6)
+    expected = r"expected a tokenizer that takes at most 8 s and \S+ MB for .*, found that its process ended by SIGKILL: "
+    with pytest.raises(DataError, match=expected):
+        tokenizer_trial.try_tokenizer(folders.read(encoder_folder))
+
+
+@pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
+def test_a_tokenizer_is_tried_on_a_node_with_64_cores(encoder_folder, monkeypatch):
+    """Where OpenBLAS maps memory for 64 threads."""
+    for name, value in node.variables().items():
+        monkeypatch.setenv(name, value)
+    tokenizer_trial.try_tokenizer(folders.read(encoder_folder))
+
 
 SHAPE = {"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
          "max_position_embeddings": 64, "hidden_act": "gelu", "attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1,

@@ -244,16 +244,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
     ways: list[str] = ["well"]
     asked: list[str] = []  # Range of each request
     agents: set[str] = set()
+    tokens: list[tuple[str, str | None]] = []  # path of each request, and its Authorization
 
     def do_GET(self) -> None:
         cls = type(self)
         cls.asked.append(self.headers.get("Range", "") if self.path == "/file" else self.path)
         cls.agents.add(self.headers["User-Agent"])
+        cls.tokens.append((self.path, self.headers["Authorization"]))
         way = cls.ways.pop(0) if len(cls.ways) > 1 else cls.ways[0]
         self.close_connection = True
         if self.path == "/absent":
             return self.send_error(404)
-        if way in ("429", "503", "403"):
+        if self.path.startswith("/owner/"):  # as the hub sends to its servers of large files
+            self.send_response(302)
+            self.send_header("Location", self.path.replace("/owner/model/resolve", cls.elsewhere))
+            return self.end_headers()
+        if way in ("429", "503", "401", "403"):
             self.send_response(int(way))
             self.send_header("Retry-After", cls.retry_after)
             return self.end_headers()
@@ -285,6 +291,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body[: breaks.get(way, len(body))])
 
     retry_after = "0"
+    elsewhere = ""
     chance = random.Random(0)
 
     def log_message(self, *_: object) -> None:
@@ -295,7 +302,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(network, "PAUSE", 0.0)
     monkeypatch.setattr(network, "SPACING", 0.0)
-    for name, value in {"content": CONTENT, "version": '"1"', "ways": ["well"], "asked": [], "retry_after": "0"}.items():
+    for name, value in {
+        "content": CONTENT,
+        "version": '"1"',
+        "ways": ["well"],
+        "asked": [],
+        "retry_after": "0",
+        "tokens": [],
+    }.items():
         monkeypatch.setattr(Handler, name, value)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
@@ -321,6 +335,52 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_a_bad_server(tmp_path: Path, server: str, ways: list[str]) -> None:
     Handler.ways = ways
     assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST, mirror=[tmp_path / "m"]) == CONTENT
+
+
+HUB_FILE = "https://huggingface.co/owner/model/resolve/main/file"
+
+
+@pytest.mark.parametrize("token", [None, "hf_secret\n"])
+def test_the_token_of_the_hub_is_sent_to_no_other_server(tmp_path: Path, server: str, monkeypatch, token: str | None) -> None:
+    """Not after a redirect to another host or port, and neither to another source; the hub's address is the user's endpoint."""
+    monkeypatch.setattr("crosslens.sources.fetch.ENDPOINT", f"{server}/")
+    if token:
+        monkeypatch.setenv("HF_TOKEN", token)
+    else:
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+    authorization = "Bearer hf_secret" if token else None
+    Handler.elsewhere = ""
+    assert got(tmp_path, urls=[HUB_FILE], sha256=DIGEST) == CONTENT
+    Handler.elsewhere = server.replace("127.0.0.1", "localhost")
+    assert got(tmp_path, urls=[HUB_FILE], sha256=DIGEST) == CONTENT
+    assert got(tmp_path, urls=[f"{server.replace('127.0.0.1', 'localhost')}/other"], sha256=DIGEST) == CONTENT
+    assert network.size_of([HUB_FILE]) == (None, True)  # the handler knows no HEAD
+    hub = ("/owner/model/resolve/main/file", authorization)
+    assert Handler.tokens == [hub, ("/main/file", authorization), hub, ("/main/file", None), ("/other", None)]
+
+
+@pytest.mark.parametrize("way", ["401", "403"])
+def test_a_closed_repository_is_explained(tmp_path: Path, server: str, monkeypatch, way: str) -> None:
+    Handler.ways, Handler.elsewhere = [way], ""
+    assert "HF_TOKEN" not in failure(tmp_path, urls=[f"{server}/file"])
+    monkeypatch.setattr("crosslens.sources.fetch.ENDPOINT", f"{server}/")
+    message = failure(tmp_path, urls=[HUB_FILE])
+    assert re.search(rf"{server}/owner/model/resolve/main/file: {way} \w+: if it is private or gated, .* set HF_TOKEN", message)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "address"),
+    [
+        ("", "https://huggingface.co/a/b"),
+        ("https://hub.example", "https://hub.example/a/b"),
+        ("https://hub.example/copy/", "https://hub.example/copy/a/b"),
+    ],
+)
+def test_the_hub_is_where_the_user_says(endpoint: str, address: str) -> None:
+    code = "from crosslens.sources.fetch import at_endpoint as at; print(at('https://huggingface.co/a/b'), at('https://x/a'))"
+    environment = os.environ | {"HF_ENDPOINT": endpoint, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split() == [address, "https://x/a"]
 
 
 @pytest.mark.parametrize("seed", range(20))

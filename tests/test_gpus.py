@@ -11,8 +11,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from crosslens.encoders.load import default_device
 from crosslens.runs import gpus
 from crosslens.runs.errors import DataError
+from crosslens.runs.machine import processor
 
 LOG = logging.getLogger("crosslens.tests")
 REPOSITORY = Path(__file__).parents[1]
@@ -33,16 +35,21 @@ print(time.monotonic(), flush=True)
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """With as many GPUs as asked for."""
-    for name in (gpus.VISIBLE, gpus.JOBS, *gpus.SCHEDULERS):
+    for name in (gpus.VISIBLE, gpus.JOBS, "SLURM_JOB_GPUS", *gpus.SCHEDULERS):
         monkeypatch.delenv(name, raising=False)
     # What the test itself takes is given back, and is not seen by the tests after it.
     monkeypatch.setattr(gpus, "_HELD", [])
 
-    def with_gpus(number: int) -> Path:
+    def with_gpus(number: int, *, instances: tuple[int, ...] = ()) -> Path:
+        """instances: number of MIG instances of each GPU."""
         program = tmp_path / "bin/nvidia-smi"
         program.parent.mkdir(exist_ok=True)
-        lines = "".join(f"echo 'GPU {i}: pretended (UUID: GPU-{i})'\n" for i in range(number))
-        program.write_text(f"#!/bin/sh\n{lines}")
+        lines = []
+        for gpu, parts in zip(range(number), [*instances, *[0] * number], strict=False):
+            lines += [f"GPU {gpu}: NVIDIA A100-SXM4-40GB (UUID: GPU-{gpu})"]
+            lines += [f"  MIG 3g.20gb     Device  {part}: (UUID: MIG-{gpu}{part})" for part in range(parts)]
+        lists = "".join(f"    echo '{line}'\n" for line in lines)
+        program.write_text(f"#!/bin/sh\nif test $1 = --list-gpus; then\n    :\n{lists}else echo 535.104.05; fi\n")
         program.chmod(0o755)
         monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
         return tmp_path
@@ -159,6 +166,79 @@ def test_jobs_within_an_allocation_share_it(machine, monkeypatch):
         monkeypatch.setenv(gpus.VISIBLE, "0,1")
         taken += gpus.take(1, LOG)
     assert taken == ["0", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "gpus_of_cuda"),
+    [
+        ("0,-1,1", ["0"]),
+        ("2,0", ["2", "0"]),
+        ("0,0", ["0"]),
+        ("1,0,1,2", ["1", "0", "2"]),
+        (" 0, 1", ["0", "1"]),
+        ("0,,1", ["0"]),
+        ("", []),
+        ("-1", []),
+        ("NoDevFiles", []),
+        ("0,none,1", ["0"]),
+        ("GPU-8932f937,GPU-5d5b", ["GPU-8932f937", "GPU-5d5b"]),
+        ("GPU-8932f937,0", ["GPU-8932f937"]),
+        ("0,GPU-8932f937", ["0"]),
+        ("GPU-8932f937,MIG-5d5b", ["GPU-8932f937"]),
+        ("MIG-GPU-5d5b/1/0,MIG-GPU-5d5b/2/0", ["MIG-GPU-5d5b/1/0", "MIG-GPU-5d5b/2/0"]),
+        ("MIG-5d5b,MIG-5d5b", ["MIG-5d5b"]),
+    ],
+)
+def test_the_variable_is_read_as_cuda_reads_it(machine, monkeypatch, variable, gpus_of_cuda):
+    """And a job gets one of them, or all that it asks for, without waiting for more."""
+    folder = machine(0)
+    monkeypatch.setenv(gpus.VISIBLE, variable)
+    assert gpus.available() == gpus_of_cuda
+    most = 1 if "MIG" in variable else len(gpus_of_cuda)
+    assert gpus.take(3, LOG, folder / "locks") == gpus_of_cuda[:most] * (len(gpus_of_cuda) > 1)
+    assert os.environ[gpus.VISIBLE] == ",".join(gpus_of_cuda[:most])
+
+
+def test_mig_instances_are_what_can_be_used_of_a_gpu(machine):
+    """One a process; a GPU that is not divided remains one."""
+    folder = machine(1, instances=(2,))
+    assert [gpus.take(number, LOG, folder) for number in (1, 4)] == [["MIG-00"], []]
+    os.environ.pop(gpus.VISIBLE)
+    assert gpus.take(4, LOG, folder) == ["MIG-01"]
+    os.environ.pop(gpus.VISIBLE)
+    machine(3, instances=(0, 3))
+    assert gpus.available() == ["GPU-0", "MIG-10", "MIG-11", "MIG-12", "GPU-2"]
+
+
+@pytest.mark.parametrize(
+    ("number", "environment", "refused"),
+    [
+        (0, {"SLURM_JOB_ID": "77", "CUDA_VISIBLE_DEVICES": "0"}, True),  # by a scheduler
+        (0, {"SLURM_JOB_ID": "77", "SLURM_JOB_GPUS": "3"}, True),  # in a container without the driver
+        (0, {"CUDA_VISIBLE_DEVICES": "MIG-GPU-5d5b/1/0"}, True),
+        (1, {}, True),  # one that nvidia-smi lists
+        (4, {}, True),
+        (0, {}, False),  # a laptop without a GPU
+        (0, {"SLURM_JOB_ID": "77"}, False),  # a job without a GPU
+        (1, {"CUDA_VISIBLE_DEVICES": ""}, False),  # switched off
+        (1, {"SLURM_JOB_GPUS": "3", "CUDA_VISIBLE_DEVICES": ""}, False),
+        (1, {"CUDA_VISIBLE_DEVICES": "NoDevFiles"}, False),
+    ],
+)
+def test_a_gpu_that_pytorch_does_not_see_is_an_error(machine, monkeypatch, caplog, number, environment, refused):
+    """Where there is none, or it is switched off, the processor is logged."""
+    machine(number)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    caplog.set_level(logging.INFO, "crosslens")
+    if refused:
+        expected = r"^expected PyTorch to see the GPU of this job, found none: torch \S+ \(CUDA \S+\), driver 535.104.05: install"
+        with pytest.raises(DataError, match=expected):
+            default_device()
+    else:
+        assert default_device().type == "cpu"
+        assert [record.getMessage().partition(", torch")[0] for record in caplog.records] == [f"device: {processor()}"]
 
 
 def test_a_batch_in_more_parts_than_there_are_gpus_takes_all(machine):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from study import REPOSITORY
+from study import REPOSITORY, copy_repository, snakemake
 
 PIP = """#!/bin/sh
 # Answers as pip does, at length.
@@ -41,6 +41,32 @@ def make(clone: Path) -> str:
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     return result.stdout
+
+
+@pytest.mark.parametrize("name", ["a b", "a{b}", "a}", "a'b", 'a"b', "a$b", "a;b", "a(b)", "a&b", "a`b", "a\tb"])
+def test_a_clone_in_whose_path_nothing_would_run_is_refused_first(clone, name):
+    folder = clone.rename(clone.with_name(name))
+    result = subprocess.run(["make", "install"], cwd=folder, capture_output=True, text=True, env=os.environ | {"MAKEFLAGS": ""})
+    assert result.returncode
+    assert result.stderr.startswith(f"{folder}: expected a clone in whose path are no spaces, braces, quotes or other")
+    assert not (folder / "calls").exists() and not result.stdout
+
+
+@pytest.mark.parametrize("name", ["clone", "é日本", "a-b_c.d+e,f@g=h%i~j#k"])
+def test_other_paths_are_installed_into(clone, name):
+    folder = clone.rename(clone.with_name(name))
+    (folder / "envs/install.sh").write_text("#!/bin/sh\n")
+    command = ["make", "install", f"PYTHON={sys.executable}"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env=os.environ | {"MAKEFLAGS": ""})
+    assert (folder / ".venv/installed").exists()
+
+
+@pytest.mark.parametrize("name", ["a{b}", "{", "a}b"])
+def test_a_clone_with_braces_in_its_path_is_refused_in_a_line(tmp_path, name):
+    """Without make too: Snakemake would take them for wildcards."""
+    said = snakemake(copy_repository(tmp_path / name), "--profile", "demo", "-n", "--", "results/demo/corpora/xnli", works=False)
+    assert f"{tmp_path / name}: expected a clone in whose path is no {{ or }}, which mark wildcards: move it" in said
+    assert "Traceback" not in said and "NameError" not in said and len(said.splitlines()) < 7, said
 
 
 def test_an_installation_complains_of_nothing(clone):

@@ -142,6 +142,7 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
         "": "try: expected ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face "
         "hub, found none",
         "nowhere/at/all": "found no folder 'nowhere/at/all', and no name of the hub",
+        "~nobody-of-this-name/x": "found no folder '~nobody-of-this-name/x'",
         f"tiny@{COMMIT}": f"found no folder 'tiny@{COMMIT}', and no name of the hub, OWNER/NAME, either",
         f"a b@{COMMIT}": f"found no folder 'a b@{COMMIT}', and no name of the hub",
         HUB: f"found no folder '{HUB}', and no commit of 40 hexadecimal digits; the page of an encoder lists its commits",
@@ -253,7 +254,7 @@ def test_a_passport_has_an_overlay_of_its_own(
 ) -> None:
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
-    monkeypatch.setattr("os.cpu_count", lambda: 7)  # for three jobs at a time
+    monkeypatch.setattr("crosslens.monitoring.own_encoder.cpu_count", lambda: 7)  # for three jobs at a time
     xlm_roberta(demo / "a/My Model")
     with pytest.raises(SystemExit) as caught:
         own_encoder.main(["passport", "a/My Model"])
@@ -268,7 +269,7 @@ def test_a_passport_has_an_overlay_of_its_own(
         "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
     }
     assert capsys.readouterr().out.endswith("Built: results/passport/my-model.html\n")
-    monkeypatch.setattr("os.cpu_count", lambda: 2)  # which three jobs share
+    monkeypatch.setattr("crosslens.monitoring.own_encoder.cpu_count", lambda: 2)  # which three jobs share
     assert own_encoder.PURPOSES["passport"].command("my-model")[:2] == ["--cores", "3"]
 
 

@@ -94,6 +94,7 @@ def test_a_dry_run_takes_the_values(root):
     assert asked["train"]["runtime"] == 480 and asked["train"]["gpu"] == 0
     assert asked["train"]["mem_mb"] == 48000 and asked["corpus"]["mem_mb"] == 4000  # the rule's, and the profile's
     assert asked["fetch"]["runtime"] == 90
+    assert {resources["nodes"] for resources in asked.values()} == {1}  # else GPUs of a job may be those of several machines
     said = snakemake(root, "--profile", "slurm", "-n", TRAINING)
     assert "slurm/site.yaml: slurm_partition=standard, runtime=90; train, states: " in said
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 
+import node
 import numpy as np
 import pandas as pd
 import psutil
@@ -23,7 +24,7 @@ from browser import CHROMIUM, browser, leads_nowhere
 from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.paper import MODEL_FILES
 from crosslens.storage.seals import seal
-from forked import READS
+from forked import READS, on_the_node
 from safetensors.numpy import load_file
 from study import (
     ALL,
@@ -145,6 +146,27 @@ def test_builds_every_table_and_figure_and_is_done(built):
     assert {"cka", "score"} <= set(other["measure"]) and {"LAS", "accuracy", "F1"} <= set(other["definition"])
     assert not list(built.glob("results/**/*.part-*"))
     assert not list(built.glob("results/**/checkpoint*"))
+
+
+@pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
+def test_every_rule_runs_on_a_node_with_64_cores(built):
+    """Except those that fetch, which test_laptop.py runs there, and the comparison of encoders, of which there is one."""
+    files = [path for path in (built / ".snakemake/metadata").rglob("*") if path.is_file()]
+    names = re.findall(r"^(?:rule|use rule \w+ as) (\w+)", "".join(map(Path.read_text, built.glob("rules/*.smk"))), re.MULTILINE)
+    assert {*names} - {json.loads(path.read_text())["rule"] for path in files} == {"fetch", "dump_sample", "comparison"}
+    logs = [path.read_text() for path in (built / RESULTS / "logs").rglob("*.log")]
+    assert len(logs) > 400 and all(f", {node.CORES} cores, " in log for log in logs)
+
+
+@pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
+def test_jobs_see_the_node(tmp_path):
+    """Where nothing may be mounted, all but the small shared memory and the cores that the cgroup grants."""
+    on_the_node(node.look, tmp_path / "seen.json", environment())
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    different = {name: value for name, value in node.SEEN.items() if seen[name] != value}
+    if {*different} == {*node.MOUNTED}:
+        pytest.skip("needs the right to mount: run as root, or allow user namespaces")
+    assert different == {}
 
 
 def test_a_passport_says_what_it_is_of(built):

@@ -17,21 +17,21 @@ from crosslens.encoders.embeddings import MODEL_TYPE, StaticEncoder
 from crosslens.encoders.folder import SOURCE, WEIGHTS, message, read_config
 from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.weights import load, shapes
+from crosslens.runs import gpus
 from crosslens.runs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names
-COUNTS = (
-    "num_hidden_layers",
-    "num_hidden_groups",
-    "inner_group_num",
-)  # numbers of parts of an encoder, each of which has weights
+# Keys with numbers of parts of an encoder, each of which has weights.
+COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")
 SMALL = 10**7  # tolerance for the number of missing weights
 
 
 def default_device() -> torch.device:
     """Return the device on which encoders run where nothing else is said: the GPU that PyTorch sees first, or the processor."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    gpus.check(gpu, f"torch {torch.__version__} (CUDA {torch.version.cuda or 'none'})")
+    return torch.device("cuda" if gpu else "cpu")
 
 
 def load_encoder(

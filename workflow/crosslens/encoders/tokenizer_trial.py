@@ -2,9 +2,9 @@
 
 The parts of a tokenizer.json are programs: rules of a normaliser can make a text grow without end, patterns can take forever, and
 when memory runs out, the library kills the process. The trial runs in a process of its own, with as much time and memory as a
-tokenizer of this size needs.
+tokenizer of this size needs. Memory is what the process uses: it maps more with every core of the machine.
 
-    python -m crosslens.encoders.tokenizer_trial SECONDS BYTES      the command that `try_tokenizer` starts
+    python -m crosslens.encoders.tokenizer_trial SECONDS      the command that `try_tokenizer` starts
 """
 
 import json
@@ -14,9 +14,11 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -25,6 +27,7 @@ from crosslens.encoders.folder import PARTS, SAVE_AGAIN, Description
 from crosslens.encoders.special import special_pieces
 from crosslens.encoders.word_marks import FAULT, by_words
 from crosslens.runs.errors import DataError
+from crosslens.runs.machine import peak_memory
 from crosslens.runs.quantities import readable
 
 SECONDS, SECONDS_A_BYTE = 8, 1e-6  # of processor time; multilingual-e5-small's 13 MB take 2
@@ -47,21 +50,27 @@ def try_tokenizer(description: Description) -> None:
     request = json.dumps([characters, patterns, description.tokenizer_config, pieces]).encode()
     seconds, memory = SECONDS + int(SECONDS_A_BYTE * len(text)), BYTES + BYTES_A_BYTE * len(text)
     paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
-    trial = subprocess.run(
-        [sys.executable, "-m", __name__, str(seconds), str(memory)],
-        input=request + b"\n" + text,
-        capture_output=True,
-        env=os.environ | {"PYTHONPATH": paths, "RAYON_NUM_THREADS": "1"},
-    )
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
+    options: dict[str, Any] = {"stderr": subprocess.STDOUT, "env": os.environ | threads | {"PYTHONPATH": paths}}
+    with TemporaryFile() as stdin, TemporaryFile() as stdout:
+        stdin.write(request + b"\n" + text)
+        stdin.seek(0)
+        trial = subprocess.Popen([sys.executable, "-m", __name__, str(seconds)], stdin=stdin, stdout=stdout, **options)
+        try:
+            while trial.poll() is None and peak_memory(trial.pid) <= memory:
+                time.sleep(0.02)
+        finally:
+            trial.kill()
+            trial.wait()
+        stdout.seek(0)
+        last_line = stdout.read().decode(errors="replace").strip().rpartition("\n")[2]
     fault: tuple[str, str] | None
     if trial.returncode < 0:
         name = signal.Signals(-trial.returncode).name
         expected = f"a tokenizer that takes at most {seconds} s and {readable(memory)} for texts of its own characters"
         fault = expected, f"that its process ended by {name}"
-    elif trial.returncode > 0:
-        fault = "a tokenizer that reads short texts", _line(trial.stderr.decode(errors="replace").strip().rpartition("\n")[2])
     else:
-        fault = json.loads(trial.stdout)
+        fault = ("a tokenizer that reads short texts", _line(last_line)) if trial.returncode else json.loads(last_line)
     if fault:
         raise DataError(f"{file}: expected {fault[0]}, found {fault[1]}: {SAVE_AGAIN}")
 
@@ -107,12 +116,9 @@ def _find_fault_at_ends(tokenizer: Tokenizer, names: dict[str, Any]) -> tuple[st
 
 def _main() -> None:
     """Read the request, a line of JSON, and tokenizer.json; write what was expected and what was found, or null."""
-    seconds, memory = map(int, sys.argv[1:])
-    for limit, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)):
-        with suppress(ValueError, OSError):  # macOS has no limit of memory
-            resource.setrlimit(
-                limit, (value, value + 1)
-            )  # SIGXCPU, which nothing else sends, at the first, SIGKILL at the second
+    for limit, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, int(sys.argv[1]))):
+        with suppress(ValueError, OSError):  # the system's limit is lower
+            resource.setrlimit(limit, (value, value + 1))  # at the first SIGXCPU, which nothing else sends, then SIGKILL
     request = json.loads(sys.stdin.buffer.readline())
     print(json.dumps(_find_fault(sys.stdin.buffer.read().decode(), *request)))
 

@@ -6,17 +6,18 @@
 
 import json
 import logging
-import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import expanduser  # of an unknown user it leaves ~NAME
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from joblib import cpu_count
 from pydantic import ValidationError
 
 from crosslens.config.encoders import FolderEncoder, HubEncoder
@@ -72,7 +73,7 @@ class Purpose:
 
     def command(self, name: str) -> list[str]:
         """Arguments of snakemake that build the pages with the overlay."""
-        cores = ["--cores", str(max(_cores(), self.jobs))] if self.jobs else []
+        cores = ["--cores", str(max(cpu_count(), self.jobs))] if self.jobs else []
         return [*self.options, *cores, "--configfile", *self.files, str(self.overlay(name)), "--", *self.targets(name)]
 
 
@@ -105,13 +106,9 @@ PURPOSES = {
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
 
 
-def _cores() -> int:
-    return os.cpu_count() or 1
-
-
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
     """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
-    folder, (id, _, commit) = Path(text).expanduser(), text.partition("@")
+    folder, (id, _, commit) = Path(expanduser(text)), text.partition("@")
     try:
         if text and folder.is_dir():
             return FolderEncoder(source="folder", path=str(folder))
@@ -170,7 +167,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
-        *([f"threads: {max(1, _cores() // purpose.jobs)}"] if purpose.jobs else []),
+        *([f"threads: {max(1, cpu_count() // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
     if positions is not None and (longest := min(positions, max(usual, purpose.longest))) != usual:

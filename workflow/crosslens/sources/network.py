@@ -23,6 +23,7 @@ from urllib3.exceptions import HTTPError
 from crosslens.runs.errors import shown
 from crosslens.runs.progress import Progress
 from crosslens.runs.quantities import duration
+from crosslens.sources.fetch import HUB, at_endpoint
 
 logger = logging.getLogger(__name__)
 
@@ -136,12 +137,13 @@ class Remote:
 
     def __init__(self, url: str, name: str, expected_size: int | None = None) -> None:
         """Nothing is asked for yet."""
-        self.url, self.name, self.expected_size = url, name, expected_size
+        self.url, self.name, self.expected_size = at_endpoint(url), name, expected_size
         self.size: int | None = None
         self.version: str | None = None
         self.modified: str | None = None
         self.pace = _Pace()
-        self.origin, self.foreign = url, False  # foreign: whether a part here is of something else, and gives way once this comes
+        # foreign: whether a part here is of something else, and gives way once this comes
+        self.origin, self.foreign = self.url, False
         self.session = _Session()
 
     def measure(self) -> int | None:
@@ -227,6 +229,9 @@ class Remote:
                     raise _Interrupted(f"requested a part from byte {start + have - again} on, received {received}")
                 case status if status in TRY_AGAIN:
                     raise _Interrupted(f"{status} {shown(answer.reason)}", _wait(answer.headers.get("Retry-After", "")))
+                case 401 | 403 as status if self.url.startswith(at_endpoint(HUB)):
+                    remedy = "if it is private or gated, accept its conditions and set HF_TOKEN to a token that may read it"
+                    raise Unavailable(f"{self.url}: {status} {shown(answer.reason)}: {remedy}")
                 case status:
                     raise Unavailable(f"{self.url}: {status} {shown(answer.reason)}")
             self._check(answer)
@@ -296,7 +301,7 @@ def size_of(urls: Sequence[str]) -> tuple[int | None, bool]:
     answered = not urls
     for url in urls:
         try:
-            with _Session() as session, _asked(session, "HEAD", url, HEADERS, timeout=5) as answer:
+            with _Session() as session, _asked(session, "HEAD", at_endpoint(url), HEADERS, timeout=5) as answer:
                 answered = True
                 length = _number(answer.headers.get("Content-Length", ""))
                 if answer.ok and length is not None:
@@ -333,9 +338,11 @@ def _asked(
 
 def _followed(session: requests.Session, method: str, url: str, **options: Any) -> requests.Response:
     """The answer that redirects lead to. Raises Unavailable where they lead from https to anything else, or nowhere."""
+    token = {"Authorization": f"Bearer {value}"} if (value := os.environ.get("HF_TOKEN", "").strip()) else {}
     history: list[requests.Response] = []
     while len(history) <= REDIRECTS:
-        answer = session.request(method, url, **options)
+        credentials = token if url.startswith(at_endpoint(HUB)) else {}  # no other server learns it
+        answer = session.request(method, url, **options | {"headers": options["headers"] | credentials})
         answer.history = history
         if not answer.is_redirect:
             return answer

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from crosslens.sources.fetch import found_in
+from crosslens.sources.fetch import at_endpoint, found_in
 from crosslens.sources.prefetch import place_of
 from crosslens.sources.registry import Source
 
@@ -55,7 +55,7 @@ def _lacking(files: Sequence[str], sources: Mapping[str, Source], mirrors: Seque
     for file in files:
         source, path, _ = place_of(file, sources)
         if not found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors))):
-            urls_by_file[f"{source}/{path}"] = sources[source].urls_of(path)
+            urls_by_file[f"{source}/{path}"] = [*map(at_endpoint, sources[source].urls_of(path))]
     return urls_by_file
 
 

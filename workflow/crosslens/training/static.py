@@ -33,6 +33,7 @@ def train(
     if isinstance(settings, Word2Vec):
         from crosslens.training import word2vec  # gensim takes a second, for which no other training has to wait
 
+        log.info("device: the processor, on which gensim trains")
         return word2vec.train(settings, texts, vocabulary, size, seed=seed, log=log, checkpoint_file=checkpoint_file)
     pairs = cooccurrence.count(texts, vocabulary, settings.window, log)
     return glove.train(

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
+from joblib import cpu_count
 
 from crosslens.config.scales import read_yaml
 from crosslens.monitoring.archive.comparison import differences, differing, read_rows
@@ -158,7 +159,7 @@ class Unpacked:
         targets = [self._name(self.artefacts.results / place) for place in places]
         where = {"--snakefile": root / "Snakefile", "--directory": self.folder, "--configfile": self.folder / CONFIGURATION}
         options = [word for option, path in where.items() for word in (option, str(path))]
-        options += ["--cores", str(os.cpu_count() or 1), "--rerun-triggers", "mtime"]
+        options += ["--cores", str(cpu_count()), "--rerun-triggers", "mtime"]
         options += ["--allowed-rules", *RULES, *SUMMARIES.values()]
         command = [sys.executable, "-m", "snakemake", *options, "--", *targets]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root)

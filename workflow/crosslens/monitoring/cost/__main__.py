@@ -4,11 +4,11 @@ python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [--card NAME] 
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from joblib import cpu_count
 from rich.console import Console
 from rich.table import Table
 
@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> None:
             targets = options[options.index("--") + 1 :] if "--" in options else options
             print(*announcement(named_options.profile, targets, card), sep="\n", flush=True)
         # As many cores as here: with fewer than a job's threads Snakemake would plan, and the probe measure, fewer threads.
-        where = ["--profile", named_options.profile] if named_options.profile else ["--cores", str(os.cpu_count() or 1)]
+        where = ["--profile", named_options.profile] if named_options.profile else ["--cores", str(cpu_count())]
         config, jobs = plan([*where, *options])
         if config.rehearse:
             _, jobs = plan([*where, "--forceall", *options])

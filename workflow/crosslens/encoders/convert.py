@@ -19,12 +19,12 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
-from crosslens.encoders.folder import PARTS, SPECIALS, WEIGHTS, message, read
+from crosslens.encoders.folder import BESIDE, BYTES, PARTS, WEIGHTS, message, read
+from crosslens.encoders.weights import files
 from crosslens.encoders.word_marks import MARKS
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, written
 
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # pieces for characters that are in no other piece
 GGUF = ".gguf"
 OF_THE_FILE = ("quantization_config", "_model_name_or_path")  # keys with which transformers describes a GGUF file
 COMPARED = 1000  # words or more that are given to a tokenizer and to its SentencePiece model
@@ -77,12 +77,9 @@ def _from_gguf(file: Path, output: Path) -> dict[str, torch.Tensor]:
 
 
 def _weights(folder: Path) -> dict[str, torch.Tensor]:
-    """All tensors of a folder's safetensors files or, without any, of its files of PyTorch; each with a memory of its own."""
-    files = sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-    if not files:
-        raise DataError(f"{folder}: expected model.safetensors or pytorch_model.bin, found neither: fetch the weights first")
+    """All tensors of a folder's weights, each with a memory of its own."""
     state: dict[str, torch.Tensor] = {}
-    for file in files:
+    for file, names in files(folder).items():
         try:
             tensors = load_file(file) if file.suffix == ".safetensors" else torch.load(file, "cpu", weights_only=True)
         except Exception as error:  # of either library
@@ -90,6 +87,10 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
             raise DataError(f"{file}: expected tensors and nothing else, found {reason}: fetch the file again") from None
         if not isinstance(tensors, dict) or not all(isinstance(value, torch.Tensor) for value in tensors.values()):
             raise DataError(f"{file}: expected tensors by name, found other objects: use the weights that transformers saved")
+        if names is not None and (odd := sorted(names ^ tensors.keys())):
+            raise DataError(
+                f"{file}: expected the tensors that the index of parts says, found {odd[0]} {'missing' if odd[0] in names else 'too'}: use the parts of one checkpoint"
+            )
         state |= tensors
     return {name: value.clone(memory_format=torch.contiguous_format) for name, value in state.items()}  # some share theirs
 
@@ -98,7 +99,7 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
     """Copy the files of a fast tokenizer, or make them with transformers."""
     tokenizer = output / PARTS["tokenizer"]
     if (folder / PARTS["tokenizer"]).is_file():
-        for name in (PARTS["tokenizer"], PARTS["tokenizer_config"], SPECIALS):
+        for name in (PARTS["tokenizer"], PARTS["tokenizer_config"], *BESIDE):
             if (folder / name).is_file():
                 shutil.copyfile(folder / name, output / name)
     else:

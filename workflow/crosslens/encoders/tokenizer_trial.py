@@ -21,17 +21,25 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from crosslens.encoders.folder import PARTS, SAVE_AGAIN, Description
+from crosslens.encoders.folder import PARTS, SAVE_AGAIN, SENTENCES, Description
 from crosslens.encoders.special import special_pieces
-from crosslens.encoders.word_marks import FAULT, by_words
+from crosslens.encoders.word_marks import FAULT, by_words, longest_words
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
-SECONDS, SECONDS_A_BYTE = 8, 1e-6  # of processor time; multilingual-e5-small's 13 MB take 2
-BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 30 bytes a byte
+SECONDS, SECONDS_A_BYTE = 12, 2e-6  # of processor time; multilingual-e5-small's 13 MB take 8
+BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 60 bytes a byte
 GROWTH = 32  # characters of a normalised text for each before: NFKC makes up to 18
 REPEATED, REPEATED_IN_PATTERNS = 4, 40  # times that a character stands in its text, for rules about repetitions
 TOGETHER = 50  # characters of a text to tokenise
+TEXTS = (
+    "Élan ÉLAN E\u0301lan élan",
+    "a中文b 中",
+    "नि\u200dम a\u00adb",
+    "l'été, 2024! (x-y)",
+)  # accents, Han, joiners, punctuation
+SETTINGS = ("do_lower_case", "strip_accents", "tokenize_chinese_chars", "add_prefix_space")
+"""Keys of tokenizer_config.json from which classes of transformers make a tokenizer, for messages."""
 CODEPOINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})")  # of a pattern
 ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in tokenizer_config.json: first piece, last piece
 
@@ -39,12 +47,14 @@ ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in toke
 def try_tokenizer(description: Description) -> None:
     """Raise DataError unless short texts can be tokenised in bounded time and memory, and as the recipes need it.
 
-    Each text must get its special pieces, and words one by one the pieces that they have in a whole text (`by_words`).
+    Each text must get its special pieces, and words one by one the pieces that they have in a whole text (`by_words`). If the
+    description is of a folder, transformers must read the folder's tokenizer in the same way.
     """
     file = description.folder / PARTS["tokenizer"]
     text, pieces = description.tokenizer_text().encode(), description.config.get("vocab_size")
     characters, patterns = _collect_characters_and_patterns(description.tokenizer)
-    request = json.dumps([characters, patterns, description.tokenizer_config, pieces]).encode()
+    folder = None if description.folder == Path() else str(description.folder.absolute())
+    request = json.dumps([characters, patterns, description.tokenizer_config, pieces, folder]).encode()
     seconds, memory = SECONDS + int(SECONDS_A_BYTE * len(text)), BYTES + BYTES_A_BYTE * len(text)
     paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
     trial = subprocess.run(
@@ -105,6 +115,45 @@ def _find_fault_at_ends(tokenizer: Tokenizer, names: dict[str, Any]) -> tuple[st
     return None
 
 
+def _find_contradiction(tokenizer: Tokenizer, folder: Path, names: dict[str, Any], texts: list[str]) -> tuple[str, str] | None:
+    """Expected and actual subwords of the first probe that transformers or sentence-transformers read otherwise; None without one.
+
+    From tokenizer.json, many classes of transformers take the vocabulary alone, and make all else by tokenizer_config.json
+    (tokenization_utils_tokenizers.py, `convert_to_native_format`); all of them add the pieces of the files beside it.
+    """
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    sys.modules["torch"] = None  # type: ignore[assignment]  # to import it would take two seconds and 200 MB
+    from transformers import AutoTokenizer  # not at the top: a second, which the parent does not need
+
+    try:
+        theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever it stumbles over
+        return "a tokenizer that transformers can load", f"{type(error).__name__}: {_line(str(error))}"
+    defaults = {str(name) for name in theirs.special_tokens_map.values()}  # of a class, which the vocabulary may lack
+    own = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    added = sorted(own | (theirs.get_added_vocab().keys() - defaults))
+    words = longest_words(tokenizer)
+    cased = [variant for word in words for variant in (word, f" {word}", word.upper(), word.lower(), word.title())]
+    probes = [*cased, *TEXTS, *(text for piece in added for text in (piece, f"a {piece} b{piece}a")), *texts]
+    encodings = tokenizer.encode_batch([*probes, (words[0], words[-1])] if words else probes)
+    readings = theirs(probes, split_special_tokens=False)["input_ids"]
+    readings += [theirs(words[0], words[-1])["input_ids"]] if words else []
+    for probe, encoding, ids in zip([*probes, " ".join(words[:1] + words[-1:])], encodings, readings, strict=False):
+        if encoding.ids != ids:
+            settings = ", ".join(f"{key}: {names[key]!r}" for key in SETTINGS if key in names)
+            pieces = theirs.convert_ids_to_tokens(ids)
+            place = next((i for i, pair in enumerate(zip(ids, encoding.ids)) if pair[0] != pair[1]), min(len(ids), len(encoding)))
+            kind = f"{type(theirs).__name__} of transformers" + f" ({settings})" * bool(settings)
+            expected = f"{' '.join(pieces[place : place + 1]) or 'an end'!r:.40} in {probe!r:.40}, as {kind} reads it"
+            return expected, f"{' '.join(encoding.tokens[place : place + 1]) or 'an end'!r:.40}"
+    file = folder / SENTENCES
+    if file.is_file() and json.loads(file.read_text("utf-8")).get("do_lower_case"):
+        for word in cased:
+            if tokenizer.encode(word).ids != tokenizer.encode(word.lower()).ids:
+                return f"the pieces of {word.lower()!r:.40} in {word!r:.40}, as {SENTENCES} says (do_lower_case)", "others"
+    return None
+
+
 def _main() -> None:
     """Read the request, a line of JSON, and tokenizer.json; write what was expected and what was found, or null."""
     seconds, memory = map(int, sys.argv[1:])
@@ -118,11 +167,12 @@ def _main() -> None:
 
 
 def _find_fault(
-    text: str, characters: str, patterns: list[str], names: dict[str, Any], pieces: int | None
+    text: str, characters: str, patterns: list[str], names: dict[str, Any], pieces: int | None, folder: str | None
 ) -> tuple[str, str] | None:
     """Expected and actual behaviour of a tokenizer, for a message; None if it reads all probes.
 
-    text: content of tokenizer.json. names: names of special pieces in tokenizer_config.json. pieces: largest number of pieces.
+    text: content of tokenizer.json. names: content of tokenizer_config.json. pieces: largest number of pieces. folder: where
+    these files are; None: in no folder.
     """
     try:
         tokenizer = Tokenizer.from_str(text)
@@ -132,11 +182,14 @@ def _find_fault(
             size = len(tokenizer.normalizer.normalize_str(probe))
             if size > GROWTH * (len(probe) + 1):
                 return f"a normalizer that makes at most {GROWTH} characters of one", f"{size} from {probe!r:.20}"
-        for start in range(0, len(characters), TOGETHER):
-            tokenizer.encode(characters[start : start + TOGETHER])
-        for pattern in patterns:
-            tokenizer.encode(pattern)
-        return _find_fault_at_ends(tokenizer, names) or (FAULT if by_words(tokenizer) is None else None)
+        texts = [characters[start : start + TOGETHER] for start in range(0, len(characters), TOGETHER)]
+        for probe in (*texts, *patterns):
+            tokenizer.encode(probe)
+        return (
+            (_find_contradiction(tokenizer, Path(folder), names, texts) if folder else None)
+            or _find_fault_at_ends(tokenizer, names)
+            or (FAULT if by_words(tokenizer) is None else None)
+        )
     except Exception as error:  # the library's own kind
         return "a tokenizer of tokenizers", f"none ({_line(str(error))})"
 

@@ -11,12 +11,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS, message
+from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS, json_object, message
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
-OTHERS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "model-*.safetensors", "model.safetensors.index.json")
-"""Names of files with other sets of weights, which transformers writes and loads."""
+PYTORCH = "pytorch_model.bin"
+SETS = ("*.safetensors", "*.safetensors.index.json", "*model*.bin", "*model*.bin.index.json")
+"""Names of files with weights of PyTorch, whole or in parts, and of indices of parts. Those of other frameworks do not matter."""
 LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
 HOLES = 0.1  # share of a file
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
@@ -38,12 +39,7 @@ def read(path: Path) -> State:
             f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: convert "
             "it by make convert ENCODER=FOLDER OUT=NEW"
         )
-    extra = sorted(file.name for pattern in OTHERS for file in path.parent.glob(pattern))
-    if extra:
-        raise DataError(
-            f"{path.parent}: expected one set of weights, found {extra[0]} beside {path.name}: if both are of the checkpoint "
-            f"of config.json, remove {extra[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
-        )
+    files(path.parent)
     size_on_disk, size = _count_stored_bytes(path), path.stat().st_size
     if size - size_on_disk > HOLES * size:
         raise DataError(
@@ -63,6 +59,34 @@ def read(path: Path) -> State:
         for name, value in state.items()
         if name.startswith(prefix) and not name.endswith("position_ids")  # a constant that old checkpoints hold
     }
+
+
+def files(folder: Path) -> dict[Path, set[str] | None]:
+    """The files of a folder's weights, each with the names of its tensors if an index states them.
+
+    They are model.safetensors, pytorch_model.bin, or the parts that the index of one of these names. Raises DataError for none,
+    for a part that is missing, and for any other file of weights beside them.
+    """
+    there = sorted({file.name for pattern in SETS for file in folder.glob(pattern)} - {LANGUAGE_MODEL})
+    whole = [name for name in (WEIGHTS, f"{WEIGHTS}.index.json", PYTORCH, f"{PYTORCH}.index.json") if name in there]
+    if not whole:
+        fault = f"{there[0]} without an index" if there else "neither"
+        raise DataError(f"{folder}: expected {WEIGHTS} or {PYTORCH}, found {fault}: fetch the weights first")
+    parts: dict[str, set[str] | None] = {whole[0]: None}
+    if whole[0].endswith(".json"):
+        tensors = json_object(folder / whole[0]).get("weight_map")
+        if not isinstance(tensors, dict) or not tensors or not all(isinstance(part, str) for part in tensors.values()):
+            raise DataError(f"{folder / whole[0]}: expected a weight_map with a file for each tensor, found none: fetch it again")
+        parts = {part: {name for name in tensors if tensors[name] == part} for part in sorted(set(tensors.values()))}
+        if missing := parts.keys() - set(there):
+            part = min(missing)
+            raise DataError(f"{folder}: expected {part!r:.80}, which {whole[0]} names, found no such file: fetch all parts")
+    if extra := [name for name in there if name not in (whole[0], *parts)]:
+        raise DataError(
+            f"{folder}: expected one set of weights, found {extra[0]} beside {whole[0]}: if both are of the checkpoint of "
+            f"config.json, remove {extra[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
+        )
+    return {folder / part: names for part, names in parts.items()}
 
 
 def _is_sound(value: torch.Tensor) -> bool:

@@ -19,7 +19,18 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
-from crosslens.encoders.folder import BESIDE, BYTES, PARTS, WEIGHTS, message, read
+from crosslens.encoders.folder import (
+    ADDED,
+    BYTES,
+    PARTS,
+    SENTENCES,
+    SPECIALS,
+    WEIGHTS,
+    json_object,
+    message,
+    read,
+    refuse_adapter,
+)  # fmt: skip
 from crosslens.encoders.weights import files
 from crosslens.encoders.word_marks import MARKS
 from crosslens.runs.errors import DataError
@@ -40,10 +51,11 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
         raise DataError(f"{output}: expected no such folder, found one: name another, or remove it")
     with written(output) as temporary:
         temporary.mkdir(parents=True)
+        refuse_adapter(encoder)
         if encoder.suffix == GGUF and encoder.is_file():
             state = _from_gguf(encoder, temporary)
         elif (encoder / PARTS["config"]).is_file():
-            shutil.copyfile(encoder / PARTS["config"], temporary / PARTS["config"])
+            _copy(encoder, temporary, PARTS["config"], SENTENCES)
             _write_tokenizer(encoder, temporary)
             state = _weights(encoder)
         else:
@@ -79,7 +91,7 @@ def _from_gguf(file: Path, output: Path) -> dict[str, torch.Tensor]:
 def _weights(folder: Path) -> dict[str, torch.Tensor]:
     """All tensors of a folder's weights, each with a memory of its own."""
     state: dict[str, torch.Tensor] = {}
-    for file, names in files(folder).items():
+    for file in files(folder):
         try:
             tensors = load_file(file) if file.suffix == ".safetensors" else torch.load(file, "cpu", weights_only=True)
         except Exception as error:  # of either library
@@ -87,10 +99,6 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
             raise DataError(f"{file}: expected tensors and nothing else, found {reason}: fetch the file again") from None
         if not isinstance(tensors, dict) or not all(isinstance(value, torch.Tensor) for value in tensors.values()):
             raise DataError(f"{file}: expected tensors by name, found other objects: use the weights that transformers saved")
-        if names is not None and (odd := sorted(names ^ tensors.keys())):
-            raise DataError(
-                f"{file}: expected the tensors that the index of parts says, found {odd[0]} {'missing' if odd[0] in names else 'too'}: use the parts of one checkpoint"
-            )
         state |= tensors
     return {name: value.clone(memory_format=torch.contiguous_format) for name, value in state.items()}  # some share theirs
 
@@ -99,12 +107,11 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
     """Copy the files of a fast tokenizer, or make them with transformers."""
     tokenizer = output / PARTS["tokenizer"]
     if (folder / PARTS["tokenizer"]).is_file():
-        for name in (PARTS["tokenizer"], PARTS["tokenizer_config"], *BESIDE):
-            if (folder / name).is_file():
-                shutil.copyfile(folder / name, output / name)
+        _copy(folder, output, PARTS["tokenizer"], PARTS["tokenizer_config"], SPECIALS, ADDED)
     else:
         try:
-            converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
+            converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            content = _with_bytes(json.loads(converted.backend_tokenizer.to_str()))  # some have no such form
             converted.save_pretrained(output)
         except Exception as error:  # transformers checks little beforehand
             reason = f"{type(error).__name__}: {message(error)}"
@@ -112,17 +119,19 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
                 f"{folder}: expected a tokenizer that transformers can make fast, found {reason}: "
                 "of a SentencePiece model, first pip install sentencepiece protobuf"
             ) from None
-        if not tokenizer.is_file():
-            raise DataError(
-                f"{folder}: expected a tokenizer with a fast form in transformers, found {type(converted).__name__}, which has "
-                "none: use another encoder"
-            )
-        content = _with_bytes(json.loads(tokenizer.read_text("utf-8")))
+        names = json_object(output / PARTS["tokenizer_config"]) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+        (output / PARTS["tokenizer_config"]).write_text(json.dumps(names, indent=2) + "\n")
         tokenizer.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
         for model in sorted(folder.glob("*.model")):
             _compare(Tokenizer.from_file(str(tokenizer)), model)
     if not (output / PARTS["tokenizer_config"]).is_file():
         (output / PARTS["tokenizer_config"]).write_text("{}\n")
+
+
+def _copy(folder: Path, output: Path, *names: str) -> None:
+    for name in names:
+        if (folder / name).is_file():
+            shutil.copyfile(folder / name, output / name)
 
 
 def _with_bytes(content: dict[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,7 @@ KEPT = "kept.json"
 SOURCE = "source.json"  # where the encoder is from, in folders that the workflow makes
 SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders that older transformers saved
 SENTENCES = "sentence_bert_config.json"  # of sentence-transformers, which may lower-case texts before they are tokenised
-BESIDE = (SPECIALS, "added_tokens.json", SENTENCES)
-"""Files that may change how texts are read beside tokenizer.json and tokenizer_config.json."""
+ADDED = "added_tokens.json"  # likewise
 MERGE = "merge it into its base first (peft: merge_and_unload().save_pretrained), or remove it if the base alone is meant"
 
 LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
@@ -85,10 +84,7 @@ class Description:
 
 def read(folder: Path) -> Description:
     """Read an encoder's description. Raises DataError for a missing or damaged file, and for files that contradict each other."""
-    if adapter := sorted(file.name for file in folder.glob("adapter_*")):
-        raise DataError(
-            f"{folder}: expected an encoder alone, found {adapter[0]} of an adapter, which would not be read: {MERGE}"
-        )
+    refuse_adapter(folder)
     missing = [name for name in PARTS.values() if not (folder / name).is_file()]
     if missing:
         old = missing == [PARTS["tokenizer"]]
@@ -105,6 +101,12 @@ def read(folder: Path) -> Description:
     names = _names(folder)
     _check_tokenizer(folder, tokenizer, config, names if numbers is None else {})
     return Description(config, tokenizer, names, None if numbers is None else tuple(numbers), folder)
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Raise DataError for an adapter, alone or beside its base, whose weights alone would be read."""
+    if files := sorted(file.name for file in folder.glob("adapter_*")):
+        raise DataError(f"{folder}: expected an encoder without an adapter, found {files[0]}: {MERGE}")
 
 
 def read_config(folder: Path) -> dict[str, Any]:

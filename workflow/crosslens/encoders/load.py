@@ -14,18 +14,14 @@ from transformers import __version__ as transformers_version
 from transformers.utils import logging as transformers_logging
 
 from crosslens.encoders.embeddings import MODEL_TYPE, StaticEncoder
-from crosslens.encoders.folder import SOURCE, WEIGHTS, message, read_config
+from crosslens.encoders.folder import NO_DECODER, SOURCE, WEIGHTS, message, read_config
 from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.weights import load, shapes
 from crosslens.runs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names
-COUNTS = (
-    "num_hidden_layers",
-    "num_hidden_groups",
-    "inner_group_num",
-)  # numbers of parts of an encoder, each of which has weights
+COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")  # numbers of parts of an encoder that have weights
 SMALL = 10**7  # tolerance for the number of missing weights
 
 
@@ -98,6 +94,15 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
                 raise ValueError(f"{count} as {key} in config.json and {len(sizes)} weights")
         # Made from the settings, not from the folder: they do not request code of the folder or of the hub.
         config = configuration.from_dict(settings)
+        if config.is_encoder_decoder:  # by default, where config.json does not say it
+            raise DataError(f"{origin}: expected {NO_DECODER}")
+        if (
+            getattr(config, "attention_type", None) == "block_sparse"
+        ):  # of BigBird: full in texts of up to 704 pieces and after one
+            raise DataError(
+                f"{origin}: expected attention that does not depend on the texts of a batch, found attention_type: block_sparse: "
+                "set original_full in config.json"
+            )
         with torch.device("meta"):  # takes no memory, whatever config.json says
             described = sum(value.numel() for value in AutoModel.from_config(config, **options).state_dict().values())
         if described > 2 * sum(sizes) + SMALL:

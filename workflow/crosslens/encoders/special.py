@@ -1,7 +1,6 @@
 """Special pieces that a tokenizer adds to a text or a pair, such as [CLS] and [SEP]; those that it must not find in a text."""
 
 import re
-from itertools import groupby
 from typing import NamedTuple
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
@@ -52,11 +51,9 @@ def text_as_text(tokenizer: Tokenizer) -> Tokenizer:
     first character, which changes no other text.
     """
     tokenizer.encode_special_tokens = True
-    names = sorted(token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special)
-    groups = groupby(filter(lambda name: len(name) > 1, names), lambda name: name[0])
-    ends = {first: "|".join(re.escape(name[1:]) for name in group) for first, group in groups}
-    if ends:
-        pattern = "|".join(f"{re.escape(first)}(?={rest})" for first, rest in ends.items())
+    names = [token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special and len(token.content) > 1]
+    if names:
+        pattern = "|".join(f"{re.escape(name[0])}(?={re.escape(name[1:])})" for name in names)
         cut = pre_tokenizers.Split(Regex(pattern), "isolated")
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*filter(None, [tokenizer.pre_tokenizer]), cut])
     return tokenizer

@@ -16,12 +16,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 
-from crosslens.encoders.folder import PARTS, SAVE_AGAIN, SENTENCES, Description
+from crosslens.encoders.folder import PARTS, SAVE_AGAIN, SENTENCES, Description, json_object
 from crosslens.encoders.special import special_pieces
 from crosslens.encoders.word_marks import FAULT, by_words, longest_words
 from crosslens.runs.errors import DataError
@@ -38,8 +39,8 @@ TEXTS = (
     "नि\u200dम a\u00adb",
     "l'été, 2024! (x-y)",
 )  # accents, Han, joiners, punctuation
-SETTINGS = ("do_lower_case", "strip_accents", "tokenize_chinese_chars", "add_prefix_space")
-"""Keys of tokenizer_config.json from which classes of transformers make a tokenizer, for messages."""
+SETTINGS = ("do_lower_case", "strip_accents", "tokenize_chinese_chars", "add_prefix_space")  # to name in messages
+AS_IT_IS = " (tokenizer_class: PreTrainedTokenizerFast in tokenizer_config.json makes transformers read tokenizer.json as it is)"
 CODEPOINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})")  # of a pattern
 ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in tokenizer_config.json: first piece, last piece
 
@@ -116,7 +117,7 @@ def _find_fault_at_ends(tokenizer: Tokenizer, names: dict[str, Any]) -> tuple[st
 
 
 def _find_contradiction(tokenizer: Tokenizer, folder: Path, names: dict[str, Any], texts: list[str]) -> tuple[str, str] | None:
-    """Expected and actual subwords of the first probe that transformers or sentence-transformers read otherwise; None without one.
+    """Expected and actual subwords of the first probe that transformers or sentence-transformers read otherwise; None without.
 
     From tokenizer.json, many classes of transformers take the vocabulary alone, and make all else by tokenizer_config.json
     (tokenization_utils_tokenizers.py, `convert_to_native_format`); all of them add the pieces of the files beside it.
@@ -129,28 +130,22 @@ def _find_contradiction(tokenizer: Tokenizer, folder: Path, names: dict[str, Any
         theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever it stumbles over
         return "a tokenizer that transformers can load", f"{type(error).__name__}: {_line(str(error))}"
-    defaults = {str(name) for name in theirs.special_tokens_map.values()}  # of a class, which the vocabulary may lack
     own = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
-    added = sorted(own | (theirs.get_added_vocab().keys() - defaults))
-    words = longest_words(tokenizer)
-    cased = [variant for word in words for variant in (word, f" {word}", word.upper(), word.lower(), word.title())]
-    probes = [*cased, *TEXTS, *(text for piece in added for text in (piece, f"a {piece} b{piece}a")), *texts]
-    encodings = tokenizer.encode_batch([*probes, (words[0], words[-1])] if words else probes)
-    readings = theirs(probes, split_special_tokens=False)["input_ids"]
-    readings += [theirs(words[0], words[-1])["input_ids"]] if words else []
-    for probe, encoding, ids in zip([*probes, " ".join(words[:1] + words[-1:])], encodings, readings, strict=False):
-        if encoding.ids != ids:
-            settings = ", ".join(f"{key}: {names[key]!r}" for key in SETTINGS if key in names)
-            pieces = theirs.convert_ids_to_tokens(ids)
-            place = next((i for i, pair in enumerate(zip(ids, encoding.ids)) if pair[0] != pair[1]), min(len(ids), len(encoding)))
-            kind = f"{type(theirs).__name__} of transformers" + f" ({settings})" * bool(settings)
-            expected = f"{' '.join(pieces[place : place + 1]) or 'an end'!r:.40} in {probe!r:.40}, as {kind} reads it"
-            return expected, f"{' '.join(encoding.tokens[place : place + 1]) or 'an end'!r:.40}"
-    file = folder / SENTENCES
-    if file.is_file() and json.loads(file.read_text("utf-8")).get("do_lower_case"):
-        for word in cased:
-            if tokenizer.encode(word).ids != tokenizer.encode(word.lower()).ids:
-                return f"the pieces of {word.lower()!r:.40} in {word!r:.40}, as {SENTENCES} says (do_lower_case)", "others"
+    defaults = {str(name) for name in theirs.special_tokens_map.values()}  # of a class, which the vocabulary may lack
+    pieces = own | (theirs.get_added_vocab().keys() - defaults)
+    added = [text for piece in sorted(pieces) for text in (piece, f"a {piece} b{piece}a")]
+    words = [(word, f" {word}", word.upper(), word.lower(), word.title()) for word in longest_words(tokenizer)]
+    probes = [*chain.from_iterable(words), *TEXTS, *texts]
+    lowers = (folder / SENTENCES).is_file() and json_object(folder / SENTENCES).get("do_lower_case")
+    lowered = [probe.lower() for probe in probes] if lowers else probes
+    ids = theirs([*lowered, *added], split_special_tokens=False)["input_ids"] + [theirs(*TEXTS[:2])["input_ids"]]
+    encodings = tokenizer.encode_batch([*probes, *added, TEXTS[:2]])
+    for probe, encoding, expected in zip([*probes, *added, " ".join(TEXTS[:2])], encodings, ids, strict=True):
+        if encoding.ids != expected:
+            settings = [f"{key}: {names[key]!r}" for key in SETTINGS if key in names] + [SENTENCES] * bool(lowers)
+            kind = f"{type(theirs).__name__} of transformers ({', '.join(settings) or 'and files beside it'})"
+            theirs, mine = " ".join(theirs.convert_ids_to_tokens(expected)), " ".join(encoding.tokens)
+            return f"{theirs!r:.80} for {probe!r:.40}, as {kind} reads it", f"{mine!r:.80}{AS_IT_IS}"
     return None
 
 

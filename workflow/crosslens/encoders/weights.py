@@ -15,8 +15,8 @@ from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS, json_
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
-PYTORCH = "pytorch_model.bin"
-SETS = ("*.safetensors", "*.safetensors.index.json", "*model*.bin", "*model*.bin.index.json")
+PYTORCH, INDEX = "pytorch_model.bin", ".index.json"
+SETS = ("*.safetensors", "*.safetensors" + INDEX, "*model*.bin", "*model*.bin" + INDEX)
 """Names of files with weights of PyTorch, whole or in parts, and of indices of parts. Those of other frameworks do not matter."""
 LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
 HOLES = 0.1  # share of a file
@@ -34,12 +34,10 @@ def read(path: Path) -> State:
     Raises DataError if there is no file, or another set of weights beside it, if the file is sparse, or if a weight is not finite
     or larger than any that an encoder learns.
     """
-    if not path.is_file():
+    if (file := files(path.parent)[0]) != path:
         raise DataError(
-            f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: convert "
-            "it by make convert ENCODER=FOLDER OUT=NEW"
+            f"{path.parent}: expected {WEIGHTS}, found {file.name}: convert it by make convert ENCODER=FOLDER OUT=NEW"
         )
-    files(path.parent)
     size_on_disk, size = _count_stored_bytes(path), path.stat().st_size
     if size - size_on_disk > HOLES * size:
         raise DataError(
@@ -61,32 +59,27 @@ def read(path: Path) -> State:
     }
 
 
-def files(folder: Path) -> dict[Path, set[str] | None]:
-    """The files of a folder's weights, each with the names of its tensors if an index states them.
+def files(folder: Path) -> list[Path]:
+    """The files of a folder's weights: model.safetensors, pytorch_model.bin, or the parts that the index of one of these names.
 
-    They are model.safetensors, pytorch_model.bin, or the parts that the index of one of these names. Raises DataError for none,
-    for a part that is missing, and for any other file of weights beside them.
+    Raises DataError for none, for a part that is missing, and for any other file of weights beside them.
     """
     there = sorted({file.name for pattern in SETS for file in folder.glob(pattern)} - {LANGUAGE_MODEL})
-    whole = [name for name in (WEIGHTS, f"{WEIGHTS}.index.json", PYTORCH, f"{PYTORCH}.index.json") if name in there]
-    if not whole:
+    whole = next((name for name in (WEIGHTS, WEIGHTS + INDEX, PYTORCH, PYTORCH + INDEX) if name in there), None)
+    if whole is None:
         fault = f"{there[0]} without an index" if there else "neither"
         raise DataError(f"{folder}: expected {WEIGHTS} or {PYTORCH}, found {fault}: fetch the weights first")
-    parts: dict[str, set[str] | None] = {whole[0]: None}
-    if whole[0].endswith(".json"):
-        tensors = json_object(folder / whole[0]).get("weight_map")
-        if not isinstance(tensors, dict) or not tensors or not all(isinstance(part, str) for part in tensors.values()):
-            raise DataError(f"{folder / whole[0]}: expected a weight_map with a file for each tensor, found none: fetch it again")
-        parts = {part: {name for name in tensors if tensors[name] == part} for part in sorted(set(tensors.values()))}
-        if missing := parts.keys() - set(there):
-            part = min(missing)
-            raise DataError(f"{folder}: expected {part!r:.80}, which {whole[0]} names, found no such file: fetch all parts")
-    if extra := [name for name in there if name not in (whole[0], *parts)]:
+    index = json_object(folder / whole).get("weight_map") if whole.endswith(INDEX) else {"": whole}
+    parts = sorted(set(map(str, index.values()))) if isinstance(index, dict) else []
+    if not {*parts} <= {*there} or not parts:
+        part = f"a part of weights {min({*parts} - {*there}, default='')!r:.80}, as {whole} says"
+        raise DataError(f"{folder}: expected {part}, found no such file: fetch the weights again")
+    if extra := sorted({*there} - {whole, *parts}):
         raise DataError(
-            f"{folder}: expected one set of weights, found {extra[0]} beside {whole[0]}: if both are of the checkpoint of "
+            f"{folder}: expected one set of weights, found {extra[0]} beside {whole}: if both are of the checkpoint of "
             f"config.json, remove {extra[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
         )
-    return {folder / part: names for part, names in parts.items()}
+    return [folder / part for part in parts]
 
 
 def _is_sound(value: torch.Tensor) -> bool:

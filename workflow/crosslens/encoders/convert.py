@@ -10,7 +10,7 @@ In the place of the folder there may be a GGUF file, whose weights are dequantis
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,9 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
-from crosslens.encoders.folder import (
-    ADDED,
-    BYTES,
-    PARTS,
-    SENTENCES,
-    SPECIALS,
-    WEIGHTS,
-    json_object,
-    message,
-    read,
-    refuse_adapter,
-)  # fmt: skip
+from crosslens.encoders import folder as folders
+from crosslens.encoders.folder import BYTES, PARTS, SENTENCES, WEIGHTS, json_object, message
 from crosslens.encoders.weights import files
-from crosslens.encoders.word_marks import MARKS
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, written
 
@@ -51,7 +40,7 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
         raise DataError(f"{output}: expected no such folder, found one: name another, or remove it")
     with written(output) as temporary:
         temporary.mkdir(parents=True)
-        refuse_adapter(encoder)
+        folders.refuse_adapter(encoder)
         if encoder.suffix == GGUF and encoder.is_file():
             state = _from_gguf(encoder, temporary)
         elif (encoder / PARTS["config"]).is_file():
@@ -63,7 +52,7 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
                 f"{encoder}: expected a file {GGUF}, or the folder of an encoder, found no {PARTS['config']}: name another"
             )
         save_file(state, temporary / WEIGHTS, {"format": "pt"})
-        read(temporary)
+        folders.read(temporary)
         digests = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
     return digests
 
@@ -107,7 +96,7 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
     """Copy the files of a fast tokenizer, or make them with transformers."""
     tokenizer = output / PARTS["tokenizer"]
     if (folder / PARTS["tokenizer"]).is_file():
-        _copy(folder, output, PARTS["tokenizer"], PARTS["tokenizer_config"], SPECIALS, ADDED)
+        _copy(folder, output, PARTS["tokenizer"], PARTS["tokenizer_config"], folders.SPECIALS, folders.ADDED)
     else:
         try:
             converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -146,22 +135,13 @@ def _compare(tokenizer: Tokenizer, file: Path) -> None:
     # Only where there is such a model, and then transformers needed the package.
     from sentencepiece import SentencePieceProcessor  # type: ignore[import-not-found, unused-ignore]
 
-    model = SentencePieceProcessor(model_file=str(file))
-    words = _words(tokenizer.get_vocab())
-    different = [
-        word for word in words if tokenizer.encode(word, add_special_tokens=False).tokens != model.encode_as_pieces(word)
-    ]
-    if different:
-        raise DataError(
-            f"{file}: expected a conversion that gives {len(words)} words their pieces, found {len(different)} with others, "
-            f"such as {different[0]!r:.40}: try another version of transformers"
-        )
-
-
-def _words(pieces: Iterable[str]) -> list[str]:
-    """Words of a vocabulary, and one with a character that it lacks."""
-    words = sorted(filter(str.isalpha, {piece.strip("".join(MARKS)) for piece in pieces if piece.startswith(MARKS)}))
-    return [RARE, *words[:: max(1, len(words) // COMPARED)]]
+    model, pieces = SentencePieceProcessor(model_file=str(file)), sorted(tokenizer.get_vocab())
+    words = [piece.strip("▁") for piece in pieces if piece.startswith("▁") and piece.strip("▁").isalpha()]
+    for word in [RARE, *words[:: max(1, len(words) // COMPARED)]]:
+        found, expected = tokenizer.encode(word, add_special_tokens=False).tokens, model.encode_as_pieces(word)
+        if found != expected:
+            fault = f"{' '.join(expected)!r:.80} for {word!r:.40}, found {' '.join(found)!r:.80}"
+            raise DataError(f"{file}: expected a conversion that gives {fault}: try another version of transformers")
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -60,10 +60,7 @@ class Description:
         return json.dumps(self.tokenizer | {"truncation": None, "padding": None})
 
     def fast_tokenizer(self) -> Tokenizer:
-        """The tokenizer, without truncation or padding, which reads names of special pieces in a text as text.
-
-        Raises DataError if it is invalid or has more pieces than embeddings.
-        """
+        """The tokenizer, without truncation or padding (see `text_as_text`). Raises DataError if it is invalid or too large."""
         file = self.folder / PARTS["tokenizer"]
         try:
             tokenizer = Tokenizer.from_str(self.tokenizer_text())
@@ -202,13 +199,10 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
 
 def _spells_all(model: dict[str, Any], tokenizer: dict[str, Any], pieces: Collection[str]) -> bool:
     """Whether a BPE model without an unknown piece has pieces for every text: those of bytes, wherever in a word they are."""
-    if model.get("byte_fallback") and {*BYTES} <= set(pieces):
-        return True
-    if '"type": "ByteLevel"' not in json.dumps([tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")]):
-        return False
+    is_byte_level = '"type": "ByteLevel"' in json.dumps([tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")])
     prefixes, suffixes = ({"", model.get(name) or ""} for name in ("continuing_subword_prefix", "end_of_word_suffix"))
-    alphabet = product(prefixes, pre_tokenizers.ByteLevel.alphabet(), suffixes)
-    return all("".join(piece) in pieces for piece in alphabet)
+    alphabet = map("".join, product(prefixes, pre_tokenizers.ByteLevel.alphabet(), suffixes))
+    return is_byte_level and {*alphabet} <= {*pieces} or bool(model.get("byte_fallback")) and {*BYTES} <= {*pieces}
 
 
 def _ends(processor: Any) -> Iterator[tuple[str, int]]:

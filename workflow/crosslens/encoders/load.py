@@ -97,12 +97,10 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
         if config.is_encoder_decoder:  # by default, where config.json does not say it
             raise DataError(f"{origin}: expected {NO_DECODER}")
         if (
-            getattr(config, "attention_type", None) == "block_sparse"
-        ):  # of BigBird: full in texts of up to 704 pieces and after one
-            raise DataError(
-                f"{origin}: expected attention that does not depend on the texts of a batch, found attention_type: block_sparse: "
-                "set original_full in config.json"
-            )
+            getattr(config, "attention_type", "") == "block_sparse"
+        ):  # modeling_big_bird.py: full after the first text of 704 pieces
+            fault = "attention_type: block_sparse, which depends on the texts before: set original_full"
+            raise DataError(f"{origin}: expected attention to the whole text, found {fault} in config.json")
         with torch.device("meta"):  # takes no memory, whatever config.json says
             described = sum(value.numel() for value in AutoModel.from_config(config, **options).state_dict().values())
         if described > 2 * sum(sizes) + SMALL:

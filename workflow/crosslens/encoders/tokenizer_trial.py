@@ -22,7 +22,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from crosslens.encoders.folder import PARTS, SAVE_AGAIN, SENTENCES, Description, json_object
+from crosslens.encoders.folder import ADDED, PARTS, SAVE_AGAIN, SENTENCES, SPECIALS, Description, json_object
 from crosslens.encoders.special import special_pieces
 from crosslens.encoders.word_marks import FAULT, by_words, longest_words
 from crosslens.runs.errors import DataError
@@ -33,12 +33,7 @@ BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 60 bytes a byte
 GROWTH = 32  # characters of a normalised text for each before: NFKC makes up to 18
 REPEATED, REPEATED_IN_PATTERNS = 4, 40  # times that a character stands in its text, for rules about repetitions
 TOGETHER = 50  # characters of a text to tokenise
-TEXTS = (
-    "Élan ÉLAN E\u0301lan élan",
-    "a中文b 中",
-    "नि\u200dम a\u00adb",
-    "l'été, 2024! (x-y)",
-)  # accents, Han, joiners, punctuation
+TEXTS = ("Élan ÉLAN E\u0301lan élan", "a中文b 中", "नि\u200dम a\u00adb", "l'été, 2024! (x-y)")  # accents, Han, joiners, marks
 SETTINGS = ("do_lower_case", "strip_accents", "tokenize_chinese_chars", "add_prefix_space")  # to name in messages
 AS_IT_IS = " (tokenizer_class: PreTrainedTokenizerFast in tokenizer_config.json makes transformers read tokenizer.json as it is)"
 CODEPOINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})")  # of a pattern
@@ -128,24 +123,25 @@ def _find_contradiction(tokenizer: Tokenizer, folder: Path, names: dict[str, Any
 
     try:
         theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        beside = [names, *(json_object(folder / name) for name in (SPECIALS, ADDED) if (folder / name).is_file())]
+        lowers = (folder / SENTENCES).is_file() and json_object(folder / SENTENCES).get("do_lower_case")
     except Exception as error:  # whatever it stumbles over
-        return "a tokenizer that transformers can load", f"{type(error).__name__}: {_line(str(error))}"
+        return "a tokenizer that transformers can load", f"{type(error).__name__}: {_line(str(error))}{AS_IT_IS}"
+    stated = {*_collect_texts(beside), *chain.from_iterable(beside)}  # a class has others, which the vocabulary may lack
     own = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
-    defaults = {str(name) for name in theirs.special_tokens_map.values()}  # of a class, which the vocabulary may lack
-    pieces = own | (theirs.get_added_vocab().keys() - defaults)
-    added = [text for piece in sorted(pieces) for text in (piece, f"a {piece} b{piece}a")]
+    added = [text for piece in sorted(own | theirs.get_added_vocab().keys() & stated) for text in (piece, f"a{piece}b")]
     words = [(word, f" {word}", word.upper(), word.lower(), word.title()) for word in longest_words(tokenizer)]
     probes = [*chain.from_iterable(words), *TEXTS, *texts]
-    lowers = (folder / SENTENCES).is_file() and json_object(folder / SENTENCES).get("do_lower_case")
     lowered = [probe.lower() for probe in probes] if lowers else probes
     ids = theirs([*lowered, *added], split_special_tokens=False)["input_ids"] + [theirs(*TEXTS[:2])["input_ids"]]
     encodings = tokenizer.encode_batch([*probes, *added, TEXTS[:2]])
     for probe, encoding, expected in zip([*probes, *added, " ".join(TEXTS[:2])], encodings, ids, strict=True):
         if encoding.ids != expected:
-            settings = [f"{key}: {names[key]!r}" for key in SETTINGS if key in names] + [SENTENCES] * bool(lowers)
-            kind = f"{type(theirs).__name__} of transformers ({', '.join(settings) or 'and files beside it'})"
-            theirs, mine = " ".join(theirs.convert_ids_to_tokens(expected)), " ".join(encoding.tokens)
-            return f"{theirs!r:.80} for {probe!r:.40}, as {kind} reads it", f"{mine!r:.80}{AS_IT_IS}"
+            kind, settings = type(theirs).__name__, [f"{key}: {names[key]!r}" for key in SETTINGS if key in names]
+            reader = ", ".join([f"{kind} of transformers", *settings, *[SENTENCES] * bool(lowers)])
+            pieces, fault = " ".join(theirs.convert_ids_to_tokens(expected)), " ".join(encoding.tokens)
+            remedy = "" if kind == "TokenizersBackend" else AS_IT_IS
+            return f"{pieces!r:.80} for {probe!r:.40}, as it is read with {reader}", f"{fault!r:.80}{remedy}"
     return None
 
 

@@ -68,7 +68,6 @@ class KnownTexts:
     def _with_unknown(self, words: list[str], encoding: Encoding, name: str) -> Encoding:
         """A text's pieces, with the unknown piece `name` for each word that has no piece or more than `room`.
 
-        In such a text it also stands for words with the name of a special piece.
         Source: XTREME's code (utils_preprocess.py 64-66 for entities, 155-157 for tags).
         """
         sizes = Counter(encoding.word_ids)
@@ -76,8 +75,8 @@ class KnownTexts:
         if all(fits):
             return encoding
         special = [token.content for token in self.tokenizer.get_added_tokens_decoder().values() if token.special]
-        pairs = zip(words, fits, strict=True)
-        words = [word if fit and not any(piece in word for piece in special) else name for word, fit in pairs]
+        fits = [fit and not any(piece in word for piece in special) for word, fit in zip(words, fits, strict=True)]
+        words = [word if fit else name for word, fit in zip(words, fits, strict=True)]
         self.tokenizer.encode_special_tokens = False  # or `name` would be read as text
         encoding = self.tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
         self.tokenizer.encode_special_tokens = True

@@ -138,9 +138,9 @@ def _compare(tokenizer: Tokenizer, file: Path) -> None:
     model, pieces = SentencePieceProcessor(model_file=str(file)), sorted(tokenizer.get_vocab())
     words = [piece.strip("▁") for piece in pieces if piece.startswith("▁") and piece.strip("▁").isalpha()]
     for word in [RARE, *words[:: max(1, len(words) // COMPARED)]]:
-        found, expected = tokenizer.encode(word, add_special_tokens=False).tokens, model.encode_as_pieces(word)
-        if found != expected:
-            fault = f"{' '.join(expected)!r:.80} for {word!r:.40}, found {' '.join(found)!r:.80}"
+        subwords, expected = tokenizer.encode(word, add_special_tokens=False).tokens, model.encode_as_pieces(word)
+        if subwords != expected:
+            fault = f"{' '.join(expected)!r:.80} for {word!r:.40}, found {' '.join(subwords)!r:.80}"
             raise DataError(f"{file}: expected a conversion that gives {fault}: try another version of transformers")
 
 

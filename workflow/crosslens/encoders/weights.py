@@ -34,10 +34,10 @@ def read(path: Path) -> State:
     Raises DataError if there is no file, or another set of weights beside it, if the file is sparse, or if a weight is not finite
     or larger than any that an encoder learns.
     """
-    if (file := files(path.parent)[0]) != path:
-        raise DataError(
-            f"{path.parent}: expected {WEIGHTS}, found {file.name}: convert it by make convert ENCODER=FOLDER OUT=NEW"
-        )
+    if not path.is_file():
+        remedy = "convert it by make convert ENCODER=FOLDER OUT=NEW"
+        raise DataError(f"{path.parent}: expected an encoder with safetensors weights, found no {WEIGHTS}: {remedy}")
+    files(path.parent)
     size_on_disk, size = _count_stored_bytes(path), path.stat().st_size
     if size - size_on_disk > HOLES * size:
         raise DataError(

@@ -83,6 +83,8 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
         if settings["model_type"] not in CONFIG_MAPPING:
             raise ValueError(f"model_type {settings['model_type']!r:.40}, which transformers does not know")
         configuration = CONFIG_MAPPING[settings["model_type"]]
+        if getattr(configuration, "is_encoder_decoder", False):  # by default, whatever config.json says
+            raise DataError(f"{origin}: expected {NO_DECODER}")
         if keys := find_ignored_keys(settings, configuration):
             raise DataError(
                 f"{origin}: expected keys in config.json that {settings['model_type']} has in transformers "
@@ -94,8 +96,6 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
                 raise ValueError(f"{count} as {key} in config.json and {len(sizes)} weights")
         # Made from the settings, not from the folder: they do not request code of the folder or of the hub.
         config = configuration.from_dict(settings)
-        if config.is_encoder_decoder:  # by default, where config.json does not say it
-            raise DataError(f"{origin}: expected {NO_DECODER}")
         if (
             getattr(config, "attention_type", "") == "block_sparse"
         ):  # modeling_big_bird.py: full after the first text of 704 pieces

@@ -20,11 +20,12 @@ from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
 from crosslens.encoders import folder as folders
-from crosslens.encoders.folder import BYTES, PARTS, SENTENCES, WEIGHTS, json_object, message
+from crosslens.encoders.folder import ADDED, BYTES, PARTS, SENTENCES, SPECIALS, WEIGHTS, json_object, message
 from crosslens.encoders.weights import files
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, written
 
+COPIED = (*PARTS.values(), SPECIALS, ADDED, SENTENCES)
 GGUF = ".gguf"
 OF_THE_FILE = ("quantization_config", "_model_name_or_path")  # keys with which transformers describes a GGUF file
 COMPARED = 1000  # words or more that are given to a tokenizer and to its SentencePiece model
@@ -44,8 +45,12 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
         if encoder.suffix == GGUF and encoder.is_file():
             state = _from_gguf(encoder, temporary)
         elif (encoder / PARTS["config"]).is_file():
-            _copy(encoder, temporary, PARTS["config"], SENTENCES)
-            _write_tokenizer(encoder, temporary)
+            for name in filter(lambda name: (encoder / name).is_file(), COPIED):
+                shutil.copyfile(encoder / name, temporary / name)
+            if not (temporary / PARTS["tokenizer"]).is_file():
+                _write_tokenizer(encoder, temporary)
+            elif not (temporary / PARTS["tokenizer_config"]).is_file():
+                (temporary / PARTS["tokenizer_config"]).write_text("{}\n")
             state = _weights(encoder)
         else:
             raise DataError(
@@ -93,34 +98,22 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def _write_tokenizer(folder: Path, output: Path) -> None:
-    """Copy the files of a fast tokenizer, or make them with transformers."""
-    tokenizer = output / PARTS["tokenizer"]
-    if (folder / PARTS["tokenizer"]).is_file():
-        _copy(folder, output, PARTS["tokenizer"], PARTS["tokenizer_config"], folders.SPECIALS, folders.ADDED)
-    else:
-        try:
-            converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            content = _with_bytes(json.loads(converted.backend_tokenizer.to_str()))  # some have no such form
-            converted.save_pretrained(output)
-        except Exception as error:  # transformers checks little beforehand
-            reason = f"{type(error).__name__}: {message(error)}"
-            raise DataError(
-                f"{folder}: expected a tokenizer that transformers can make fast, found {reason}: "
-                "of a SentencePiece model, first pip install sentencepiece protobuf"
-            ) from None
-        names = json_object(output / PARTS["tokenizer_config"]) | {"tokenizer_class": "PreTrainedTokenizerFast"}
-        (output / PARTS["tokenizer_config"]).write_text(json.dumps(names, indent=2) + "\n")
-        tokenizer.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
-        for model in sorted(folder.glob("*.model")):
-            _compare(Tokenizer.from_file(str(tokenizer)), model)
-    if not (output / PARTS["tokenizer_config"]).is_file():
-        (output / PARTS["tokenizer_config"]).write_text("{}\n")
-
-
-def _copy(folder: Path, output: Path, *names: str) -> None:
-    for name in names:
-        if (folder / name).is_file():
-            shutil.copyfile(folder / name, output / name)
+    """Make the files of a fast tokenizer with transformers."""
+    try:
+        converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        content = _with_bytes(json.loads(converted.backend_tokenizer.to_str()))  # some have no such form
+        converted.save_pretrained(output)
+    except Exception as error:  # transformers checks little beforehand
+        reason = f"{type(error).__name__}: {message(error)}"
+        raise DataError(
+            f"{folder}: expected a tokenizer that transformers can make fast, found {reason}: "
+            "of a SentencePiece model, first pip install sentencepiece protobuf"
+        ) from None
+    names = json_object(output / PARTS["tokenizer_config"]) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    (output / PARTS["tokenizer_config"]).write_text(json.dumps(names, indent=2) + "\n")
+    (output / PARTS["tokenizer"]).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    for model in sorted(folder.glob("*.model")):
+        _compare(Tokenizer.from_file(str(output / PARTS["tokenizer"])), model)
 
 
 def _with_bytes(content: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ SOURCE = "source.json"  # where the encoder is from, in folders that the workflo
 SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders that older transformers saved
 SENTENCES = "sentence_bert_config.json"  # of sentence-transformers, which may lower-case texts before they are tokenised
 ADDED = "added_tokens.json"  # likewise
-MERGE = "merge it into its base first (peft: merge_and_unload().save_pretrained), or remove it if the base alone is meant"
 
 LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementation", "_attn_implementation",
@@ -103,7 +102,10 @@ def read(folder: Path) -> Description:
 def refuse_adapter(folder: Path) -> None:
     """Raise DataError for an adapter, alone or beside its base, whose weights alone would be read."""
     if files := sorted(file.name for file in folder.glob("adapter_*")):
-        raise DataError(f"{folder}: expected an encoder without an adapter, found {files[0]}: {MERGE}")
+        remedy = (
+            "merge it into its base first (peft: merge_and_unload().save_pretrained), or remove it if the base alone is meant"
+        )
+        raise DataError(f"{folder}: expected an encoder without an adapter, found {files[0]}: {remedy}")
 
 
 def read_config(folder: Path) -> dict[str, Any]:

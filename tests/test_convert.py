@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,9 @@ from crosslens.config.encoders import FolderEncoder
 from crosslens.encoders.convert import BYTES, convert, main
 from crosslens.encoders.folder import read
 from crosslens.encoders.load import load_encoder
+from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256
+from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast, Gemma3TextConfig, Gemma3TextModel
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"Hausein", "##s", "ein", "##es"]
@@ -45,18 +49,120 @@ def test_an_old_checkpoint_becomes_an_encoder_with_the_same_states(tmp_path, cap
         assert torch.equal(load_encoder(built)(pieces).last_hidden_state, model.bert(pieces).last_hidden_state)
 
 
-def test_parts_of_weights_are_put_together_and_a_tokenizer_is_kept(encoder_folder, tmp_path):
-    state = torch.load(io.BytesIO(saved(encoder_folder)), weights_only=True)
-    (tmp_path / "parts").mkdir()
+def in_parts(encoder: Path, folder: Path, kind: str) -> dict[str, torch.Tensor]:
+    """Weights in two parts with an index, as transformers saves large ones, beside configuration and tokenizer; the weights."""
+    state, index = torch.load(io.BytesIO(saved(encoder)), weights_only=True), {}
+    folder.mkdir()
     names = sorted(state)
     for number, part in enumerate((names[:5], names[5:]), start=1):
-        torch.save({name: state[name] for name in part}, tmp_path / f"parts/pytorch_model-0000{number}-of-00002.bin")
+        tensors, file = {name: state[name] for name in part}, kind.replace(".", f"-0000{number}-of-00002.")
+        (torch.save if kind.endswith("bin") else save_file)(tensors, folder / file)
+        index |= dict.fromkeys(part, file)
+    (folder / f"{kind}.index.json").write_text(json.dumps({"weight_map": index}))
     for name in ("config.json", "tokenizer.json"):
-        (tmp_path / "parts" / name).write_bytes((encoder_folder / name).read_bytes())
+        (folder / name).write_bytes((encoder / name).read_bytes())
+    return state
+
+
+@pytest.mark.parametrize("kind", ["pytorch_model.bin", "model.safetensors"])
+def test_parts_of_weights_are_put_together_and_a_tokenizer_is_kept(kind, encoder_folder, tmp_path):
+    state = in_parts(encoder_folder, tmp_path / "parts", kind)
     digests = convert(tmp_path / "parts", tmp_path / "new")
     assert digests["tokenizer.json"] == sha256(encoder_folder / "tokenizer.json")
     loaded = load_encoder(tmp_path / "new").state_dict()
     assert all(torch.equal(loaded[name], value) for name, value in state.items())
+
+
+MERGE = "merge it into its base first"
+STRAY = {  # a file beside the weights -> how the refusal names it
+    "model_quantized.safetensors": "expected one set of weights, found {}",
+    "model-00003-of-00003.safetensors": "expected one set of weights, found {}",
+    "ema.safetensors": "expected one set of weights, found {}",
+    "pytorch_model_ema.bin": "expected one set of weights, found {}",
+    "pytorch_model.epoch3.bin": "expected one set of weights, found {}",
+    "another_model.bin.index.json": "expected one set of weights, found {}",
+    "adapter_config.json": "expected an encoder without an adapter, found {}: " + MERGE,
+    "adapter_model.safetensors": "expected an encoder without an adapter, found {}: " + MERGE,
+    "adapter_model.bin": "expected an encoder without an adapter, found {}: " + MERGE,
+}
+IGNORED = ["tf_model.h5", "flax_model.msgpack", "training_args.bin", "optimizer.bin", "rust_model.ot", "model.onnx"]
+
+
+def jobs(folder: Path, kind: str, output: Path) -> Path:
+    """The folder converted; or, of whole safetensors weights, built as it is."""
+    if kind == "build":
+        return build_encoder(FolderEncoder(source="folder", path=str(folder)), [], output)
+    convert(folder, output)
+    return output
+
+
+@pytest.mark.parametrize("kind", ["pytorch_model.bin", "model.safetensors", "build"])
+def test_other_files_of_weights_are_refused_by_name(kind, encoder_folder, tmp_path):
+    """Ones in the place of all weights, which would be read with or instead of those that are meant."""
+    folder = tmp_path / "parts"
+    if kind == "build":
+        shutil.copytree(encoder_folder, folder)
+        state = load_file(folder / "model.safetensors")
+    else:
+        state = in_parts(encoder_folder, folder, kind)
+    for name, fault in STRAY.items():
+        ones = {name: torch.ones_like(value) for name, value in state.items()}
+        (torch.save if name.endswith("bin") else save_file)(ones, folder / name)
+        with pytest.raises(DataError, match=f"parts: {fault.format(re.escape(name))}") as error:
+            jobs(folder, kind, tmp_path / "new")
+        assert "\n" not in str(error.value) and not (tmp_path / "new").exists()
+        (folder / name).unlink()
+    for name in IGNORED:
+        (folder / name).write_bytes(b"no weights of PyTorch")
+    loaded = load_encoder(jobs(folder, kind, tmp_path / "new")).state_dict()
+    assert all(torch.equal(loaded[name], value) for name, value in state.items())
+
+
+INDICES = {  # what is wrong with an index of parts -> how the refusal names it
+    "a part is missing": "a part of weights 'pytorch_model-00002-of-00002.bin', as pytorch_model.bin.index.json says",
+    "a part elsewhere": "a part of weights '../outside.bin'",
+    "no index": "expected model.safetensors or pytorch_model.bin, found pytorch_model-00001-of-00002.bin without an index",
+    "no map": "a part of weights '', as pytorch_model.bin.index.json says",
+    "a list": "expected an object of JSON",
+    "whole weights too": "expected one set of weights, found pytorch_model-00001-of-00002.bin beside pytorch_model.bin",
+}
+
+
+@pytest.mark.parametrize("how", INDICES)
+def test_an_index_names_the_parts(how, encoder_folder, tmp_path):
+    folder = tmp_path / "parts"
+    in_parts(encoder_folder, folder, "pytorch_model.bin")
+    index = folder / "pytorch_model.bin.index.json"
+    if how == "a part is missing":
+        (folder / "pytorch_model-00002-of-00002.bin").unlink()
+    elif how == "a part elsewhere":
+        (folder / "pytorch_model-00002-of-00002.bin").rename(tmp_path / "outside.bin")
+        index.write_text(index.read_text().replace("pytorch_model-00002-of-00002.bin", "../outside.bin"))
+    elif how == "no index":
+        index.unlink()
+    elif how == "whole weights too":
+        (folder / "pytorch_model.bin").write_bytes(saved(encoder_folder))
+    else:
+        index.write_text("{}" if how == "no map" else "[]")
+    with pytest.raises(DataError, match=f"parts.*: .*{re.escape(INDICES[how])}") as error:
+        convert(folder, tmp_path / "new")
+    assert "\n" not in str(error.value) and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("call", ["convert", "read"])
+def test_an_adapter_alone_is_told_how_it_becomes_an_encoder(call, tmp_path):
+    (tmp_path / "adapter").mkdir()
+    (tmp_path / "adapter/adapter_config.json").write_text('{"peft_type": "LORA"}')
+    with pytest.raises(DataError, match=f"adapter: expected an encoder without an adapter, found adapter_config.json: {MERGE}"):
+        read(tmp_path / "adapter") if call == "read" else convert(tmp_path / "adapter", tmp_path / "new")
+
+
+@pytest.mark.parametrize("name", ["added_tokens.json", "sentence_bert_config.json"])
+def test_files_beside_the_tokenizer_are_kept(name, encoder_folder, tmp_path):
+    """So that what they contradict is seen when the new folder is tried."""
+    in_parts(encoder_folder, tmp_path / "parts", "model.safetensors")
+    (tmp_path / "parts" / name).write_text('{"x": 7}')
+    assert name in convert(tmp_path / "parts", tmp_path / "new")
 
 
 def saved(folder: Path) -> bytes:

@@ -16,6 +16,7 @@ import node
 import pyarrow.parquet as pq
 import pytest
 import torch
+import vocabularies
 from conftest import OFFICIAL, build_encoder
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoders import folder as folders
@@ -24,6 +25,7 @@ from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import PARTS, WEIGHTS, Description
 from crosslens.encoders.load import load_encoder
+from crosslens.encoders.tokenizer_trial import try_tokenizer
 from crosslens.encoders.trial import try_encoder
 from crosslens.encoders.trim import trim
 from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
@@ -32,7 +34,7 @@ from crosslens.encoders.weights import write as write_weights
 from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import nn
 from transformers import CONFIG_MAPPING, AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizerFast
 
@@ -159,7 +161,10 @@ def test_tokenizers_that_do_not_name_their_kind(kind, corpus, encoder_folder, co
 
 @pytest.mark.parametrize(
     "model",
-    [models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]), models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]")],
+    [
+        models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], unk_token="a"),
+        models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"),
+    ],
     ids=["BPE", "WordLevel"],
 )
 def test_kinds_of_tokenizers_are_those_that_the_library_reads(model, encoder_folder, tmp_path):
@@ -202,11 +207,11 @@ def test_a_padding_number_from_which_positions_are_counted_is_checked(tmp_path):
 
 
 MASKS = {  # what tokenizer_config.json says, and special_tokens_map.json -> the mask
-    "named": ({"mask_token": {"content": "[UNK]"}}, None, "[UNK]"),
+    "named": ({"do_lower_case": False, "mask_token": {"__type": "AddedToken", "content": "[UNK]"}}, None, "[UNK]"),
     "official": ({"do_lower_case": False, "model_max_length": 512}, None, "[MASK]"),
     "named beside": ({"do_lower_case": False}, {"mask_token": {"content": "[UNK]"}}, "[UNK]"),
-    "named in both": ({"mask_token": "[MASK]"}, {"mask_token": "[UNK]"}, "[MASK]"),
-    "not named beside": ({}, {"unk_token": "[UNK]"}, "[MASK]"),
+    "named in both": ({"do_lower_case": False, "mask_token": "[MASK]"}, {"mask_token": "[UNK]"}, "[MASK]"),
+    "not named beside": ({"do_lower_case": False}, {"unk_token": "[UNK]"}, "[MASK]"),
 }
 
 
@@ -330,7 +335,7 @@ def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
     theirs = BertTokenizerFast(vocab=names, do_lower_case=False)
     assert description.config["vocab_size"] == len(PIECES) == len(theirs)
     for text in ODD:
-        assert tokenizer.encode(text).ids == theirs(text).input_ids, text
+        assert tokenizer.encode(text).ids == theirs(text, split_special_tokens=True).input_ids, text
         if "[" not in text:
             assert tokenizer.encode(text, add_special_tokens=False).tokens == word_pieces(text, set(PIECES)), text
         one, two = (of.encode_batch([(text, "in the")])[0] for of in (tokenizer, theirs.backend_tokenizer))
@@ -349,7 +354,7 @@ def test_mberts_own_vocabulary(tmp_path, sentences):
         vocab={piece: number for number, piece in enumerate(content.decode().split("\n")[:-1])}, do_lower_case=False
     )
     texts = [*ODD, *map(" ".join, sentences)]
-    assert [encoding.ids for encoding in ours.encode_batch(texts)] == theirs(texts).input_ids
+    assert [encoding.ids for encoding in ours.encode_batch(texts)] == theirs(texts, split_special_tokens=True).input_ids
     assert ours.encode("Über नमस्ते", add_special_tokens=False).tokens == ["Über", "न", "##म", "##स्त", "##े"]
 
 
@@ -495,7 +500,8 @@ def saved(config: dict[str, Any], encoder: Description, folder: Path) -> FolderE
         model = AutoModel.from_config(CONFIG_MAPPING[config["model_type"]].from_dict(config))
     vocabulary = encoder.config["vocab_size"]
     assert config["vocab_size"] == vocabulary
-    write(replace(encoder, config=config, tokenizer_config={}), dict(model.state_dict()), folder)
+    names = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    write(replace(encoder, config=config, tokenizer_config=names), dict(model.state_dict()), folder)
     return FolderEncoder(source="folder", path=str(folder))
 
 
@@ -595,6 +601,204 @@ def test_encoders_with_few_positions_are_tried(positions, encoder_folder, tmp_pa
     for name in ("mBERT", "XLM-R"):
         config = PUBLISHED[name] | {"max_position_embeddings": positions + 2 * (name == "XLM-R")}
         build_encoder(saved(config, folders.read(encoder_folder), tmp_path / name), [], tmp_path / f"built {name}")
+
+
+@pytest.mark.parametrize(("window", "fault"), [(4, "attention to pieces nearby alone"), (64, None)])
+def test_attention_within_a_window(window, fault, encoder_folder, tmp_path):
+    """A text is longer than what three blocks see of it, or not."""
+    config = SHAPE | {"model_type": "longformer", "attention_window": [window] * 2, "max_position_embeddings": 80}
+    settings = saved(config, folders.read(encoder_folder), tmp_path / "whole")
+    if fault is None:
+        build_encoder(settings, [], tmp_path / "built")
+    else:
+        with pytest.raises(DataError, match=f"whole: expected attention to the whole text.*, found {fault}"):
+            build_encoder(settings, [], tmp_path / "built")
+
+
+@pytest.mark.parametrize("kind", ["block_sparse", None, "original_full"])
+def test_attention_that_depends_on_the_texts_before(kind, encoder_folder, tmp_path):
+    config = SHAPE | {"model_type": "big_bird"} | ({"attention_type": kind} if kind else {})
+    settings = saved(config, folders.read(encoder_folder), tmp_path / "whole")
+    if kind == "original_full":
+        build_encoder(settings, [], tmp_path / "built")
+    else:
+        with pytest.raises(DataError, match=r"whole: expected attention.*, found attention_type: block_sparse.*original_full"):
+            build_encoder(settings, [], tmp_path / "built")
+
+
+TRANSLATOR = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+              "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "vocab_size": 600}  # fmt: skip
+T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "vocab_size": 600}
+
+
+@pytest.mark.parametrize("stated", [True, False])
+@pytest.mark.parametrize("model_type", ["m2m_100", "mbart", "mt5", "t5", "umt5", "bart", "marian", "led"])
+def test_an_encoder_with_a_decoder_is_refused_as_one(model_type, stated, encoder_folder, tmp_path):
+    config = {"model_type": model_type} | (T5 if model_type.endswith("t5") else TRANSLATOR)
+    keys = {"is_encoder_decoder": True} if stated else {}  # or it is so by default
+    write(replace(folders.read(encoder_folder), config=config | keys), {WORD_EMBEDDINGS: torch.zeros(600, 32)}, tmp_path)
+    with pytest.raises(DataError, match=f"{tmp_path}.*: expected an encoder alone, found one with a decoder") as error:
+        folders.read(tmp_path)
+        load_encoder(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+# A tokenizer that the files beside it contradict.
+
+LATIN = ["Der Hund läuft über die Straße und sieht die große Katze", "The old house near the river", "Élan état ÉTAT ça"] * 4
+FAST, BERT, XLMR, ROBERTA = (
+    {"tokenizer_class": f"{name}Tokenizer{'Fast' * (name == 'PreTrained')}"}
+    for name in ("PreTrained", "Bert", "XLMRoberta", "Roberta")
+)
+CASED, UNCASED = {"do_lower_case": False}, {"do_lower_case": True}
+
+
+def bert(**normaliser: bool) -> Tokenizer:
+    """A WordPiece tokenizer of lower-case words too."""
+    tokenizer = vocabularies.wordpiece([*LATIN, *map(str.lower, LATIN), *("etat elan uber 中",) * 9])
+    tokenizer.normalizer = normalizers.BertNormalizer(**{"lowercase": False} | normaliser)
+    return tokenizer
+
+
+def unigram(scheme: str = "always", *, at_spaces: bool = True) -> Tokenizer:
+    return vocabularies.metaspace(LATIN, scheme, at_spaces=at_spaces)
+
+
+def added(content: str, special: bool = True) -> dict[str, Any]:
+    return {"added_tokens_decoder": {"900": {"content": content, "special": special}}}
+
+
+READ_OTHERWISE = {  # tokenizer, tokenizer_config.json, a file beside it -> what the refusal names
+    "cased, lower case": (bert(), BERT | UNCASED, {}, "BertTokenizer of transformers, do_lower_case: True"),
+    "cased, lower case by default": (bert(), BERT, {}, "BertTokenizer of transformers"),
+    "cased, no class": (bert(), {}, {}, "BertTokenizer of transformers"),
+    "uncased, cased": (bert(lowercase=True), BERT | CASED, {}, "do_lower_case: False"),
+    "accents, none": (bert(), BERT | CASED | {"strip_accents": True}, {}, "strip_accents: True"),
+    "no accents, accents": (bert(lowercase=True), BERT | UNCASED | {"strip_accents": False}, {}, "strip_accents: False"),
+    "Han, none": (bert(), BERT | CASED | {"tokenize_chinese_chars": False}, {}, "tokenize_chinese_chars: False"),
+    "no Han, Han": (bert(handle_chinese_chars=False), BERT | CASED, {}, "for 'a中文b 中'"),
+    "prefix, none": (unigram(), XLMR | {"add_prefix_space": False}, {}, "add_prefix_space: False"),
+    "no prefix, prefix": (unigram("never"), XLMR, {}, "XLMRobertaTokenizer of transformers"),
+    "bytes, prefix": (vocabularies.byte_level(LATIN), ROBERTA | {"add_prefix_space": True}, {}, "add_prefix_space: True"),
+    "prefix, bytes": (vocabularies.byte_level(LATIN, prefix=True), ROBERTA, {}, "RobertaTokenizer of transformers"),
+    "Unigram, no class": (unigram(), {}, {}, "a tokenizer that transformers can load, found TypeError"),
+    "another class": (bert(), {"tokenizer_class": "ByT5Tokenizer"}, {}, "ByT5Tokenizer of transformers"),
+    "added_tokens.json": (bert(), FAST, {"added_tokens.json": {"läuft": 7}}, "for 'aläuftb'"),
+    "added_tokens_decoder": (bert(), FAST | added("<ent>"), {}, "for '<ent>'"),
+    "added_tokens_decoder, no special one": (bert(), FAST | added("[[ent]]", special=False), {}, r"for '\[\[ent\]\]'"),
+    "additional_special_tokens": (bert(), FAST | {"additional_special_tokens": ["<ent>"]}, {}, "for '<ent>'"),
+    "extra_special_tokens": (bert(), FAST | {"extra_special_tokens": ["<ent>"]}, {}, "for '<ent>'"),
+    "extra_special_tokens by name": (bert(), FAST | {"extra_special_tokens": {"ent_token": "<ent>"}}, {}, "for '<ent>'"),
+    "special_tokens_map.json": (bert(), FAST, {"special_tokens_map.json": {"additional_special_tokens": ["<ent>"]}}, "<ent>"),
+    "sentences in lower case": (bert(), FAST, {"sentence_bert_config.json": UNCASED}, "sentence_bert_config.json"),
+    "sentences, damaged": (bert(), FAST, {"sentence_bert_config.json": []}, "sentence_bert_config.json: expected an object"),
+}  # fmt: skip
+READ_ALIKE = {
+    "cased": (bert(), BERT | CASED, {}),
+    "uncased": (bert(lowercase=True), BERT | UNCASED, {}),
+    "a key that the class does not read": (bert(), FAST | UNCASED | {"add_prefix_space": True}, {}),
+    "XLM-R's": (unigram(), XLMR, {}),
+    "Unigram, not split at spaces": (unigram(at_spaces=False), XLMR, {}),
+    "bytes": (vocabularies.byte_level(LATIN), ROBERTA, {}),
+    "Gemma's": (vocabularies.gemma(LATIN), {"tokenizer_class": "GemmaTokenizer"}, {}),
+    "pieces that there are": (bert(), FAST | {"additional_special_tokens": ["<pad>"]}, {"added_tokens.json": {"<s>": 2}}),
+    "special pieces that are split": (bert(), FAST | {"split_special_tokens": True}, {}),
+    "sentences as they are": (bert(), FAST, {"sentence_bert_config.json": {"max_seq_length": 128, "do_lower_case": False}}),
+    "sentences in lower case": (bert(lowercase=True), FAST, {"sentence_bert_config.json": UNCASED}),
+}  # fmt: skip
+
+
+def described(tokenizer: Tokenizer, names: dict[str, Any], beside: dict[str, Any], folder: Path) -> Description:
+    """The description of a folder with these files."""
+    between = "</s> </s>" if names.get("tokenizer_class") in (*ROBERTA.values(), *XLMR.values()) else "</s>"
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair=f"<s> $A {between} $B </s>",
+        special_tokens=[(piece, tokenizer.token_to_id(piece)) for piece in ("<s>", "</s>")],
+    )  # fmt: skip
+    config = {"model_type": "bert", "vocab_size": tokenizer.get_vocab_size() + 2}
+    special = {
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "cls_token": "<s>",
+        "sep_token": "</s>",
+        "unk_token": "<unk>",
+        "pad_token": "<pad>",
+    }
+    folders.write(Description(config, json.loads(tokenizer.to_str()), special | names), folder)
+    for name, content in beside.items():
+        (folder / name).write_text(json.dumps(content), "utf-8")
+    return folders.read(folder)
+
+
+@pytest.mark.parametrize("case", READ_OTHERWISE)
+def test_files_that_contradict_the_tokenizer_are_refused(case, tmp_path):
+    tokenizer, names, beside, named = READ_OTHERWISE[case]
+    with pytest.raises(DataError, match=rf"tokenizer\.json: expected .*{named}") as error:
+        try_tokenizer(described(tokenizer, names, beside, tmp_path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("case", READ_ALIKE)
+def test_files_that_agree_with_the_tokenizer_are_read_as_transformers_reads_them(case, tmp_path):
+    description = described(*READ_ALIKE[case], tmp_path)
+    try_tokenizer(description)
+    theirs, ours = AutoTokenizer.from_pretrained(tmp_path), description.fast_tokenizer()
+    for text in ("Der Hund läuft", "ÉTAT ça", "a</s>b", "中 xyz"):
+        text = text.lower() if "lower" in case else text
+        assert (
+            ours.encode(text, add_special_tokens=False).tokens == theirs.tokenize(text, split_special_tokens=True)
+            or "</s>" in text
+        )
+
+
+ALPHABET = pre_tokenizers.ByteLevel.alphabet()
+FALLBACK = [*folders.BYTES, *"abc"]
+VANISHING = {  # pieces, pre-tokeniser, settings of a BPE -> whether some character has no piece
+    "all bytes": (ALPHABET, True, {}, False),
+    "a byte fewer": (sorted(ALPHABET)[:-1], True, {}, True),
+    "all bytes, as characters": (ALPHABET, False, {}, True),
+    "an unknown piece": (["a", "?"], False, {"unk_token": "?"}, False),
+    "an unknown piece that is none": (["a"], False, {"unk_token": "?"}, True),
+    "nothing": (["a"], False, {}, True),
+    "bytes to fall back on": (FALLBACK, False, {"byte_fallback": True}, False),
+    "a byte fewer to fall back on": (FALLBACK[1:], False, {"byte_fallback": True}, True),
+    "bytes that are not fallen back on": (FALLBACK, False, {}, True),
+    "bytes, but not at the end of a word": (ALPHABET, True, {"end_of_word_suffix": "</w>"}, True),
+    "bytes at the end of a word too": (
+        [*ALPHABET, *(f"{byte}</w>" for byte in ALPHABET)], True, {"end_of_word_suffix": "</w>"}, False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", VANISHING)
+def test_a_bpe_that_loses_characters_is_refused(case, encoder_folder, tmp_path):
+    pieces, byte_level, settings, vanishes = VANISHING[case]
+    tokenizer = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, [], **settings))
+    if byte_level:
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    content = json.loads(tokenizer.to_str())
+    folders.write(replace(folders.read(encoder_folder), tokenizer=content, tokenizer_config={}), tmp_path)
+    if vanishes:
+        with pytest.raises(
+            DataError, match=r"tokenizer\.json: expected an unk_token among the pieces, .*characters would vanish"
+        ):
+            folders.read(tmp_path)
+    else:
+        fast = folders.read(tmp_path).fast_tokenizer()
+        assert all(len(fast.encode(character).ids) for character in "aé北\U0001f99c")
+
+
+@pytest.mark.parametrize(("dropout", "refused"), [(0.001, True), (0.3, True), (1.0, True), (0.0, False), (None, False)])
+def test_bpe_dropout_is_refused(dropout, refused, encoder_folder, tmp_path):
+    tokenizer = json.loads(vocabularies.byte_level(LATIN).to_str())
+    tokenizer["model"]["dropout"] = dropout
+    folders.write(replace(folders.read(encoder_folder), tokenizer=tokenizer, tokenizer_config={}), tmp_path)
+    if refused:
+        with pytest.raises(DataError, match=rf"tokenizer\.json: expected dropout: null in its model, .*, found {dropout}"):
+            folders.read(tmp_path)
+    else:
+        fast = folders.read(tmp_path).fast_tokenizer()
+        assert len({tuple(fast.encode(LATIN[0]).ids) for _ in range(20)}) == 1
 
 
 # The packaged encoder.

@@ -1,5 +1,6 @@
 """From words to pieces: which piece carries a label, truncation, unknown pieces."""
 
+import json
 import random
 import unicodedata
 from functools import partial
@@ -13,9 +14,13 @@ from conftest import LANGUAGES, SIZES, save_tokenizer, sentence_rows
 from crosslens.config.readings import Reading
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
+from crosslens.encoders.folder import Description
+from crosslens.encoders.special import unknown_piece
+from crosslens.encoding.occurrences import Spelling
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 from crosslens.storage.seals import seal
+from crosslens.tokens.counts import Vocabulary
 from crosslens.tokens.schema import TOKENS
 from crosslens.tokens.schema import counts as counts_of
 from crosslens.tokens.tokenise import CUT, altering, labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train
@@ -525,7 +530,7 @@ def test_byte_level_words_begin_with_a_space(tmp_path):
 def test_a_whole_text_is_tokenised_as_it_is(kind, running_text, tmp_path):
     tokenizer = BY_WORDS[kind][0](running_text)
     save_tokenizer(tokenizer, tmp_path)
-    texts = [*running_text[::20], "  two  spaces, and\ta line\nend ", "東京 では", "a</s>b"]
+    texts = [*running_text[::20], "  two  spaces, and\ta line\nend ", "東京 では"]
     rows = [{"id": str(number), "language": "en", "page": "", "text": text} for number, text in enumerate(texts)]
     schema.write(rows, tmp_path / "corpus", schema.PARAGRAPHS, {})
     reading = Reading(whole_text=True, drop_unknown=False, maximum=512)
@@ -533,6 +538,72 @@ def test_a_whole_text_is_tokenised_as_it_is(kind, running_text, tmp_path):
     table = pq.read_table(tmp_path / "tokens")
     assert table["pieces"].to_pylist() == [encoding.ids for encoding in tokenizer.encode_batch(texts)]
     assert table["words"].to_pylist() == [[text] for text in texts]
+
+
+NAMES = ("<s>", "</s>", "<pad>", "<unk>", "a<s>b", "<pad></s>", "<<s>>", "＜s＞")
+KINDS = [kind for kind, (_, gets_space) in BY_WORDS.items() if gets_space is not None]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_with_the_name_of_a_special_piece_are_text(kind, running_text, tmp_path):
+    """Neither a real beginning, end or padding stands in a text, nor is a text unknown that all has pieces."""
+    texts = [*running_text, *(sign for sign in "<>/" for _ in range(200))]  # so that "<unk>" has pieces
+    tokenizer = BY_WORDS[kind][0](texts)
+    tokenizer.normalizer = normalizers.Sequence([*filter(None, [tokenizer.normalizer]), normalizers.NFKC()])
+    save_tokenizer(tokenizer, tmp_path)
+    special = {tokenizer.token_to_id(name) for name in vocabularies.SPECIALS}
+    for whole in (False, True):
+        rows = [{"id": name, "language": "en", "page": "", "text": f"die {name} Katze"} for name in NAMES]
+        loaded = load_tokenizer(tmp_path, whole_text=whole)
+        table, _ = tokenise(loaded, rows, Reading(whole_text=whole, drop_unknown=False, lower_case=True))
+        assert table["id"].to_pylist() == list(NAMES)
+        of_text = loaded.encode("die Katze", add_special_tokens=False).ids
+        for pieces in table["pieces"].to_pylist():
+            assert not (special - {tokenizer.token_to_id("<unk>")}) & {*pieces} and len(pieces) > len(of_text)
+    same = [loaded.encode(text).ids == tokenizer.encode(text).ids for text in running_text]
+    assert all(same)  # nothing but names is cut
+
+
+def test_a_word_that_is_the_name_of_the_unknown_piece_drops_no_text():
+    tokenizer = unigram()
+    tokenizer.add_special_tokens(["<s>", "</s>", "<unk>"])
+    content = Description({"vocab_size": 20}, json.loads(tokenizer.to_str()), {})
+    content.tokenizer["model"]["vocab"] += [[sign, -7.0] for sign in "<>/unks"]
+    rows = [sentence("a", "<unk>", id="name"), sentence("a", "ξ", id="unknown"), sentence("</s>", "b", id="end")]
+    table, counts = tokenise(content.word_tokenizer(), rows, Reading(labelled_piece="first_visible"))
+    assert (table["id"].to_pylist(), counts["unknown"]) == (["name", "end"], 1)
+
+
+def named(model: models.Model, *special: str) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.add_special_tokens(list(special))
+    return tokenizer
+
+
+OWN = {  # how a model names its piece for unknown text -> a tokenizer, and the number of the piece
+    "WordPiece": (named(models.WordPiece({"[UNK]": 0, "<oov>": 1, "a": 2}, unk_token="<oov>"), "<oov>"), 1),
+    "BPE": (named(models.BPE({"<unk>": 0, "?": 1, "a": 2}, [], unk_token="?"), "?"), 1),
+    "WordLevel": (named(models.WordLevel({"[UNK]": 0, "UNKNOWN": 1, "a": 2}, unk_token="UNKNOWN"), "UNKNOWN"), 1),
+    "Unigram": (named(models.Unigram([("<unk>", -1.0), ("⁇", -1.0), ("a", -1.0)], unk_id=1), "⁇"), 1),
+    "usual": (named(models.BPE({"<unk>": 0, "a": 1, **{byte: 2 + i for i, byte in enumerate("bcd")}}, []), "<unk>"), 0),
+    "none": (named(models.BPE({"a": 0}, [])), None),
+}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_the_unknown_piece_is_that_of_the_model(kind, tmp_path):
+    tokenizer, number = OWN[kind]
+    assert unknown_piece(tokenizer) == number
+    tokenizer.post_processor = processors.TemplateProcessing(single="a $A", pair="a $A a $B", special_tokens=[("a", 2)])
+    assert Spelling(tokenizer).unknown == {number} - {None}
+    (tmp_path / "tokenizer.json").write_text(tokenizer.to_str())
+    seal(tmp_path)
+    assert Vocabulary.read(tmp_path).unknown == number
+    if number:
+        rows = [sentence("a", id="good"), sentence("a", "ξ", id="bad")]
+        table, counts = tokenise(tokenizer, rows, Reading())
+        assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 1)
 
 
 def test_whole_texts_of_all_kinds_of_corpora():

@@ -411,7 +411,6 @@ def test_no_code_of_a_folder_runs(tmp_path, encoder_folder) -> None:
     named(auto_map=code, chat_template="{{ cycler.__init__.__globals__.os.system('touch " + str(witness) + "') }}",
           tokenizer_class="X")(folder)  # fmt: skip
     (folder / "chat_template.jinja").write_text("{{ 7 * 7 }}")
-    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "somebody/model", "peft_type": "LORA"}')
     call = f"""
 import socket, sys
 def refuse(*_): raise AssertionError("the network was asked")
@@ -442,6 +441,9 @@ for folder in (Path({str(folder)!r}), Path("built")):
     settings, log = FolderEncoder(source="folder", path=str(folder)), logging.getLogger("crosslens.tests")
     line_of(lambda: build(settings, tmp_path / "tokenizer", tmp_path / "built again", log), "pytorch_model.bin")
     (folder / "pytorch_model.bin").unlink()
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "somebody/model", "peft_type": "LORA"}')
+    line_of(lambda: describe(settings, [], tmp_path / "tokenizer again", log), "adapter_config.json")
+    (folder / "adapter_config.json").unlink()
     config(text_config={"auto_map": code})(folder)
     line_of(lambda: load_encoder(folder), "text_config")
     assert not witness.exists()

@@ -81,7 +81,10 @@ class HubEncoder(_Encoder):
 class FolderEncoder(_Encoder):
     """A folder that transformers can load: config.json, model.safetensors, tokenizer.json."""
 
-    DESCRIPTION: ClassVar = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "kept.json")
+    DESCRIPTION: ClassVar = (
+        "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "kept.json", "added_tokens.json",
+        "sentence_bert_config.json",
+    )  # fmt: skip
     WEIGHTS: ClassVar = ("model.safetensors", "language_model.safetensors", "config.json")
 
     source: Literal["folder"]

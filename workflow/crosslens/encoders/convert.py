@@ -10,7 +10,7 @@ In the place of the folder there may be a GGUF file, whose weights are dequantis
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
-from crosslens.encoders.folder import PARTS, SPECIALS, WEIGHTS, message, read
-from crosslens.encoders.word_marks import MARKS
+from crosslens.encoders import folder as folders
+from crosslens.encoders.folder import ADDED, BYTES, PARTS, SENTENCES, SPECIALS, WEIGHTS, json_object, message
+from crosslens.encoders.weights import files
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, written
 
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # pieces for characters that are in no other piece
+COPIED = (*PARTS.values(), SPECIALS, ADDED, SENTENCES)
 GGUF = ".gguf"
 OF_THE_FILE = ("quantization_config", "_model_name_or_path")  # keys with which transformers describes a GGUF file
 COMPARED = 1000  # words or more that are given to a tokenizer and to its SentencePiece model
@@ -40,18 +41,23 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
         raise DataError(f"{output}: expected no such folder, found one: name another, or remove it")
     with written(output) as temporary:
         temporary.mkdir(parents=True)
+        folders.refuse_adapter(encoder)
         if encoder.suffix == GGUF and encoder.is_file():
             state = _from_gguf(encoder, temporary)
         elif (encoder / PARTS["config"]).is_file():
-            shutil.copyfile(encoder / PARTS["config"], temporary / PARTS["config"])
-            _write_tokenizer(encoder, temporary)
+            for name in filter(lambda name: (encoder / name).is_file(), COPIED):
+                shutil.copyfile(encoder / name, temporary / name)
+            if not (temporary / PARTS["tokenizer"]).is_file():
+                _write_tokenizer(encoder, temporary)
+            elif not (temporary / PARTS["tokenizer_config"]).is_file():
+                (temporary / PARTS["tokenizer_config"]).write_text("{}\n")
             state = _weights(encoder)
         else:
             raise DataError(
                 f"{encoder}: expected a file {GGUF}, or the folder of an encoder, found no {PARTS['config']}: name another"
             )
         save_file(state, temporary / WEIGHTS, {"format": "pt"})
-        read(temporary)
+        folders.read(temporary)
         digests = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
     return digests
 
@@ -77,12 +83,9 @@ def _from_gguf(file: Path, output: Path) -> dict[str, torch.Tensor]:
 
 
 def _weights(folder: Path) -> dict[str, torch.Tensor]:
-    """All tensors of a folder's safetensors files or, without any, of its files of PyTorch; each with a memory of its own."""
-    files = sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-    if not files:
-        raise DataError(f"{folder}: expected model.safetensors or pytorch_model.bin, found neither: fetch the weights first")
+    """All tensors of a folder's weights, each with a memory of its own."""
     state: dict[str, torch.Tensor] = {}
-    for file in files:
+    for file in files(folder):
         try:
             tensors = load_file(file) if file.suffix == ".safetensors" else torch.load(file, "cpu", weights_only=True)
         except Exception as error:  # of either library
@@ -95,33 +98,22 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def _write_tokenizer(folder: Path, output: Path) -> None:
-    """Copy the files of a fast tokenizer, or make them with transformers."""
-    tokenizer = output / PARTS["tokenizer"]
-    if (folder / PARTS["tokenizer"]).is_file():
-        for name in (PARTS["tokenizer"], PARTS["tokenizer_config"], SPECIALS):
-            if (folder / name).is_file():
-                shutil.copyfile(folder / name, output / name)
-    else:
-        try:
-            converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, use_fast=True)
-            converted.save_pretrained(output)
-        except Exception as error:  # transformers checks little beforehand
-            reason = f"{type(error).__name__}: {message(error)}"
-            raise DataError(
-                f"{folder}: expected a tokenizer that transformers can make fast, found {reason}: "
-                "of a SentencePiece model, first pip install sentencepiece protobuf"
-            ) from None
-        if not tokenizer.is_file():
-            raise DataError(
-                f"{folder}: expected a tokenizer with a fast form in transformers, found {type(converted).__name__}, which has "
-                "none: use another encoder"
-            )
-        content = _with_bytes(json.loads(tokenizer.read_text("utf-8")))
-        tokenizer.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
-        for model in sorted(folder.glob("*.model")):
-            _compare(Tokenizer.from_file(str(tokenizer)), model)
-    if not (output / PARTS["tokenizer_config"]).is_file():
-        (output / PARTS["tokenizer_config"]).write_text("{}\n")
+    """Make the files of a fast tokenizer with transformers."""
+    try:
+        converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        content = _with_bytes(json.loads(converted.backend_tokenizer.to_str()))  # some have no such form
+        converted.save_pretrained(output)
+    except Exception as error:  # transformers checks little beforehand
+        reason = f"{type(error).__name__}: {message(error)}"
+        raise DataError(
+            f"{folder}: expected a tokenizer that transformers can make fast, found {reason}: "
+            "of a SentencePiece model, first pip install sentencepiece protobuf"
+        ) from None
+    names = json_object(output / PARTS["tokenizer_config"]) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    (output / PARTS["tokenizer_config"]).write_text(json.dumps(names, indent=2) + "\n")
+    (output / PARTS["tokenizer"]).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    for model in sorted(folder.glob("*.model")):
+        _compare(Tokenizer.from_file(str(output / PARTS["tokenizer"])), model)
 
 
 def _with_bytes(content: dict[str, Any]) -> dict[str, Any]:
@@ -136,22 +128,13 @@ def _compare(tokenizer: Tokenizer, file: Path) -> None:
     # Only where there is such a model, and then transformers needed the package.
     from sentencepiece import SentencePieceProcessor  # type: ignore[import-not-found, unused-ignore]
 
-    model = SentencePieceProcessor(model_file=str(file))
-    words = _words(tokenizer.get_vocab())
-    different = [
-        word for word in words if tokenizer.encode(word, add_special_tokens=False).tokens != model.encode_as_pieces(word)
-    ]
-    if different:
-        raise DataError(
-            f"{file}: expected a conversion that gives {len(words)} words their pieces, found {len(different)} with others, "
-            f"such as {different[0]!r:.40}: try another version of transformers"
-        )
-
-
-def _words(pieces: Iterable[str]) -> list[str]:
-    """Words of a vocabulary, and one with a character that it lacks."""
-    words = sorted(filter(str.isalpha, {piece.strip("".join(MARKS)) for piece in pieces if piece.startswith(MARKS)}))
-    return [RARE, *words[:: max(1, len(words) // COMPARED)]]
+    model, pieces = SentencePieceProcessor(model_file=str(file)), sorted(tokenizer.get_vocab())
+    words = [piece.strip("▁") for piece in pieces if piece.startswith("▁") and piece.strip("▁").isalpha()]
+    for word in [RARE, *words[:: max(1, len(words) // COMPARED)]]:
+        subwords, expected = tokenizer.encode(word, add_special_tokens=False).tokens, model.encode_as_pieces(word)
+        if subwords != expected:
+            fault = f"{' '.join(expected)!r:.80} for {word!r:.40}, found {' '.join(subwords)!r:.80}"
+            raise DataError(f"{file}: expected a conversion that gives {fault}: try another version of transformers")
 
 
 def main(arguments: Sequence[str]) -> None:

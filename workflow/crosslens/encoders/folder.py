@@ -3,13 +3,15 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, pre_tokenizers
 
+from crosslens.encoders.special import text_as_text
 from crosslens.encoders.word_marks import FAULT, by_words
 from crosslens.runs.errors import DataError
 
@@ -20,6 +22,8 @@ LANGUAGE_MODEL = "language_model.safetensors"  # the head of a masked language m
 KEPT = "kept.json"
 SOURCE = "source.json"  # where the encoder is from, in folders that the workflow makes
 SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders that older transformers saved
+SENTENCES = "sentence_bert_config.json"  # of sentence-transformers, which may lower-case texts before they are tokenised
+ADDED = "added_tokens.json"  # likewise
 
 LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementation", "_attn_implementation",
@@ -33,7 +37,11 @@ COUNTED = ("camembert", "data2vec-text", "esm", "ibert", "layoutlmv3", "lilt", "
 """Values of model_type whose positions begin after the number of the padding piece and do not count padding."""
 NAMED = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token", "bos_token", "eos_token")
 MASKS = ("[MASK]", "<mask>")
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # pieces for characters that are in no other piece
 SAVE_AGAIN = "use the files of one checkpoint, or load the encoder and save it again with save_pretrained"
+
+
+NO_DECODER = "an encoder alone, found one with a decoder (is_encoder_decoder), which is not supported: use another encoder"
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ class Description:
         return json.dumps(self.tokenizer | {"truncation": None, "padding": None})
 
     def fast_tokenizer(self) -> Tokenizer:
-        """The tokenizer, without truncation or padding. Raises DataError if it is invalid or has more pieces than embeddings."""
+        """The tokenizer, without truncation or padding (see `text_as_text`). Raises DataError if it is invalid or too large."""
         file = self.folder / PARTS["tokenizer"]
         try:
             tokenizer = Tokenizer.from_str(self.tokenizer_text())
@@ -60,7 +68,7 @@ class Description:
         size = self.config.get("vocab_size")
         if size is not None and tokenizer.get_vocab_size() > size:
             raise _wrong(file, f"at most {size} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
-        return tokenizer
+        return text_as_text(tokenizer)
 
     def word_tokenizer(self) -> Tokenizer:
         """The tokenizer for words given one by one (`by_words`). Raises DataError as `fast_tokenizer`, and if there is none."""
@@ -72,6 +80,7 @@ class Description:
 
 def read(folder: Path) -> Description:
     """Read an encoder's description. Raises DataError for a missing or damaged file, and for files that contradict each other."""
+    refuse_adapter(folder)
     missing = [name for name in PARTS.values() if not (folder / name).is_file()]
     if missing:
         old = missing == [PARTS["tokenizer"]]
@@ -79,7 +88,7 @@ def read(folder: Path) -> Description:
         raise DataError(
             f"{folder}: expected an encoder saved by transformers with a fast tokenizer, found no {', '.join(missing)}: {remedy}"
         )
-    config, tokenizer = read_config(folder), _typed(_object(folder / PARTS["tokenizer"]))
+    config, tokenizer = read_config(folder), _typed(json_object(folder / PARTS["tokenizer"]))
     numbers = _json(folder / KEPT) if (folder / KEPT).is_file() else None
     if numbers is not None and not (
         isinstance(numbers, list) and len(numbers) == config["vocab_size"] and all(map(_is_number, numbers))
@@ -90,12 +99,23 @@ def read(folder: Path) -> Description:
     return Description(config, tokenizer, names, None if numbers is None else tuple(numbers), folder)
 
 
+def refuse_adapter(folder: Path) -> None:
+    """Raise DataError for an adapter, alone or beside its base, whose weights alone would be read."""
+    if files := sorted(file.name for file in folder.glob("adapter_*")):
+        remedy = (
+            "merge it into its base first (peft: merge_and_unload().save_pretrained), or remove it if the base alone is meant"
+        )
+        raise DataError(f"{folder}: expected an encoder without an adapter, found {files[0]}: {remedy}")
+
+
 def read_config(folder: Path) -> dict[str, Any]:
     """Content of config.json without entries that request code. Raises DataError if it is damaged or describes no encoder."""
     file = folder / PARTS["config"]
-    config: dict[str, Any] = _harmless(_object(file))
+    config: dict[str, Any] = _harmless(json_object(file))
     if not isinstance(config.get("model_type"), str):
         raise _wrong(file, "the name of a model_type", repr(config.get("model_type"))[:40])
+    if config.get("is_encoder_decoder"):
+        raise DataError(f"{file}: expected {NO_DECODER}")
     if config.get("quantization_config"):
         raise _wrong(file, "an encoder whose weights are numbers as they are", "quantization_config")
     for name in NUMBERS:
@@ -126,8 +146,8 @@ def _typed(tokenizer: dict[str, Any]) -> dict[str, Any]:
 
 def _names(folder: Path) -> dict[str, Any]:
     """Content of tokenizer_config.json, with the mask of special_tokens_map.json if it names none."""
-    names, beside = _object(folder / PARTS["tokenizer_config"]), folder / SPECIALS
-    mask = names.get("mask_token") or (_object(beside).get("mask_token") if beside.is_file() else None)
+    names, beside = json_object(folder / PARTS["tokenizer_config"]), folder / SPECIALS
+    mask = names.get("mask_token") or (json_object(beside).get("mask_token") if beside.is_file() else None)
     return names | {"mask_token": mask} if mask else names
 
 
@@ -162,6 +182,11 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
         )
     if kind in ("Unigram", "WordPiece", "WordLevel") and (not isinstance(unknown, int) or not 0 <= unknown < len(pieces)):
         raise _wrong(file, "a piece for what is unknown", "none")
+    if kind == "BPE" and unknown is None and not _spells_all(model, tokenizer, pieces):
+        expected = "an unk_token among the pieces, or a piece for each of the 256 bytes (byte-level, or with byte_fallback)"
+        raise _wrong(file, expected, "neither, so that characters would vanish")
+    if model.get("dropout"):
+        raise _wrong(file, "dropout: null in its model, so that a text always has the same pieces", f"{model['dropout']!r:.20}")
     for piece, number in ends.items():
         if pieces.get(piece) != number:
             raise _wrong(file, f"{piece!r:.40} as piece {number}, as its post_processor says", str(pieces.get(piece)))
@@ -172,6 +197,14 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
     needs_padding = config["model_type"] in COUNTED and None not in (padding, config.get("pad_token_id"))
     if needs_padding and padding != config["pad_token_id"]:
         raise _wrong(file, f"{special['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
+
+
+def _spells_all(model: dict[str, Any], tokenizer: dict[str, Any], pieces: Collection[str]) -> bool:
+    """Whether a BPE model without an unknown piece has pieces for every text: those of bytes, wherever in a word they are."""
+    is_byte_level = '"type": "ByteLevel"' in json.dumps([tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")])
+    prefixes, suffixes = ({"", model.get(name) or ""} for name in ("continuing_subword_prefix", "end_of_word_suffix"))
+    alphabet = map("".join, product(prefixes, pre_tokenizers.ByteLevel.alphabet(), suffixes))
+    return is_byte_level and {*alphabet} <= {*pieces} or bool(model.get("byte_fallback")) and {*BYTES} <= {*pieces}
 
 
 def _ends(processor: Any) -> Iterator[tuple[str, int]]:
@@ -220,7 +253,8 @@ def _refuse_infinity(text: str) -> float:
     return number
 
 
-def _object(file: Path) -> dict[str, Any]:
+def json_object(file: Path) -> dict[str, Any]:
+    """Content of a file of JSON that is an object. Raises DataError if it is another, damaged or too large."""
     content = _json(file)
     if not isinstance(content, dict):
         raise _wrong(file, "an object of JSON", f"{content!r:.40}")

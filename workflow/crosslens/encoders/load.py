@@ -14,7 +14,7 @@ from transformers import __version__ as transformers_version
 from transformers.utils import logging as transformers_logging
 
 from crosslens.encoders.embeddings import MODEL_TYPE, StaticEncoder
-from crosslens.encoders.folder import SOURCE, WEIGHTS, message, read_config
+from crosslens.encoders.folder import NO_DECODER, SOURCE, WEIGHTS, message, read_config
 from crosslens.encoders.keys import find_ignored_keys
 from crosslens.encoders.weights import load, shapes
 from crosslens.runs import gpus
@@ -22,8 +22,7 @@ from crosslens.runs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names
-# Keys with numbers of parts of an encoder, each of which has weights.
-COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")
+COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")  # numbers of parts of an encoder that have weights
 SMALL = 10**7  # tolerance for the number of missing weights
 
 
@@ -87,6 +86,8 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
         if settings["model_type"] not in CONFIG_MAPPING:
             raise ValueError(f"model_type {settings['model_type']!r:.40}, which transformers does not know")
         configuration = CONFIG_MAPPING[settings["model_type"]]
+        if getattr(configuration, "is_encoder_decoder", False):  # by default, whatever config.json says
+            raise DataError(f"{origin}: expected {NO_DECODER}")
         if keys := find_ignored_keys(settings, configuration):
             raise DataError(
                 f"{origin}: expected keys in config.json that {settings['model_type']} has in transformers "
@@ -98,6 +99,11 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
                 raise ValueError(f"{count} as {key} in config.json and {len(sizes)} weights")
         # Made from the settings, not from the folder: they do not request code of the folder or of the hub.
         config = configuration.from_dict(settings)
+        if (
+            getattr(config, "attention_type", "") == "block_sparse"
+        ):  # modeling_big_bird.py: full after the first text of 704 pieces
+            fault = "attention_type: block_sparse, which depends on the texts before: set original_full"
+            raise DataError(f"{origin}: expected attention to the whole text, found {fault} in config.json")
         with torch.device("meta"):  # takes no memory, whatever config.json says
             described = sum(value.numel() for value in AutoModel.from_config(config, **options).state_dict().values())
         if described > 2 * sum(sizes) + SMALL:

@@ -1,8 +1,12 @@
-"""Special pieces that a tokenizer adds to a text or a pair, such as [CLS] and [SEP]."""
+"""Special pieces that a tokenizer adds to a text or a pair, such as [CLS] and [SEP]; those that it must not find in a text."""
 
+import re
 from typing import NamedTuple
 
-from tokenizers import Tokenizer, models
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+UNKNOWN = ("[UNK]", "<unk>")  # usual names, where a model has no name of its own, as RoBERTa's
+NOWHERE = "\U0010ffff"  # no character, so that no vocabulary has it
 
 
 class SpecialPieces(NamedTuple):
@@ -27,3 +31,29 @@ def special_pieces(tokenizer: Tokenizer) -> SpecialPieces:
     if (text.ids[:place], text.ids[place + 1 :]) != (pair.ids[:first], pair.ids[second + 1 :]):
         raise ValueError("other special pieces around a pair than around a text")
     return SpecialPieces(tuple(text.ids[:place]), tuple(pair.ids[first + 1 : second]), tuple(text.ids[place + 1 :]))
+
+
+def unknown_piece(tokenizer: Tokenizer) -> int | None:
+    """Number of a tokenizer's piece for unknown text: its model's own, or one of the usual name; None without any."""
+    if isinstance(tokenizer.model, models.Unigram):  # which does not say
+        pieces = [token.id for token in tokenizer.model.tokenize(NOWHERE)]
+        own = pieces[0] if len(pieces) == 1 else None  # with byte fallback there are several
+    else:
+        own = tokenizer.token_to_id(tokenizer.model.unk_token or "")
+    numbers = (own, *map(tokenizer.token_to_id, UNKNOWN))
+    return next((number for number in numbers if number is not None), None)
+
+
+def text_as_text(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer, changed so that the name of a special piece in a text is read as text, not as the piece.
+
+    Unigram and some other models also have these names among the pieces that they look for in a text. A name is cut after its
+    first character, which changes no other text.
+    """
+    tokenizer.encode_special_tokens = True
+    names = [token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special and len(token.content) > 1]
+    if names:
+        pattern = "|".join(f"{re.escape(name[0])}(?={re.escape(name[1:])})" for name in names)
+        cut = pre_tokenizers.Split(Regex(pattern), "isolated")
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*filter(None, [tokenizer.pre_tokenizer]), cut])
+    return tokenizer

@@ -11,12 +11,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS, message
+from crosslens.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS, json_object, message
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import readable
 
-OTHERS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "model-*.safetensors", "model.safetensors.index.json")
-"""Names of files with other sets of weights, which transformers writes and loads."""
+PYTORCH, INDEX = "pytorch_model.bin", ".index.json"
+SETS = ("*.safetensors", "*.safetensors" + INDEX, "*model*.bin", "*model*.bin" + INDEX)
+"""Names of files with weights of PyTorch, whole or in parts, and of indices of parts. Those of other frameworks do not matter."""
 LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
 HOLES = 0.1  # share of a file
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
@@ -34,16 +35,9 @@ def read(path: Path) -> State:
     or larger than any that an encoder learns.
     """
     if not path.is_file():
-        raise DataError(
-            f"{path.parent}: expected an encoder saved by transformers with safetensors weights, found no {WEIGHTS}: convert "
-            "it by make convert ENCODER=FOLDER OUT=NEW"
-        )
-    extra = sorted(file.name for pattern in OTHERS for file in path.parent.glob(pattern))
-    if extra:
-        raise DataError(
-            f"{path.parent}: expected one set of weights, found {extra[0]} beside {path.name}: if both are of the checkpoint "
-            f"of config.json, remove {extra[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
-        )
+        remedy = "convert it by make convert ENCODER=FOLDER OUT=NEW"
+        raise DataError(f"{path.parent}: expected an encoder with safetensors weights, found no {WEIGHTS}: {remedy}")
+    files(path.parent)
     size_on_disk, size = _count_stored_bytes(path), path.stat().st_size
     if size - size_on_disk > HOLES * size:
         raise DataError(
@@ -63,6 +57,29 @@ def read(path: Path) -> State:
         for name, value in state.items()
         if name.startswith(prefix) and not name.endswith("position_ids")  # a constant that old checkpoints hold
     }
+
+
+def files(folder: Path) -> list[Path]:
+    """The files of a folder's weights: model.safetensors, pytorch_model.bin, or the parts that the index of one of these names.
+
+    Raises DataError for none, for a part that is missing, and for any other file of weights beside them.
+    """
+    there = sorted({file.name for pattern in SETS for file in folder.glob(pattern)} - {LANGUAGE_MODEL})
+    whole = next((name for name in (WEIGHTS, WEIGHTS + INDEX, PYTORCH, PYTORCH + INDEX) if name in there), None)
+    if whole is None:
+        fault = f"{there[0]} without an index" if there else "neither"
+        raise DataError(f"{folder}: expected {WEIGHTS} or {PYTORCH}, found {fault}: fetch the weights first")
+    index = json_object(folder / whole).get("weight_map") if whole.endswith(INDEX) else {"": whole}
+    parts = sorted(set(map(str, index.values()))) if isinstance(index, dict) else []
+    if not {*parts} <= {*there} or not parts:
+        part = f"a part of weights {min({*parts} - {*there}, default='')!r:.80}, as {whole} says"
+        raise DataError(f"{folder}: expected {part}, found no such file: fetch the weights again")
+    if extra := sorted({*there} - {whole, *parts}):
+        raise DataError(
+            f"{folder}: expected one set of weights, found {extra[0]} beside {whole}: if both are of the checkpoint of "
+            f"config.json, remove {extra[0]}, else save that checkpoint again with save_pretrained in a folder of its own"
+        )
+    return [folder / part for part in parts]
 
 
 def _is_sound(value: torch.Tensor) -> bool:

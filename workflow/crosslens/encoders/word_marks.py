@@ -19,7 +19,7 @@ def by_words(tokenizer: Tokenizer) -> Tokenizer | None:
     then gets a space, and the first word of a text is read as one further on. A probe, words of the tokenizer's own vocabulary,
     decides: one by one they must have the pieces that they have in a whole text.
     """
-    words = _probe(tokenizer)
+    words = 2 * longest_words(tokenizer)  # twice, so that no word is first and last alone
     alone, after_space = (tokenizer.encode(space + " ".join(words), add_special_tokens=False).ids for space in ("", " "))
     if _one_by_one(tokenizer, words) == alone:
         return tokenizer
@@ -32,10 +32,10 @@ def _one_by_one(tokenizer: Tokenizer, words: list[str]) -> list[int]:
     return pieces
 
 
-def _probe(tokenizer: Tokenizer) -> list[str]:
-    """The longest words of letters in a vocabulary, twice, so that no word is first and last alone."""
+def longest_words(tokenizer: Tokenizer) -> list[str]:
+    """The longest words of letters in a vocabulary."""
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     pieces = tokenizer.get_vocab().keys() - special
     marked = [piece for piece in pieces if piece.startswith(MARKS) or piece.endswith(END)] or pieces
     words = {piece.strip("".join(MARKS) + "#").removesuffix(END) for piece in marked}
-    return 2 * nsmallest(PROBED, filter(str.isalpha, words), key=lambda word: (-len(word), word))
+    return nsmallest(PROBED, filter(str.isalpha, words), key=lambda word: (-len(word), word))

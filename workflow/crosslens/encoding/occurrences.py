@@ -10,13 +10,11 @@ from tokenizers import Tokenizer, models
 from torch import nn
 
 from crosslens.corpora.words import words as split_words
-from crosslens.encoders.special import SpecialPieces, special_pieces
+from crosslens.encoders.special import SpecialPieces, special_pieces, unknown_piece
 from crosslens.encoders.word_marks import END, MARKS
 from crosslens.encoding.batches import Batch, device_of, for_each_batch
 from crosslens.encoding.texts import Edges, Texts
 from crosslens.runs.errors import DataError
-
-UNKNOWN = ("[UNK]", "<unk>")
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Spelling:
         """Prepare the spelling of words by the tokenizer of an encoder's folder."""
         self.tokenizer = tokenizer
         self.pieces = {number: piece for piece, number in tokenizer.get_vocab().items()}
-        self.unknown = {tokenizer.token_to_id(name) for name in UNKNOWN} - {None}
+        self.unknown = {unknown_piece(tokenizer)} - {None}
         self.special = special_pieces(tokenizer)
         self.specials = [*self.special.before, *self.special.after]  # around a text
         self.wordpiece = isinstance(tokenizer.model, models.WordPiece)

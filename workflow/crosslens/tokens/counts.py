@@ -8,12 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crosslens.encoders.special import UNKNOWN
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 from crosslens.storage.parquet import metadata
 from crosslens.storage.seals import verified
-
-UNKNOWN = ("[UNK]", "<unk>")
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,12 @@ class Vocabulary:
     def read(cls, folder: Path) -> "Vocabulary":
         """The vocabulary of a tokenizer's folder, read from tokenizer.json without the library tokenizers."""
         content = json.loads(verified(folder / "tokenizer.json").read_text("utf-8"))
-        vocabulary, added = content["model"]["vocab"], content["added_tokens"]
+        model, vocabulary, added = content["model"], content["model"]["vocab"], content["added_tokens"]
         if isinstance(vocabulary, list):  # Unigram: with scores
             vocabulary = {subword: number for number, (subword, _) in enumerate(vocabulary)}
         numbers = vocabulary | {token["content"]: token["id"] for token in added}
-        unknown = next((numbers[name] for name in UNKNOWN if name in numbers), None)
+        own = model["unk_id"] if model["type"] == "Unigram" else numbers.get(model.get("unk_token"))
+        unknown = own if own is not None else next((numbers[name] for name in UNKNOWN if name in numbers), None)
         special = [token["id"] for token in added if token["special"] and token["id"] != unknown]
         subwords = [""] * (max(numbers.values()) + 1)
         for subword, number in numbers.items():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tokenizers import Encoding, Tokenizer
 
 from crosslens.corpora.words import text_words, whole_texts
+from crosslens.encoders.special import unknown_piece
 from crosslens.tokens.sentences import Splitter
 
 CHUNK = 2000  # texts encoded together
@@ -43,8 +44,8 @@ class KnownTexts:
     dropped: int = 0  # number of texts dropped so far
 
     def __iter__(self) -> Iterator[Text]:
-        name = next((name for name in ("[UNK]", "<unk>") if self.tokenizer.token_to_id(name) is not None), None)
-        unknown = self.tokenizer.token_to_id(name) if name else None
+        unknown = unknown_piece(self.tokenizer)
+        name = None if unknown is None else self.tokenizer.id_to_token(unknown)
         rows = self._sentences(self.split) if self.split and self.each_sentence else enumerate(self.rows)
         last, count = -1, 0  # place of the last row with texts, and number of such rows
         while chunk := list(islice(rows, CHUNK)):
@@ -73,8 +74,13 @@ class KnownTexts:
         fits = [0 < sizes[number] <= (self.room or 0) for number in range(len(words))]
         if all(fits):
             return encoding
+        special = [token.content for token in self.tokenizer.get_added_tokens_decoder().values() if token.special]
+        fits = [fit and not any(piece in word for piece in special) for word, fit in zip(words, fits, strict=True)]
         words = [word if fit else name for word, fit in zip(words, fits, strict=True)]
-        return self.tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+        self.tokenizer.encode_special_tokens = False  # or `name` would be read as text
+        encoding = self.tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+        self.tokenizer.encode_special_tokens = True
+        return encoding
 
     def _sentences(self, split: Splitter) -> Iterator[tuple[int, dict[str, Any]]]:
         """A row for each sentence of running text, with the place of the text."""

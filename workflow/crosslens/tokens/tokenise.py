@@ -60,6 +60,7 @@ def altering(tokenizer: Tokenizer, settings: Reading) -> Tokenizer:
         clean_text=False, handle_chinese_chars=False, strip_accents=settings.strip_accents, lowercase=settings.lower_case
     )
     copy = Tokenizer.from_str(tokenizer.to_str())
+    copy.encode_special_tokens = tokenizer.encode_special_tokens
     copy.normalizer = normalizers.Sequence([before, *([copy.normalizer] if copy.normalizer else [])])
     return copy
 

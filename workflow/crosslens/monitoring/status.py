@@ -131,8 +131,8 @@ def unexpected_files(scale: str, paths: Sequence[Path]) -> str:
     names = f"{', '.join(map(str, paths[:5]))}{', ...' if len(paths) > 5 else ''}"
     size = readable(sum(file.stat().st_size for file in files))
     return (
-        f"{scale}: {len(paths)} left by kills, {size}: {names}. The next run of what made them removes those half written; "
-        "delete them while nothing runs, if it is not to run again."
+        f"{scale}: {len(paths)} left by kills, {size}: {names}. Runs of what made them remove those half written, after a day; "
+        "or delete them while nothing runs."
     )
 
 

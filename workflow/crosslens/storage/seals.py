@@ -16,7 +16,7 @@ from pathlib import Path
 
 from crosslens.runs.call import command
 from crosslens.runs.errors import DataError
-from crosslens.storage.files import sha256, written
+from crosslens.storage.files import sha256, share, written
 
 SUMS = ".SHA256SUMS"  # digests of a folder's files; that of a single file is beside it as .NAME.sha256; sha256sum checks both
 RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
@@ -61,10 +61,15 @@ def sealed(path: str | os.PathLike[str]) -> Iterator[Path]:
     A file in a folder that is itself being written is covered by the folder's seal.
     """
     path = Path(path)
-    with written(path) as temporary:
+    is_covered = any(UNFINISHED.fullmatch(parent.name) for parent in path.parents)
+
+    def finish(content: Path) -> None:
+        if content.is_dir() or not is_covered:
+            seal(content, path)
+        share(content)
+
+    with written(path, finish) as temporary:
         yield temporary
-        if temporary.is_dir() or not any(UNFINISHED.fullmatch(parent.name) for parent in path.parents):
-            seal(temporary, path)
 
 
 def seal(content: Path, path: Path | None = None) -> None:

@@ -144,7 +144,7 @@ def test_what_nothing_has_read_is_not_pinned(tmp_path: Path) -> None:
     fetch(FILE, target, urls=[], mirror=[mirror], lock=lock)
     with pytest.raises(DataError) as error, reading([target], lock):
         raise DataError(f"{target}:1: expected data, found none; fetch the file again")
-    again = f"or rm {target}, and the next run fetches again what nothing has read before"
+    again = f"or mv -- {target} {target.parent}/.x.bz2.damaged, and the next run fetches again what nothing has read before"
     assert str(error.value) == f"{target}:1: expected data, found none; fetch the file again; {again}"
     with pytest.raises(KeyboardInterrupt), reading([target], lock):
         raise KeyboardInterrupt
@@ -163,7 +163,8 @@ def test_files_that_nothing_has_read_are_named_where_the_error_names_none(tmp_pa
     files = [unread(tmp_path, f"s/{n}", b"0") for n in range(9)]
     with pytest.raises(DataError) as error, reading(files, tmp_path / "lock.tsv"):
         raise DataError("no rows")
-    assert f"rm {' '.join(map(str, files[:5]))} and 4 more, and the next" in str(error.value)
+    assert " && ".join(f"mv -- {file} {file.with_name(f'.{file.name}.damaged')}" for file in files[:5]) in str(error.value)
+    assert " and 4 more, and the next" in str(error.value)
 
 
 def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
     read(files[0], lock)
     before = lock.read_text()
     read(files[1], lock)
-    with pytest.raises(DataError, match=f"{files[2]}: expected .*, that of the first time, found .*; rm {files[2]} to fetch"):
+    with pytest.raises(DataError, match=f"{files[2]}: .*, that of the first time, found .*; mv -- {files[2]} .* to fetch"):
         read(files[2], lock)
     assert lock.read_text() == before
 

@@ -111,10 +111,10 @@ def _cores() -> int:
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
     """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
-    folder, (id, _, commit) = Path(text).expanduser(), text.partition("@")
+    (id, _, commit), expanded = text.partition("@"), os.path.expanduser(text)
     try:
-        if text and folder.is_dir():
-            return FolderEncoder(source="folder", path=str(folder))
+        if text and (folder := next(filter(os.path.isdir, (text, expanded)), None)):
+            return FolderEncoder(source="folder", path=folder)
         encoder = HubEncoder(source="hub", id=id, revision=commit)
     except ValidationError as error:
         keys = {problem["loc"][0] for problem in error.errors()}

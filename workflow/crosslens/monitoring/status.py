@@ -4,6 +4,7 @@
 """
 
 import csv
+import shlex
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -152,6 +153,7 @@ def outlook(scale: str, status: Status, profile: str) -> str:
     """Sentences on the jobs that would build everything of a scale, on what has changed, and on the commands that build."""
     if not status.jobs:
         return f"{scale}: everything is built."
+    profile = shlex.quote(profile)
     takes = ", ".join(f"{rule} {number}" for rule, number in status.jobs.most_common())
     changed = [f"{why} ({', '.join(f'{rule} {n}' for rule, n in rules.most_common())})" for why, rules in status.causes.items()]
     return (

@@ -7,14 +7,13 @@ folder of results and the record of how it was made (storage/adoption.py).
 import hashlib
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from crosslens.runs.call import command
+from crosslens.runs.call import command, set_aside
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256, share, written
 
@@ -172,5 +171,5 @@ def _held(folder: Path) -> set[Path]:
 
 def _damaged(file: Path, artefact: Path, fault: str, first: str = "") -> DataError:
     again = command(artefact)
-    remedy = f"rm -rf {shlex.quote(os.fspath(artefact))} && {again}" if again else f"remove {artefact} and build it again"
-    return DataError(f"{file}: {fault}; {first}{remedy}")
+    away = f"{set_aside(artefact)} && " if os.path.lexists(artefact) else ""
+    return DataError(f"{file}: {fault}; {first}{f'{away}{again}' if again else f'move {artefact} away and build it again'}")

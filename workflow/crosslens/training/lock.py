@@ -6,6 +6,7 @@ records a holder's host and process, but not its SLURM job, which alone can tell
 
 import os
 import platform
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -190,7 +191,7 @@ def _left_queue(job: str) -> bool:
 
 def _refusal(path: Path, training: str, holder: Holder) -> str:
     place = holder.host + (f", SLURM job {holder.job}" if holder.job else "")
-    end = f"scancel {holder.job}" if holder.job else "end it"
+    end = f"scancel {shlex.quote(holder.job)}" if holder.job else "end it"
     return (
         f"{training}: expected no other run of this training, found one on {place}, process {holder.pid}, since {holder.since}: "
         f"wait for it or {end}; if it surely has ended, delete {path} (docs/cluster.md)"

@@ -69,9 +69,8 @@ def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
         if not paths:
             raise
         more = f" and {len(paths) - NAMED} more" * (len(paths) > NAMED)
-        remedy = (
-            f"{' && '.join(map(set_aside, paths[:NAMED]))}{more}, and the next run fetches again what nothing has read before"
-        )
+        moves = " && ".join(set_aside(Path(path)) for path in paths[:NAMED])
+        remedy = f"{moves}{more}, and the next run fetches again what nothing has read before"
         raise DataError(f"{error}; or {remedy}") from error
     for path, row in unread.items():
         try:

@@ -62,7 +62,7 @@ class Records:
 
     def would_be(self, seal: Seal, params: Set[str], inputs: Set[str]) -> bool:
         """Whether a job here with these params and inputs, as Snakemake records them, would fit the record of a seal."""
-        record = _parsed(self._moved(seal))
+        record = parsed(self._moved(seal))
         if not all(isinstance(record.get(name), list) for name in ("params", "input")) or not _endtime(self._moved(seal)):
             return False
         fits = {*map(str, record["params"])} == params and {*map(str, record["input"])} == inputs
@@ -70,7 +70,7 @@ class Records:
 
     def input_identities(self, seal: Seal) -> dict[str, Any]:
         """Identity of each sealed input of an artefact, by its place below the results, as it was when the artefact was made."""
-        return _parsed(seal.notes.get("inputs", ""))
+        return parsed(seal.notes.get("inputs", ""))
 
     def adopt(self, artefact: str, seal: Seal) -> None:
         """Write the record of a seal as Snakemake's of an artefact that was put here with that seal."""
@@ -86,7 +86,7 @@ class Records:
         newer = record != expected and abs(time - recorded) < min(
             ROUNDED, abs(time - end_time)
         )  # made or touched here after the seal
-        if newer and self._placed(artefact, seal) and _parsed(record):
+        if newer and self._placed(artefact, seal) and parsed(record):
             if writes:
                 self._keep(artefact, seal, record, seals)
             return ""
@@ -127,7 +127,7 @@ class Records:
         changed_inputs = [path for path, identity in inputs.items() if path in seals and seals[path].identity != identity]
         if text == record and not changed_inputs:
             return text
-        values = _parsed(text)
+        values = parsed(text)
         if not values.keys() >= {"input", "params", "endtime"}:
             return ""
         ordered, reasons = sorted(values["input"]), [f"made from another {path}" for path in changed_inputs]
@@ -141,7 +141,7 @@ class Records:
 
     def _keep(self, artefact: str, seal: Seal, record: str, seals: Mapping[str, Seal]) -> None:
         """Write a record into a seal, without inputs newer than the artefact, which may not be those it was made from."""
-        end_time, inputs = _endtime(record), [path for path in _parsed(record).get("input", []) if path in seals]
+        end_time, inputs = _endtime(record), [path for path in parsed(record).get("input", []) if path in seals]
         identities = {self._place(path): seals[path].identity for path in inputs if _time(path) <= end_time}
         moveable = re.sub(rf"(?<=[\"']){re.escape(self._prefix)}", PLACE, record)
         notes = {"artefact": self._place(artefact), "record": moveable, "inputs": json.dumps(identities)}
@@ -208,11 +208,11 @@ def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[
                 yield entry.path, readable_seal(Path(entry.path))
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def parsed(text: str) -> dict[str, Any]:
     """A JSON object; empty if the text is not one."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # RecursionError: deeply nested brackets
         return {}
     return value if isinstance(value, dict) else {}
 

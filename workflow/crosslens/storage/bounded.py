@@ -42,10 +42,10 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
         raise DataError(f"{path}: expected UTF-8, found byte {error.start} that is not; save it in UTF-8") from None
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
     """Content of a small JSON file. Raises DataError if it is not valid, OSError if it may not be read."""
     try:
-        return json.loads(read_text(path, LARGEST_JSON))
+        return json.loads(read_text(path, largest))
     except DataError:
         raise
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets

@@ -46,6 +46,14 @@ class Seal:
         lines = [line.split("  ", 1) for line in self.sums.split("\n")[:-1]]
         return {self.file.parent / name: digest for digest, name in lines}
 
+    @classmethod
+    def read(cls, file: Path) -> "Seal":
+        """A seal in its file. Raises OSError if it cannot be read, ValueError if it is not text."""
+        lines = file.read_text("utf-8").split("\n")[:-1]
+        comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
+        sums = [line for line in lines if not line.startswith("# ")]
+        return cls(file, "".join(f"{line}\n" for line in sums), {word: text for word, _, text in comments})
+
     def write(self) -> None:
         """Write the seal atomically."""
         comments = [f"# {word} {text}\n" for word, text in self.notes.items()]
@@ -84,11 +92,7 @@ def seal(content: Path, path: Path | None = None) -> None:
 
 def read_seal(artefact: Path) -> Seal:
     """The seal of a file or folder. Raises FileNotFoundError if it has none, ValueError if the seal is not text."""
-    file = artefact / SUMS if artefact.is_dir() else seal_beside(artefact)
-    lines = file.read_text("utf-8").split("\n")[:-1]
-    comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
-    sums = [line for line in lines if not line.startswith("# ")]
-    return Seal(file, "".join(f"{line}\n" for line in sums), {word: text for word, _, text in comments})
+    return Seal.read(artefact / SUMS if artefact.is_dir() else seal_beside(artefact))
 
 
 def readable_seal(artefact: Path) -> Seal | None:

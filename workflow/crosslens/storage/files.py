@@ -133,7 +133,9 @@ def written(path: str | os.PathLike[str], finish: Callable[[Path], None] | None 
                 f"{path}: another process has removed or replaced {folder}, in which this one was writing; run it again"
             )
         (finish or share)(temporary)
-        if temporary.is_dir() and path.is_dir():
+        if path.is_dir():
+            if not temporary.is_dir() and not path.is_symlink():
+                raise DataError(f"{path}: expected a file, found a folder: remove it, and run again")
             path.rename(folder / f"{path.name}.earlier")
         os.replace(temporary, path)
     finally:

@@ -22,7 +22,7 @@ from crosslens.monitoring.archive.packing import CLAIMS, CONFIGURATION, LOCAL, S
 from crosslens.papers.configuration import load_fitting
 from crosslens.runs.errors import DataError, shown
 from crosslens.sources.pins import LOCK
-from crosslens.storage.bounded import read_json
+from crosslens.storage.bounded import parse_json
 from crosslens.storage.files import Budget
 from crosslens.storage.seals import Seal
 
@@ -113,7 +113,7 @@ def _contradictions(folder: Path, digests: Mapping[str, str]) -> Iterator[tuple[
         path = folder / name
         try:
             if path.suffix == ".json":
-                content = read_json(path, path.stat().st_size)
+                content = parse_json(path.read_bytes(), name)
                 if isinstance(content, dict) and content.keys() >= {"file", "sha256"}:
                     stated[name] = {str(Path(name).with_name(content["file"])): content["sha256"]}
             elif path.name.startswith("."):
@@ -125,7 +125,8 @@ def _contradictions(folder: Path, digests: Mapping[str, str]) -> Iterator[tuple[
         except (DataError, OSError, ValueError, TypeError) as error:
             yield name, shown(" ".join(str(error).split()))
     try:
-        entities = {entity["@id"]: entity["sha256"] for entity in read_json(folder / METADATA)["@graph"] if "sha256" in entity}
+        graph = parse_json((folder / METADATA).read_bytes(), METADATA)["@graph"]
+        entities = {entity["@id"]: entity["sha256"] for entity in graph if "sha256" in entity}
         stated[METADATA] = dict.fromkeys(digests.keys() - {METADATA}, "") | {
             id: digest for id, digest in entities.items() if id in digests or digest not in official
         }

@@ -275,9 +275,9 @@ class Remote:
     def _expect_room(self, sink: BinaryIO, number: int) -> None:
         """Raise Unavailable unless a number of bytes fits on the disk of a file, and some stay free for others."""
         disk = os.fstatvfs(sink.fileno())
-        free, reserve = (blocks * disk.f_frsize for blocks in (disk.f_bavail, disk.f_blocks // 100))
-        if number + min(reserve, RESERVE) > free:
-            expected = f"expected room for {readable(number)} and {readable(min(reserve, RESERVE))} to spare"
+        free, reserve = disk.f_bavail * disk.f_frsize, min(RESERVE, disk.f_blocks * disk.f_frsize // 100)
+        if number + reserve > free:
+            expected = f"expected room for {readable(number)} and {readable(reserve)} to spare"
             raise Unavailable(f"{self.url}: {expected}, found {readable(free)} free: make room, if the file is of that size")
 
     def _check(self, answer: requests.Response) -> None:

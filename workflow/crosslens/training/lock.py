@@ -32,10 +32,7 @@ ENDED = (
 
 
 class Holder(BaseModel, strict=True, frozen=True):
-    """Content of a lock file: the process that holds it.
-
-    job: of SLURM, "" outside. pids: namespace of its number. began: see `_began`. since: date, for messages.
-    """
+    """Process that holds a lock. job: of SLURM, or "". pids: namespace of its number. began: see `_began`. since: for messages."""
 
     host: Text
     job: Text
@@ -75,9 +72,10 @@ def locked(path: Path, training: str) -> Iterator[None]:
         text = _read(path)
         if text is None:
             continue  # the holder has finished meanwhile
-        holder = _holder(text)
-        if holder is None:
-            raise DataError(f"{path}: expected the name of who trains {training}, found none: {DELETE}")
+        try:
+            holder = Holder.model_validate_json(text)
+        except ValidationError:
+            raise DataError(f"{path}: expected the name of who trains {training}, found none: {DELETE}") from None
         if not _dead(holder):
             raise DataError(_refusal(path, training, holder))
         _take(path, text)
@@ -122,14 +120,6 @@ def _read(path: Path) -> str | None:
         except FileNotFoundError:
             return None
     raise DataError(f"{path}: expected a lock file, found a link, a folder or another kind of file: {DELETE}")
-
-
-def _holder(text: str) -> Holder | None:
-    """Return the holder that a lock file names; None if the file is truncated, or no process can be so."""
-    try:
-        return Holder.model_validate_json(text)
-    except ValidationError:
-        return None
 
 
 def _take(path: Path, text: str) -> None:

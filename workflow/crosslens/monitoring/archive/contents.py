@@ -45,23 +45,12 @@ class Artefacts:
         """Artefacts that an artefact was made from, by place."""
         return [name for name in map(str, self.records.get(place, {}).get("input", ())) if stage(name) in FOLDERS]
 
-    def downstream(self, places: Iterable[str]) -> set[str]:
-        """Some artefacts, and all that was made from them, by place."""
-        reached, waiting = set[str](), [*places]
-        while waiting:
-            place = waiting.pop()
-            if place not in reached:
-                reached.add(place)
-                waiting += self._made_from.get(place, ())
-        return reached
-
-    @cached_property
-    def _made_from(self) -> dict[str, list[str]]:
-        made_from: dict[str, list[str]] = {}
-        for place in self.records:
-            for name in self.inputs(place):
-                made_from.setdefault(name, []).append(place)
-        return made_from
+    def downstream(self, place: str) -> set[str]:
+        """All artefacts that were made from one, by place."""
+        reached = {place}
+        while further := {name for name in self.records.keys() - reached if not reached.isdisjoint(self.inputs(name))}:
+            reached |= further
+        return reached - {place}
 
     def files(self, place: str) -> list[Path]:
         """Files of an artefact, without its seal."""

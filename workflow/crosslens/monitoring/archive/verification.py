@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest
@@ -56,7 +57,10 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
             faults = dict.fromkeys(members.keys() - digests.keys() - {SUMS}, "added") | dict(_forbidden(listed))
             faults |= dict.fromkeys(digests.keys() - members.keys(), "missing")
             for name in sorted(digests.keys() - faults.keys()):
-                if _digest(packed, name) != digests[name]:
+                digest = ""
+                with suppress(Exception), packed.open(name) as stream:  # whatever an altered file leads to
+                    digest = file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # zipfile's streams have readinto
+                if digest != digests[name]:
                     faults[name] = "changed"
                 elif name in READ or UNPACKED.fullmatch(name):
                     packed.extract(name, folder)
@@ -94,15 +98,6 @@ def _forbidden(members: list[zipfile.ZipInfo]) -> Iterator[tuple[str, str]]:
                 yield name, "expected a file, found a link or a device"
         elif not member.is_dir() or ".." in name or name.startswith("/"):
             yield name, "expected a name of the results, found another: do not use it"
-
-
-def _digest(packed: zipfile.ZipFile, name: str) -> str:
-    """Digest of a member; "" if it is damaged."""
-    try:
-        with packed.open(name) as stream:
-            return file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # zipfile's streams have readinto
-    except Exception:  # whatever an altered file leads to
-        return ""
 
 
 def _contradictions(folder: Path, digests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -154,8 +149,7 @@ class Unpacked:
         path = self.folder / name
         if not (self.folder / CONFIGURATION).is_file() or not path.is_relative_to(self.artefacts.results):
             return []
-        place = self.artefacts.artefact(path)
-        return sorted(tables(self.artefacts.downstream([place]) - {place}))
+        return sorted(tables(self.artefacts.downstream(self.artefacts.artefact(path))))
 
     @cached_property
     def rebuilt(self) -> list[str]:

@@ -1,14 +1,20 @@
 # make help lists the targets. Everything is installed into .venv; nothing else on the machine is modified.
 
 PYTHON ?= python3
+RESULTS := results/demo
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
+
+# What a user may set. Recipes read it from the environment, in quotes: a name may have any characters, and $ is one of them here too.
+SETTINGS := ARCHIVE CARD ENCODER LIST OUT PACKAGES PROFILE PYTHON REHEARSE RESULTS SEEDS TARGET
+$(foreach name,$(SETTINGS),$(eval override $(name) := $$(value $(name))))
+export $(SETTINGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo demo-all try passport convert provenance archive verify test test-long test-demo test-slurm test-gpu test-faults test-registry test-crate lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 # A .venv that is a link belongs to another clone, which installs into it.
 INSTALLED := $(if $(filter-out $(CURDIR)/.venv,$(realpath .venv)),,.venv/installed)
@@ -19,14 +25,14 @@ INSTALLED := $(if $(filter-out $(CURDIR)/.venv,$(realpath .venv)),,.venv/install
 	@case "$$PWD" in *[[:space:]\{\}\"\'\`\$$\&\;\(\)\<\>\|\*\?]*) echo "$$PWD: expected a clone in whose path are no" \
 		"spaces, braces, quotes or other characters of a shell: move it" >&2; exit 1;; esac
 	@echo "Installing the packages of requirements.lock into .venv (a download of 0.6 GB, or of 3 GB where torch comes with CUDA; some minutes)"
-	@envs/install.sh .venv $(PYTHON)
+	@envs/install.sh .venv "$$PYTHON"
 	@touch $@
 
 install: $(INSTALLED) ## Install the locked versions into .venv
 
 demo: install ## Build all tables and figures of tanti2021, offline, in minutes: results/demo/report.html
-	$(SNAKEMAKE) demo --profile demo $(if $(SEEDS),--config "seeds=[$(SEEDS)]")
-	$(SNAKEMAKE) claims scoreboard --profile demo $(if $(SEEDS),--config "seeds=[$(SEEDS)]")
+	$(SNAKEMAKE) demo --profile demo $${SEEDS:+--config "seeds=[$$SEEDS]"}
+	$(SNAKEMAKE) claims scoreboard --profile demo $${SEEDS:+--config "seeds=[$$SEEDS]"}
 	@echo "Which claims hold: results/demo/index.html; each printed number beside ours: results/demo/scoreboard.html"
 	@echo "The tables and figures are in results/demo/; all of them on one page, with captions: results/demo/report.html"
 
@@ -37,25 +43,22 @@ demo-all: install ## The same for all papers, and every corpus: a report for eac
 	@echo "All tables and figures of a paper on one page:" results/demo/report.html results/demo/*/report.html
 
 try: install ## Build table 1 and figure 3 of the demo with your encoder: make try ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder try "$(ENCODER)"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder try "$$ENCODER"
 
 passport: install ## Build the passport of your encoder on real sentences: make passport ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder passport "$(ENCODER)"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder passport "$$ENCODER"
 
 convert: install ## Convert an encoder without safetensors or tokenizer.json: make convert ENCODER=FOLDER OUT=NEW
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.encoders.convert "$(ENCODER)" "$(OUT)"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.encoders.convert "$$ENCODER" "$$OUT"
 
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
-# Folder of results that `make archive` archives; the file has its name unless OUT names another.
-RESULTS := results/demo
-
 archive: install ## Write tables, verdicts and all that they rest on into one file: make archive RESULTS=results/laptop OUT=FILE
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive pack "$(RESULTS)" "$(or $(OUT),crosslens-$(notdir $(RESULTS)).zip)"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive pack "$$RESULTS" "$$OUT"
 
 verify: install ## Verify an archive, offline and without models: make verify ARCHIVE=FILE
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive verify "$(ARCHIVE)"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive verify "$$ARCHIVE"
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 PHRASEBOOK := $(wildcard workflow/phrasebook/*.py workflow/crosslens/corpora/*.py resources/phrasebook/* resources/phrasebook/*/* tests/phrasebook/*.py)
@@ -84,7 +87,7 @@ test-faults: install ## Try every fault as often as docs/reliability.md counts, 
 	$(PYTEST) -m fault --faults
 
 test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m registry
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m pytest -m registry
 
 test-crate: install build/crate-tools/installed ## Validate an archive as an RO-Crate, by an independent validator (a minute)
 	$(BIN)/python -m pytest -m crate tests/test_archive.py
@@ -106,7 +109,7 @@ docs: install ## Write the generated documents and pictures: configuration, data
 	PYTHONPATH=workflow $(BIN)/python -m documents
 
 lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python envs/lock.py $(PACKAGES)
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python envs/lock.py $$PACKAGES
 
 # What pages consist of, and the files that they link to.
 PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop slurm envs docs resources/phrasebook/README.md
@@ -114,8 +117,8 @@ PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop s
 build/site-tools/installed: docs/site/requirements.lock
 build/crate-tools/installed: tests/crate/requirements.lock
 
-build/%-tools/installed:
-	@$(PYTHON) -m venv --clear $(@D)
+build/site-tools/installed build/crate-tools/installed:
+	@"$$PYTHON" -m venv --clear $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $^
 	@touch $@
 
@@ -127,15 +130,15 @@ site: install build/site-tools/installed ## Build the documentation as a web sit
 	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 
 status: install ## Show what is built, stale or missing at each scale
-	@PYTHONPATH=workflow PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.status
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.status
 
 cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100; REHEARSE=20 shows what that rehearsal took
-	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.monitoring.cost $(if $(PROFILE),--profile $(PROFILE)) \
-		$(if $(CARD),--card "$(CARD)") $(if $(REHEARSE),--config rehearse=$(REHEARSE) --) $(TARGET)
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.cost $${PROFILE:+--profile="$$PROFILE"} \
+		$${CARD:+--card="$$CARD"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
 
 prefetch: install ## Fetch what a target reads, after saying how much: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names files
-	@PYTHONPATH=workflow PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m crosslens.monitoring.prefetch $(if $(PROFILE),--profile $(PROFILE)) \
-		$(if $(LIST),--list) -- $(TARGET)
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.prefetch $${PROFILE:+--profile="$$PROFILE"} \
+		$${LIST:+--list} -- $${TARGET:+"$$TARGET"}
 
 clean: ## Remove the results of the demo, after asking; those of other scales are kept
 	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \

@@ -84,9 +84,9 @@ def kinds_pattern(names):
 
 
 wildcard_constraints:
-    corpus="|".join(CONFIG.corpora),
-    encoder="|".join(CONFIG.encoders),
-    item="|".join(ITEMS),
+    corpus="|".join(CONFIG.corpora) or "none",
+    encoder="|".join(CONFIG.encoders) or "none",
+    item="|".join(ITEMS) or "none",
     kind=kinds_pattern(STUDIES.kinds),
     reading="|".join(CONFIG.readings) or "none",
     language=LANGUAGE_PATTERN.strip("^$"),

@@ -203,7 +203,7 @@ def explain(record):
             all_scales = scales(ROOT)
         except DataError:  # in a file that this call does not read
             all_scales = []
-        record.msg = unknown_target(record.msg, known, RESULTS, all_scales, misfits)
+        record.msg = unknown_target(record.msg, known, RESULTS, all_scales, MISFITS | misfits)
     if "--cleanup-metadata" in str(record.msg):
         record.msg = KEPT_IN_SPITE
     if getattr(record, "exception", "") == "InputFunctionException":

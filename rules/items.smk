@@ -71,7 +71,7 @@ rule page:
     log:
         f"{LOGS}/{{page}}.html.log",
     wildcard_constraints:
-        page="|".join(PAGES),
+        page="|".join(PAGES) or "none",
     localrule: True  # it takes a second
     conda:
         "../envs/figures.yaml"
@@ -98,7 +98,7 @@ rule scores:
     log:
         f"{LOGS}/scores/{{paper}}.log",
     wildcard_constraints:
-        paper="|".join(paper.key for paper in PAPERS),
+        paper="|".join(paper.key for paper in PAPERS) or "none",
     conda:
         "../envs/measures.yaml"
     params:

@@ -1,8 +1,11 @@
 """One run of a training at a time; what kills leave; files that a group can read."""
 
+import contextlib
 import json
 import os
 import platform
+import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +16,8 @@ import torch
 from crosslens.monitoring.status import leftovers
 from crosslens.runs.errors import DataError
 from crosslens.storage import trainings
-from crosslens.storage.files import abandoned, written
+from crosslens.storage.files import abandoned, remove, written
+from crosslens.storage.seals import sealed
 from crosslens.storage.trainings import seen
 from crosslens.training.lock import _pids, alone
 from safetensors.torch import save_file
@@ -123,11 +127,65 @@ def test_a_job_that_was_queued_again_goes_on(lock, monkeypatch):
     assert taken(lock)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "3"])
+HOLDER = {"host": platform.node(), "job": "", "pid": 4567, "pids": _pids(), "began": "", "since": ""}
+PIDS = [-1, 0, -(2**31), 2**31, 2**70, True, None, "12", 1.0, 1e300, [1], {"pid": 1}]
+NO_HOLDERS = [{}, [], 3, None, "text", *({**HOLDER, "pid": pid} for pid in PIDS), {**HOLDER, "host": 3}, {**HOLDER, "job": {}},
+              {**HOLDER, "host": "x" * 1000}, {"pid": 1}]  # fmt: skip
+NO_TEXTS = [
+    "",
+    "{",
+    "[" * 9999,
+    '{"pid":' * 9999,
+    '{"a": ' + "[" * 9000 + "]" * 9000 + "}",
+    "\0" * 99,
+    '{"pid": NaN}',
+    "9" * 5000,
+    '{"pid": ' + "9" * 9000 + "}",
+]
+
+
+@pytest.mark.parametrize("content", [*map(json.dumps, NO_HOLDERS), *NO_TEXTS], ids=lambda content: content[:20])
 def test_of_a_lock_that_says_nothing_the_user_is_asked(lock, content):
     lock.parent.mkdir()
     lock.write_text(content)
     assert f"{lock}: expected the name of who trains" in refusal(lock)
+
+
+def socket_at(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(path.parent):
+        server.bind(path.name)
+
+
+def link_to_a_lock(path: Path) -> None:
+    path.with_name("other").write_text(json.dumps(HOLDER))
+    path.symlink_to("other")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        Path.mkdir, os.mkfifo, socket_at, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("missing"),
+        lambda path: path.symlink_to(path), lambda path: path.symlink_to(path.parent), link_to_a_lock,
+        lambda path: path.write_bytes(b"\xff\xfe"), lambda path: path.write_text(" " * 10**7),
+        lambda path: (path / "in").mkdir(parents=True),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_lock_is_named_and_stays(lock, place):
+    lock.parent.mkdir()
+    place(lock)
+    before = sorted(lock.parent.rglob("*"))
+    with pytest.raises(DataError) as error, alone(lock, lock.parent, WHAT):
+        raise AssertionError("two at once")
+    assert str(error.value).startswith(f"{lock}: expected a lock file, found") and "\n" not in str(error.value)
+    assert sorted(lock.parent.rglob("*")) == before
+
+
+def test_a_link_at_a_name_like_its_temporary_ones_is_not_followed(lock):
+    lock.parent.mkdir()
+    victim = lock.parents[1] / "victim"
+    victim.write_text("x")
+    (lock.parent / f".running.{platform.node()}-{os.getpid()}").symlink_to(victim)
+    assert taken(lock) and victim.read_text() == "x"
 
 
 RACE = """
@@ -180,19 +238,87 @@ def test_what_a_kill_left_half_written_goes_with_the_next_start(lock):
     assert parts(folder) == ["record.json"] and leftovers(folder) == []
 
 
-def test_a_write_removes_the_parts_of_dead_ones_and_of_no_other(tmp_path):
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    here, path = platform.node(), tmp_path / "encoder"
-    for name in (f"{here}-{ended.pid}", f"{here}-{os.getppid()}", "node3-12", "node4-12"):
-        (tmp_path / f".encoder.part-{name}").mkdir()
-    (tmp_path / ".other.part-node3-12").mkdir()
-    os.utime(tmp_path / ".encoder.part-node4-12", (0, 0))
-    assert {found.name for found in abandoned(path)} == {f".encoder.part-{here}-{ended.pid}", ".encoder.part-node4-12"}
+def unfinished(path: Path) -> Path:
+    """Temporary folder of a process that was killed while it wrote a path."""
+    code = f"import os, signal\nfrom crosslens.storage.files import written\nwith written({str(path)!r}) as temporary:\n"
+    code += "    temporary.mkdir(); (temporary / 'half').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "workflow")})
+    (folder,) = path.parent.glob(f".{path.name}.part-*")
+    return folder
+
+
+def test_a_write_removes_what_a_killed_one_left_after_a_day(tmp_path, monkeypatch):
+    folder, path = unfinished(tmp_path / "encoder"), tmp_path / "encoder"
+    os.utime(folder, (0, 0))  # times that a copy has, too
+    assert abandoned(path) == []
+    monkeypatch.setattr("crosslens.storage.files.ABANDONED", 0.0)
+    (tmp_path / ".encoder.part-link").symlink_to(tmp_path)
+    (tmp_path / ".encoder.party").mkdir()
+    assert abandoned(path) == [folder] and abandoned(tmp_path / "other") == []
     with written(path) as temporary:
         temporary.mkdir()
-    kept = [f".encoder.part-{here}-{os.getppid()}", ".encoder.part-node3-12", ".other.part-node3-12", "encoder"]
-    assert parts(tmp_path) == sorted(kept)
+        assert temporary.parent not in abandoned(path)  # it is locked, whoever asks
+        with written(path) as later:
+            later.mkdir()
+    assert parts(tmp_path) == [".encoder.part-link", ".encoder.party", "encoder"]
+
+
+def test_a_writer_in_another_process_stays_whatever_its_number(tmp_path, monkeypatch):
+    """As one in another container, whose number no process has here, or another process."""
+    monkeypatch.setattr("crosslens.storage.files.ABANDONED", 0.0)
+    path = tmp_path / "corpus"
+    code = f"import sys\nfrom crosslens.storage.files import written\nwith written({str(path)!r}) as temporary:\n"
+    code += "    temporary.mkdir(); (temporary / 'de').write_text('x'); print(flush=True)\n"
+    code += "    sys.stdin.read(); (temporary / 'en').write_text('x')"
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "workflow")}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment, **pipes) as other:
+        other.stdout.readline()
+        with written(path) as temporary:
+            temporary.mkdir()
+        other.communicate()
+    assert other.returncode == 0 and parts(path) == ["de", "en"] and parts(tmp_path) == ["corpus"]
+
+
+def planted_link(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to(folder.parent / "elsewhere")
+
+
+def moved(folder: Path) -> None:
+    folder.rename(folder.with_name("moved"))
+    folder.mkdir()
+
+
+@pytest.mark.parametrize(
+    "replace", [shutil.rmtree, planted_link, moved, lambda folder: (shutil.rmtree(folder), folder.write_text(""))]
+)
+@pytest.mark.parametrize("write", [written, sealed])
+@pytest.mark.parametrize("again", [True, False])
+def test_what_lies_in_a_folder_that_was_replaced_is_not_sealed(tmp_path, replace, write, again):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "corpus").write_text("before")
+    with pytest.raises((DataError, NotADirectoryError)), write(tmp_path / "corpus") as temporary:
+        temporary.mkdir()
+        (temporary / "de").write_text("x")
+        replace(temporary.parent)
+        if again:
+            temporary.mkdir(parents=True)
+            (temporary / "en").write_text("x")
+    assert (tmp_path / "corpus").read_text() == "before" and not list(tmp_path.glob("*.sha256"))
+
+
+def test_no_link_is_followed(tmp_path):
+    """Neither at a name like a temporary one, nor at the path itself, nor at a leftover."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").write_text("x")
+    for name in (f".corpus.part-{platform.node()}-{os.getpid()}", "corpus"):
+        (tmp_path / name).symlink_to(victim)
+    with written(tmp_path / "corpus") as temporary:
+        temporary.mkdir()
+    remove(tmp_path / f".corpus.part-{platform.node()}-{os.getpid()}")
+    assert parts(tmp_path) == ["corpus", "victim"] and not (tmp_path / "corpus").is_symlink() and parts(victim) == ["file"]
 
 
 def test_what_a_training_kept_goes_once_its_outputs_are_seen(tmp_path):

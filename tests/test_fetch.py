@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from crosslens.corpora.dumps import pages
@@ -144,7 +145,7 @@ def test_what_nothing_has_read_is_not_pinned(tmp_path: Path) -> None:
     fetch(FILE, target, urls=[], mirror=[mirror], lock=lock)
     with pytest.raises(DataError) as error, reading([target], lock):
         raise DataError(f"{target}:1: expected data, found none; fetch the file again")
-    again = f"or rm {target}, and the next run fetches again what nothing has read before"
+    again = f"or mv -- {target} {target.parent}/.x.bz2.damaged, and the next run fetches again what nothing has read before"
     assert str(error.value) == f"{target}:1: expected data, found none; fetch the file again; {again}"
     with pytest.raises(KeyboardInterrupt), reading([target], lock):
         raise KeyboardInterrupt
@@ -163,7 +164,8 @@ def test_files_that_nothing_has_read_are_named_where_the_error_names_none(tmp_pa
     files = [unread(tmp_path, f"s/{n}", b"0") for n in range(9)]
     with pytest.raises(DataError) as error, reading(files, tmp_path / "lock.tsv"):
         raise DataError("no rows")
-    assert f"rm {' '.join(map(str, files[:5]))} and 4 more, and the next" in str(error.value)
+    assert " && ".join(f"mv -- {file} {file.with_name(f'.{file.name}.damaged')}" for file in files[:5]) in str(error.value)
+    assert " and 4 more, and the next" in str(error.value)
 
 
 def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
@@ -173,7 +175,7 @@ def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
     read(files[0], lock)
     before = lock.read_text()
     read(files[1], lock)
-    with pytest.raises(DataError, match=f"{files[2]}: expected .*, that of the first time, found .*; rm {files[2]} to fetch"):
+    with pytest.raises(DataError, match=f"{files[2]}: .*, that of the first time, found .*; mv -- {files[2]} .* to fetch"):
         read(files[2], lock)
     assert lock.read_text() == before
 
@@ -235,6 +237,18 @@ def test_a_lock_of_another_kind(tmp_path: Path) -> None:
 # From a server
 
 
+class Announced(bytes):
+    """Content whose length a server misstates."""
+
+    def __new__(cls, content: bytes, length: int) -> "Announced":
+        self = super().__new__(cls, content)
+        self.length = length
+        return self
+
+    def __getitem__(self, part: slice) -> "Announced":  # type: ignore[override]
+        return Announced(super().__getitem__(part), self.length)
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """Serves `content`, each time in the next way of `ways`, the last one for ever; /absent is absent."""
 
@@ -282,7 +296,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if way == "truncated":
             body = body[: len(body) // 2]
         if way != "unmeasured":
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(getattr(body, "length", len(body))))
         if way != "no version":
             self.send_header("ETag", cls.version)
         self.end_headers()
@@ -394,6 +408,48 @@ def test_a_server_that_is_bad_at_random(tmp_path: Path, server: str, seed: int) 
         assert not (tmp_path / "target" / "x").exists()
         content = got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
     assert content == CONTENT
+
+
+@pytest.mark.parametrize("announced", [10**12, 10**15, 10**17, 10**18 - 1, 2**50])
+@pytest.mark.parametrize("size", [None, 10**15])
+def test_a_file_that_the_disk_has_no_room_for_is_refused_before_a_byte_is_written(tmp_path, server, monkeypatch, announced, size):
+    monkeypatch.setattr(Handler, "content", Announced(CONTENT, announced))
+    message = failure(tmp_path, urls=[f"{server}/file"], size=size)
+    assert "expected room for " in message or f"expected {size} bytes, the server announces {announced}" in message
+    assert "\n" not in message and (tmp_path / "target/x.part").stat().st_size == 0
+
+
+def test_a_disk_that_fills_ends_a_download_and_keeps_a_reserve(tmp_path, server, monkeypatch):
+    blocks = [10**6, *range(10**5, 0, -500)]  # of a byte, 10**6 in all: free before each check
+    disk = lambda _: SimpleNamespace(f_bavail=blocks.pop(0), f_blocks=10**6, f_frsize=1)  # noqa: E731
+    monkeypatch.setattr(network, "os", SimpleNamespace(**{**vars(os), "fstatvfs": disk}))
+    monkeypatch.setattr(network, "MEGABYTE", 1000)  # bytes of a chunk
+    message = failure(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
+    assert "and 10.0 kB to spare, found 10" in message and 0 < (tmp_path / "target/x.part").stat().st_size < len(CONTENT)
+
+
+def test_a_size_that_is_none_is_not_believed(tmp_path, server, monkeypatch):
+    monkeypatch.setattr(network, "UNMEASURED", 1000)
+    monkeypatch.setattr(Handler, "content", Announced(CONTENT, 10**20))
+    assert "expected 1000 bytes at most, received more" in failure(tmp_path, urls=[f"{server}/file"])
+
+
+@pytest.mark.parametrize("place", ["x.part", "x.part.of"])
+@pytest.mark.parametrize("kind", ["link", "dangling", "hard link", "folder", "pipe"])
+def test_what_is_planted_beside_a_download_is_not_written_to(tmp_path, server, place, kind):
+    victim, planted = tmp_path / "victim", tmp_path / "target" / place
+    planted.parent.mkdir()
+    victim.write_text("x")
+    {"link": lambda: planted.symlink_to(victim), "dangling": lambda: planted.symlink_to(tmp_path / "new"),
+     "hard link": lambda: planted.hardlink_to(victim),
+     "folder": planted.mkdir, "pipe": lambda: os.mkfifo(planted)}[kind]()  # fmt: skip
+    if place == "x.part":
+        assert f"{planted}: expected the part of a download" in failure(tmp_path, urls=[f"{server}/file"])
+    elif kind == "folder":
+        assert f"{planted}: expected a file, found a folder" in failure(tmp_path, urls=[f"{server}/file"])
+    else:
+        assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
+    assert victim.read_text() == "x" and not (tmp_path / "new").exists()
 
 
 def test_what_came_is_not_asked_for_again(tmp_path: Path, server: str) -> None:

@@ -86,3 +86,75 @@ def test_into_the_environment_of_another_clone_nothing_is_installed(clone, tmp_p
     (clone / "requirements.lock").touch()
     make(clone)
     assert not (clone / "calls").exists()
+
+
+RECORDER = """#!/bin/sh
+printf '%s\\0' "$@" >>"{calls}"
+"""
+# make starts each of these for SETTING=VALUE: the target, and the word or words that the program then receives.
+USES = {
+    ("ENCODER", "try"): ["{}"],
+    ("ENCODER", "passport"): ["{}"],
+    ("ENCODER", "convert"): ["{}"],
+    ("OUT", "convert"): ["{}"],
+    ("RESULTS", "archive"): ["{}"],
+    ("OUT", "archive"): ["{}"],
+    ("ARCHIVE", "verify"): ["{}"],
+    ("TARGET", "cost"): ["--", "{}"],
+    ("TARGET", "prefetch"): ["--", "{}"],
+    ("CARD", "cost"): ["--card={}"],
+    ("PROFILE", "cost"): ["--profile={}"],
+    ("PROFILE", "prefetch"): ["--profile={}"],
+    ("REHEARSE", "cost"): ["--config", "rehearse={}"],
+    ("SEEDS", "demo"): ["--config", "seeds=[{}]"],
+    ("LIST", "prefetch"): ["--list"],
+    ("PACKAGES", "lock"): [],
+    ("PYTHON", "build/site-tools/installed"): [],
+}
+NAMES = [
+    "$(touch x)", "`touch x`", "; touch x;", "' ; touch x ; '", '" ; touch x ; "', "a & touch x &", "a | touch x", "a\ntouch x\n",
+    "> x", "$(shell touch x)", "${shell touch x}", "$(eval x := $(shell touch x))", "$${IFS}", "$HOME", "$$", "$(RESULTS)", "-x",
+    "--help", "a b", " a", "a\\", "a\\\n", "#a", "a#b", "%", "*", "~", "a:b=c", "ü\t日本", "$(info x)$(error x)", "!x", "{a,b}", 
+    "a\r", ")", "$(",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(USES)))
+@pytest.mark.parametrize("source", ["command line", "environment"])
+def test_what_a_user_sets_arrives_whole_and_is_not_run(clone, number, source):
+    """Each setting with every fourth name, each name with several settings."""
+    setting, target = [*USES][number]
+    if (setting, source) == ("RESULTS", "environment"):
+        pytest.skip("the Makefile has a value")
+    calls = clone / "calls"
+    for name in ("python", "snakemake"):
+        (clone / ".venv/bin" / name).write_text(RECORDER.format(calls=calls))
+        (clone / ".venv/bin" / name).chmod(0o755)
+    (clone / ".venv/installed").touch()
+    (clone / "docs/site").mkdir(parents=True)
+    (clone / "docs/site/requirements.lock").touch()
+    names = NAMES[number % 4 :: 4]
+    for value in names if source == "environment" else map(str.lstrip, names):  # from its command line make removes such blanks
+        words = [f"{setting}={value}"] if source == "command line" else []
+        variables = os.environ | {"MAKEFLAGS": ""} | ({setting: value} if source == "environment" else {})
+        subprocess.run(["make", target, *words], cwd=clone, capture_output=True, env=variables)
+        received = calls.read_bytes().decode().split("\0") if calls.exists() else []
+        expected = [word.format(value) for word in USES[setting, target]]
+        assert not [name for name in ("x", "x;", "-x") if (clone / name).exists()], value
+        assert any(received[start : start + len(expected)] == expected for start in range(len(received) + 1)), (value, received)
+        calls.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["$(touch x)", "`touch x`", "a;touch x", "a'b", 'a"b', "a$b", "a&b", "-a", "a%b", "a*b", "(a)", "a|b"]
+)
+def test_the_name_of_the_clone_is_not_run(clone, name):
+    other = clone / name
+    other.mkdir()
+    for part in ("Makefile", "envs", "requirements.lock", ".venv"):
+        (clone / part).rename(other / part)
+    (other / ".venv/bin/python").write_text(RECORDER.format(calls=clone / "calls"))
+    result = subprocess.run(["make", "status"], cwd=other, capture_output=True, text=True, env=os.environ | {"MAKEFLAGS": ""})
+    assert not list(clone.rglob("x")) and ("expected a folder without" in result.stderr or (clone / "calls").exists()), (
+        result.stderr
+    )

@@ -223,3 +223,15 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         plans = all_plans(copy_repository(Path(folder)))
         PLANS.write_text(json.dumps({name: numbers(jobs) for name, jobs in plans.items()}, indent=2) + "\n")
+
+
+@pytest.mark.parametrize("keys", [[paper.key for paper in papers()], ["tanti2021"], ["tanti2021", "muller2021"]])
+@pytest.mark.parametrize("place", ["table1.html", "report.html", "scores/tanti2021.parquet"])
+def test_a_file_of_a_paper_that_does_not_fit_says_why_in_a_line(root, tmp_path, keys, place):
+    """Also where no paper fits, so that there are no pages at all."""
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(json.dumps({"papers": {key: {"reading": "none"} for key in keys}}))
+    files = ("--configfile", "config.yaml", "tests/workflow/overlay.yaml", str(overlay))
+    said = snakemake(root, "--profile", "tests/workflow", *files, "-n", "--", f"results/tiny/{place}", works=False)
+    assert re.search(r"^[^\n]*papers\.tanti2021\.reading: expected one of .*, found 'none'$", said, re.MULTILINE)
+    assert "Traceback" not in said and "Error" not in said

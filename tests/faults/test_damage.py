@@ -168,7 +168,7 @@ def test_a_file_that_is_gone_is_missed_by_who_lists_the_folder(study):
     content = (folder / f"{LANGUAGE}.{SPLIT}.parquet").read_bytes()
     (folder / f"{LANGUAGE}.{SPLIT}.parquet").unlink()
     try:
-        with pytest.raises(DataError, match=f"{LANGUAGE}.{SPLIT}.parquet: missing; remove {folder} and build it again"):
+        with pytest.raises(DataError, match=f"{LANGUAGE}.{SPLIT}.parquet: missing; move {folder} away and build it again"):
             counts(folder, SPLIT)
     finally:
         (folder / f"{LANGUAGE}.{SPLIT}.parquet").write_bytes(content)

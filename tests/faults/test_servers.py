@@ -498,7 +498,7 @@ def test_error_pages_are_no_data(tmp_path, impatient, often, tally) -> None:
                 assert message.isprintable() and len(message) < 2000, message
                 body[0] = its.content
                 if target.exists():
-                    assert f"rm {target}" in message, message
+                    assert f"mv -- {target}" in message, message
                     target.unlink()
                 fetch(file, target, urls=[url], mirror=[], lock=lock)
                 assert not lock.exists()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from phrasebook.articles import articles
 from phrasebook.dictionaries import muse
@@ -97,9 +96,7 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part-{platform.node()}-{os.getpid()}")
-    try:
+    with TemporaryDirectory(prefix=f".{path.name}.part-", dir=path.parent) as folder:
+        temporary = Path(folder, path.name)
         temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        temporary.replace(path)

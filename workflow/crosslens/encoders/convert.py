@@ -8,6 +8,7 @@ In the place of the folder there may be a GGUF file, whose weights are dequantis
 """
 
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -147,7 +148,7 @@ def main(arguments: Sequence[str]) -> None:
     except DataError as error:
         sys.exit(f"convert: {error}")
     print(*(f"{digest}  {arguments[1]}/{name}" for name, digest in digests.items()), sep="\n")
-    print(f"Converted. To try it: make try ENCODER={arguments[1]}")
+    print(f"Converted. To try it: make try {shlex.quote(f'ENCODER={arguments[1]}')}")
 
 
 if __name__ == "__main__":

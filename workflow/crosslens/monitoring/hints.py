@@ -23,12 +23,13 @@ def unknown_target(
 ) -> str:
     """Message with advice in the place of Snakemake's "No rule to produce TARGET ...".
 
-    targets: rules, and files of tables and figures; results: folder of the results of this call; misfits: folder of a paper's
-    items -> why the paper does not fit the configuration, which is then the whole message.
+    targets: rules, and files of tables and figures; results: folder of the results of this call; misfits: key of a paper, or
+    folder of its items -> why the paper does not fit the configuration, which is then the whole message.
     """
     target = message.partition("No rule to produce ")[2].partition(" (")[0]
-    if (folder := target.rpartition("/")[0]) in misfits:
-        return misfits[folder]
+    names = [target.rpartition("/")[0], *re.split("[/.]", target)]
+    if paper := next(filter(misfits.__contains__, names), None):
+        return misfits[paper]
     return f"{message}\n{_advice(target, targets, results, scales)}"
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import expanduser  # of an unknown user it leaves ~NAME
+from os.path import expanduser, isdir  # of an unknown user it leaves ~NAME
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -108,10 +108,10 @@ USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMM
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
     """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
-    folder, (id, _, commit) = Path(expanduser(text)), text.partition("@")
+    (id, _, commit), expanded = text.partition("@"), expanduser(text)
     try:
-        if text and folder.is_dir():
-            return FolderEncoder(source="folder", path=str(folder))
+        if text and (folder := next(filter(isdir, (text, expanded)), None)):
+            return FolderEncoder(source="folder", path=folder)
         encoder = HubEncoder(source="hub", id=id, revision=commit)
     except ValidationError as error:
         keys = {problem["loc"][0] for problem in error.errors()}

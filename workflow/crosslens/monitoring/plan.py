@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -84,4 +85,4 @@ def _error(output: str, options: Sequence[str], root: Path) -> str:
     if match := re.search(r"^WorkflowError in file .+:\n(.+?)(?=\n  File )", output, re.MULTILINE | re.DOTALL):
         return match[1]
     at = max(output.find("Exception"), output.find("Error"), 0)
-    return f"snakemake -n {' '.join(options)}: expected a plan, found an error:\n{output[at:].strip()}"
+    return f"{shlex.join(['snakemake', '-n', *options])}: expected a plan, found an error:\n{output[at:].strip()}"

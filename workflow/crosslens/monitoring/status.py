@@ -4,6 +4,7 @@
 """
 
 import csv
+import shlex
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -131,8 +132,8 @@ def unexpected_files(scale: str, paths: Sequence[Path]) -> str:
     names = f"{', '.join(map(str, paths[:5]))}{', ...' if len(paths) > 5 else ''}"
     size = readable(sum(file.stat().st_size for file in files))
     return (
-        f"{scale}: {len(paths)} left by kills, {size}: {names}. The next run of what made them removes those half written; "
-        "delete them while nothing runs, if it is not to run again."
+        f"{scale}: {len(paths)} left by kills, {size}: {names}. Runs of what made them remove those half written, after a day; "
+        "or delete them while nothing runs."
     )
 
 
@@ -152,6 +153,7 @@ def outlook(scale: str, status: Status, profile: str) -> str:
     """Sentences on the jobs that would build everything of a scale, on what has changed, and on the commands that build."""
     if not status.jobs:
         return f"{scale}: everything is built."
+    profile = shlex.quote(profile)
     takes = ", ".join(f"{rule} {number}" for rule, number in status.jobs.most_common())
     changed = [f"{why} ({', '.join(f'{rule} {n}' for rule, n in rules.most_common())})" for why, rules in status.causes.items()]
     return (

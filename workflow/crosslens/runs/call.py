@@ -4,6 +4,8 @@ import os
 import shlex
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
 
 COMMAND = "CROSSLENS_COMMAND"  # environment variable: the call of Snakemake (`called`); jobs inherit it, on a cluster too
 
@@ -27,3 +29,10 @@ def called(arguments: Sequence[str], environment: Mapping[str, str] = os.environ
 def command(target: str | os.PathLike[str]) -> str | None:
     """The command that makes a file again; None outside a run of the workflow."""
     return f"{call} {shlex.quote(os.fspath(target))}" if (call := os.environ.get(COMMAND)) else None
+
+
+def set_aside(path: Path) -> str:
+    """The command that moves a file or folder out of the way. It is not to be deleted: another working copy may have made it."""
+    names = (path.with_name(f".{path.name}{number or ''}.damaged") for number in count())
+    free = next(name for name in names if not os.path.lexists(name))
+    return shlex.join(["mv", "--", str(path), str(free)])

@@ -61,13 +61,12 @@ def fetch(
     expected = sha256 or (None if git_blob else pinned(file, lock))
     first_fetch = not (expected or git_blob)
     target.parent.mkdir(parents=True, exist_ok=True)
+    part, copy = target.with_name(f"{target.name}.part"), found_in(path, mirror)
+    origin, complete = (str(copy), True) if copy else _download(file, part, urls, mirror, size, manual)
     with files.written(target) as temporary:
-        if copy := found_in(path, mirror):
-            origin, complete = str(copy), True
+        if copy:
             _copy(copy, path, temporary, size, settled=first_fetch)
         else:
-            part = target.with_name(f"{target.name}.part")
-            origin, complete = _download(file, part, urls, mirror, size, manual)
             os.replace(part, temporary)
         digest, received = files.sha256(temporary), temporary.stat().st_size
         wrong = [f"expected {size} bytes, found {received}"] if size not in (None, received) else []

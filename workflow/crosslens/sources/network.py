@@ -20,10 +20,12 @@ from filelock import FileLock, Timeout
 from requests.exceptions import RequestException
 from urllib3.exceptions import HTTPError
 
-from crosslens.runs.errors import shown
+from crosslens.runs.errors import DataError, shown
 from crosslens.runs.progress import Progress
-from crosslens.runs.quantities import duration
+from crosslens.runs.quantities import duration, readable
 from crosslens.sources.fetch import HUB, at_endpoint
+from crosslens.storage.bounded import read_text
+from crosslens.storage.files import written
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +44,7 @@ GRACE, PACE = 3600.0, 10_000.0  # seconds of bodies after which so many bytes a 
 TICK = 1.0  # seconds between two looks at a body
 SEAM = 4096  # bytes that are asked for again where a download goes on, to see whether the file is still the same
 UNMEASURED = 1000 * MEGABYTE  # bytes of a body whose size nobody knows
+RESERVE = 1000 * MEGABYTE  # bytes that stay free on a disk, or a hundredth of a smaller one
 TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
 # Compressed transfers would hide the size, and unpack official files that are compressed themselves.
 HTML = ("text/html", "application/xhtml+xml")
@@ -165,6 +168,8 @@ class Remote:
         another version by now, does not tell the version, or cannot send a part; but not before the file begins to come.
         """
         about = part.with_name(f"{part.name}.of")
+        if os.path.lexists(part) and (part.is_symlink() or not part.is_file() or part.stat().st_nlink > 1):
+            raise Unavailable(f"{part}: expected the part of a download, found a link or another kind of file: remove it")
         url, version, modified = begun(part)
         self.version, self.modified = (version, modified or None) if url == self.url else (None, None)
         self.foreign = self.version is None
@@ -241,8 +246,11 @@ class Remote:
             self.foreign = False
             self.version, self.modified = _version(answer), modified
             if about:
-                about.write_text(f"{self.url}\n{self.version or ''}\n{modified or ''}", "utf-8")
+                with written(about) as temporary:
+                    temporary.write_text(f"{self.url}\n{self.version or ''}\n{modified or ''}", "utf-8")
             end = self.size if stop is None else stop - start
+            if about:
+                self._expect_room(sink, (end or self.expected_size or have) - have)
             # Whoever reads parts shows how far it is.
             progress = Progress(((end or have) - have) // MEGABYTE, f"MB of {self.name}", logger) if stop is None else None
             began, most = have, next((limit for limit in (end, self.expected_size) if limit is not None), UNMEASURED)
@@ -259,6 +267,8 @@ class Remote:
                     if have > most:
                         sink.truncate(0)
                         raise Unavailable(f"{self.url}: expected {most} bytes{' at most' * (end is None)}, received more")
+                    if about:
+                        self._expect_room(sink, len(chunk))
                     sink.write(chunk)
                     if progress:
                         progress.advance((have - began) // MEGABYTE - progress.done)
@@ -266,6 +276,14 @@ class Remote:
                 end = self.size = have
             if seam or (end is not None and have != end):
                 raise _Interrupted(f"received {have - len(seam)} of {end or 'unknown'} bytes")
+
+    def _expect_room(self, sink: BinaryIO, number: int) -> None:
+        """Raise Unavailable unless a number of bytes fits on the disk of a file, and some stay free for others."""
+        disk = os.fstatvfs(sink.fileno())
+        free, reserve = disk.f_bavail * disk.f_frsize, min(RESERVE, disk.f_blocks * disk.f_frsize // 100)
+        if number + reserve > free:
+            expected = f"expected room for {readable(number)} and {readable(reserve)} to spare"
+            raise Unavailable(f"{self.url}: {expected}, found {readable(free)} free: make room, if the file is of that size")
 
     def _check(self, answer: requests.Response) -> None:
         """Raise Unavailable where the body that an answer announces cannot be the file; remember where it came from."""
@@ -290,8 +308,10 @@ class Remote:
 
 def begun(part: Path) -> tuple[str, str, str]:
     """URL, version and date that a part of a download is of; "" each where it cannot be continued."""
-    about = part.with_name(f"{part.name}.of")
-    text = about.read_text("utf-8", errors="replace") if about.exists() else ""
+    try:
+        text = read_text(part.with_name(f"{part.name}.of"))
+    except (OSError, DataError):
+        text = ""
     url, version, modified = (*text.split("\n"), "", "", "")[:3]
     return (url, version, modified) if version else ("", "", "")
 

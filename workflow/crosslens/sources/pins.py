@@ -7,13 +7,13 @@ as what it should be; only then does it become a pin, which later fetches must m
 import csv
 import io
 import logging
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock
 
+from crosslens.runs.call import set_aside
 from crosslens.runs.errors import DataError, short
 from crosslens.storage.bounded import read_text
 from crosslens.storage.files import written
@@ -69,7 +69,8 @@ def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
         if not paths:
             raise
         more = f" and {len(paths) - NAMED} more" * (len(paths) > NAMED)
-        remedy = f"rm {shlex.join(map(str, paths[:NAMED]))}{more}, and the next run fetches again what nothing has read before"
+        moves = " && ".join(set_aside(Path(path)) for path in paths[:NAMED])
+        remedy = f"{moves}{more}, and the next run fetches again what nothing has read before"
         raise DataError(f"{error}; or {remedy}") from error
     for path, row in unread.items():
         try:
@@ -86,7 +87,7 @@ def _pin(path: Path, row: Row, lock: Path) -> None:
         expected, actual = rows.setdefault(row["file"], row)["sha256"], digest(path)
         if not expected == row["sha256"] == actual:
             raise DataError(
-                f"{path}: expected sha256 {expected}, that of the first time, found {actual}; rm {shlex.quote(str(path))} to "
+                f"{path}: expected sha256 {expected}, that of the first time, found {actual}; {set_aside(path)} to "
                 f"fetch it again, or, if the change of the file is intended, delete the line of {row['file']} in {lock}"
             )
         with written(lock) as temporary:

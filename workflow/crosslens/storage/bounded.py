@@ -44,12 +44,15 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
 
 def read_json(path: Path) -> Any:
     """Content of a small JSON file. Raises DataError if it is not valid, OSError if it may not be read."""
+    return parse_json(read_text(path, LARGEST_JSON), path)
+
+
+def parse_json(text: str | bytes, place: object) -> Any:
+    """Content of JSON. place: where it is, for messages. Raises DataError if it is not valid."""
     try:
-        return json.loads(read_text(path, LARGEST_JSON))
-    except DataError:
-        raise
+        return json.loads(text)
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
-        raise DataError(f"{path}: not valid JSON: {' '.join(str(error).split()):.200}; correct it") from None
+        raise DataError(f"{place}: not valid JSON: {' '.join(str(error).split()):.200}; correct it") from None
 
 
 def _kind(mode: int) -> str:

@@ -34,7 +34,7 @@ class Cache:
             try:
                 entries = json.loads(file.read_text(encoding="utf-8"))
                 self.entries = {name: entry for name, entry in entries.items() if len(entry) == 2}
-            except (OSError, ValueError, TypeError, AttributeError):
+            except (OSError, ValueError, TypeError, AttributeError, RecursionError):
                 pass  # a damaged cache counts as empty
 
     def value(self, name: str, stamp: Sequence[int | str], compute: Callable[[], Any]) -> Any:

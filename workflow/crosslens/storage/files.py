@@ -1,17 +1,18 @@
 """Opening and writing files: decompression by suffix within bounds, and atomic writing."""
 
 import bz2
+import fcntl
 import glob
 import gzip
 import hashlib
 import io
 import lzma
 import os
-import platform
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -20,6 +21,7 @@ from crosslens.runs.errors import DataError
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 EXPANSION = 100  # largest ratio of content to size of a compressed file; that of text is 20 at most
 SMALL = 10**8  # bytes to which any compressed file may expand
+ABANDONED = 86400.0  # seconds after which an unlocked temporary folder is taken for that of a killed process
 
 
 class Budget:
@@ -109,54 +111,79 @@ def decompress(data: bytes) -> bytes:
 
 
 @contextmanager
-def written(path: str | os.PathLike[str]) -> Iterator[Path]:
+def written(path: str | os.PathLike[str], finish: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Yield a temporary path beside `path`, which is renamed to `path` when the block succeeds and removed when it fails.
 
-    The block may write a file or a folder; an existing folder is replaced.
+    The block may write a file or a folder; an existing folder is replaced. finish: called with the temporary path before it is
+    renamed; `share` unless stated. The temporary path lies in a new folder of a random name, closed to other users. Raises
+    DataError if another process has removed or replaced that folder.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in abandoned(path):
-        remove(leftover)
-    temporary = temporary_path(path)
+        with suppress(OSError):  # another user's
+            remove(leftover)
+    folder = path.with_name(Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=path.parent)).name)
+    temporary, descriptor = folder / path.name, os.open(folder, os.O_RDONLY)  # as long as it is open, no other has its inode
     try:
+        _lock(descriptor)
         yield temporary
-        share(temporary)
-        if temporary.is_dir() and path.is_dir():
-            shutil.rmtree(path)
+        if not _is_at(folder, descriptor):
+            raise DataError(
+                f"{path}: another process has removed or replaced {folder}, in which this one was writing; run it again"
+            )
+        (finish or share)(temporary)
+        if path.is_dir():
+            if not temporary.is_dir() and not path.is_symlink():
+                raise DataError(f"{path}: expected a file, found a folder: remove it, and run again")
+            path.rename(folder / f"{path.name}.earlier")
         os.replace(temporary, path)
     finally:
-        remove(temporary)
+        if _is_at(folder, descriptor):
+            remove(folder)
+        os.close(descriptor)
 
 
-def temporary_path(path: Path) -> Path:
-    """Path beside another one, at which this process writes what is to be there."""
-    return path.with_name(f".{path.name}.part-{platform.node()}-{os.getpid()}")
+def _is_at(folder: Path, descriptor: int) -> bool:
+    """Whether a folder is still the one that was opened."""
+    return os.path.lexists(folder) and os.path.samestat(os.lstat(folder), os.fstat(descriptor))
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a folder, which shows others that its writer is alive, and return whether that was possible."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held by another process, or a file system without locks
+        return False
+    return True
 
 
 def remove(path: Path) -> None:
-    """Delete a file or a folder if it exists."""
-    if path.is_dir():
+    """Delete a file, a link or a folder if it exists."""
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
 
 
 def abandoned(path: Path) -> list[Path]:
-    """Temporary files of killed processes that were writing a path; those of other hosts once they are a day old."""
-    leftovers = []
-    for part in path.parent.glob(f".{glob.escape(path.name)}.part-*"):
-        host, _, pid = part.name.rpartition(".part-")[2].rpartition("-")
-        try:
-            if host == platform.node():
-                os.kill(int(pid), 0)
-            elif time.time() - part.stat().st_mtime > 86400:
-                leftovers.append(part)
-        except ProcessLookupError:
-            leftovers.append(part)
-        except (OSError, ValueError):
-            pass  # another user's process, or a name that no part has
-    return leftovers
+    """Temporary folders in which killed processes were writing a path: unlocked, and unchanged for a day."""
+    return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if _is_abandoned(folder)]
+
+
+def _is_abandoned(folder: Path) -> bool:
+    # Numbers of processes say nothing: containers number theirs anew, and a number is used again.
+    try:
+        latest = max(entry.lstat().st_ctime for entry in (folder, *folder.rglob("*")))  # which, unlike mtime, nothing copies
+        if time.time() - latest < ABANDONED:
+            return False
+        descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # removed meanwhile, another user's, or a link
+        return False
+    try:
+        return _lock(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def share(path: Path) -> None:

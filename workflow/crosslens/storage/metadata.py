@@ -74,12 +74,12 @@ class SealedMetadata:
 
     def values(self, seal: Seal) -> dict[str, Any]:
         """Snakemake's record in a seal, with the name that the folder of results has here; empty without one."""
-        values = _parsed(seal.notes.get("record", "").replace(PLACE, self._prefix))
+        values = parsed(seal.notes.get("record", "").replace(PLACE, self._prefix))
         return values if all(isinstance(values.get(name), list) for name in ("params", "input")) else {}
 
     def inputs(self, seal: Seal) -> dict[str, Any]:
         """Identity of each sealed input of an artefact, by its place below the results, as it was when the artefact was made."""
-        return _parsed(seal.notes.get("inputs", ""))
+        return parsed(seal.notes.get("inputs", ""))
 
     def fits(self, seal: Seal, params: Set[str], inputs: Set[str]) -> bool:
         """Whether an artefact was made by a job of these params and inputs, as Snakemake records them."""
@@ -137,7 +137,7 @@ def install(persistence: Any, file: Any, metadata: SealedMetadata) -> None:
     file.is_newer = is_newer_unsealed
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def parsed(text: str) -> dict[str, Any]:
     """A JSON object; empty if the text is not one."""
     try:
         value = json.loads(text)

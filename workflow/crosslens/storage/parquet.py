@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crosslens.runs.errors import DataError
+from crosslens.storage.bounded import parse_json
 from crosslens.storage.seals import sealed, verified
 
 METADATA, CONTENT = b"crosslens", b"content_sha256"  # keys of a file's metadata
@@ -48,7 +49,7 @@ def schema(path: Path) -> pa.Schema:
 def metadata(path: Path) -> dict[str, Any]:
     """Metadata with which a file was written; {} without."""
     entries = schema(path).metadata or {}
-    return dict(json.loads(entries.get(METADATA, b"{}")))
+    return dict(parse_json(entries.get(METADATA, b"{}"), path))
 
 
 def content(path: Path) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from crosslens.storage import parquet
+from crosslens.storage.bounded import parse_json
 from crosslens.storage.seals import sealed, verified
 
 if TYPE_CHECKING:  # what writes records does without
@@ -81,4 +82,4 @@ def write_json(value: Any, path: Path) -> None:
 
 def read_json(path: Path) -> Any:
     """Content of a file of `write_json`. Raises DataError if the file has changed since."""
-    return json.loads(verified(path).read_text("utf-8"))
+    return parse_json(verified(path).read_bytes(), path)

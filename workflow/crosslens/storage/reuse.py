@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosslens.runs.errors import DataError
-from crosslens.storage.files import remove, temporary_path
+from crosslens.storage.files import written
 from crosslens.storage.metadata import SealedMetadata
 from crosslens.storage.seals import SUMS, Seal, artefacts, readable_seal, verified
 
@@ -95,7 +95,6 @@ class Reuse:
         """Take an artefact that fits; nothing where that is not possible, so that it is made here."""
         kind = place.partition("/")[0]
         with suppress(OSError):  # a read-only folder, a full disk, or another run that takes the same
-            self._here(place).parent.mkdir(parents=True, exist_ok=True)
             if self._there(place).is_dir():
                 _take_folder(self._there(place), self._here(place), seal)
             else:
@@ -118,12 +117,8 @@ class Reuse:
 
 
 def _take_folder(source: Path, target: Path, seal: Seal) -> None:
-    """Make a folder of the sealed files of another, whole or not at all.
-
-    Not with `files.written`, which changes the modes of linked files.
-    """
-    temporary = temporary_path(target)
-    try:
+    """Make a folder of the sealed files of another, whole or not at all."""
+    with written(target, lambda _: _expect_none(target)) as temporary:
         for file in seal.digests:
             copy = temporary / file.relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -131,9 +126,6 @@ def _take_folder(source: Path, target: Path, seal: Seal) -> None:
         for name in (SUMS, TIMESTAMP):  # not linked: a seal may get another record, and Snakemake sets the time of its file
             if (source / name).is_file():
                 shutil.copy2(source / name, temporary / name)
-        os.rename(temporary, target)
-    finally:
-        remove(temporary)
 
 
 def _take_file(source: Path, target: Path, *, copies: bool) -> None:
@@ -141,15 +133,18 @@ def _take_file(source: Path, target: Path, *, copies: bool) -> None:
 
     Official files are not copied, since they may be large, and nothing reads them as long as what was made of them is there.
     """
-    temporary = temporary_path(target)
-    try:
+    with written(target, lambda _: _expect_none(target)) as temporary:
         _link(source, temporary, copies=copies)
         for name in (f".{source.name}.{ending}" for ending in BESIDE):
             if source.with_name(name).is_file():
-                shutil.copy2(source.with_name(name), target.with_name(name))
-        os.rename(temporary, target)
-    finally:
-        remove(temporary)
+                with written(target.with_name(name)) as copy:
+                    shutil.copy2(source.with_name(name), copy)
+
+
+def _expect_none(target: Path) -> None:
+    """Raise FileExistsError where another run has made the artefact meanwhile. Modes of linked files stay, unlike in `share`."""
+    if os.path.lexists(target):
+        raise FileExistsError(target)
 
 
 def _link(source: Path, target: Path, *, copies: bool) -> None:

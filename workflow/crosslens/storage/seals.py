@@ -7,17 +7,16 @@ folder of results and the record of how it was made (storage/metadata.py).
 import hashlib
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from crosslens.runs.call import command
+from crosslens.runs.call import command, set_aside
 from crosslens.runs.errors import DataError
 from crosslens.storage.contents import stamp
-from crosslens.storage.files import sha256, written
+from crosslens.storage.files import sha256, share, written
 
 SUMS = ".SHA256SUMS"  # digests of a folder's files; that of a single file is beside it as .NAME.sha256; sha256sum checks both
 RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
@@ -67,6 +66,14 @@ class Seal:
             return True
         return False
 
+    @classmethod
+    def read(cls, file: Path) -> "Seal":
+        """A seal in its file. Raises OSError if it cannot be read, ValueError if it is not text."""
+        lines = file.read_text("utf-8").split("\n")[:-1]
+        comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
+        sums = [line for line in lines if not line.startswith("# ")]
+        return cls(file, "".join(f"{line}\n" for line in sums), {word: text for word, _, text in comments})
+
     def write(self) -> None:
         """Write the seal atomically."""
         comments = [f"# {word} {text}\n" for word, text in self.notes.items()]
@@ -81,10 +88,15 @@ def sealed(path: str | os.PathLike[str]) -> Iterator[Path]:
     A file in a folder that is itself being written is covered by the folder's seal.
     """
     path = Path(path)
-    with written(path) as temporary:
+    is_covered = any(UNFINISHED.fullmatch(parent.name) for parent in path.parents)
+
+    def finish(content: Path) -> None:
+        if content.is_dir() or not is_covered:
+            seal(content, path)
+        share(content)
+
+    with written(path, finish) as temporary:
         yield temporary
-        if temporary.is_dir() or not any(UNFINISHED.fullmatch(parent.name) for parent in path.parents):
-            seal(temporary, path)
 
 
 def seal(content: Path, path: Path | None = None) -> None:
@@ -100,11 +112,7 @@ def seal(content: Path, path: Path | None = None) -> None:
 
 def read_seal(artefact: Path) -> Seal:
     """The seal of a file or folder. Raises FileNotFoundError if it has none, ValueError if the seal is not text."""
-    file = artefact / SUMS if artefact.is_dir() else seal_beside(artefact)
-    lines = file.read_text("utf-8").split("\n")[:-1]
-    comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
-    sums = [line for line in lines if not line.startswith("# ")]
-    return Seal(file, "".join(f"{line}\n" for line in sums), {word: text for word, _, text in comments})
+    return Seal.read(artefact / SUMS if artefact.is_dir() else seal_beside(artefact))
 
 
 def readable_seal(artefact: Path) -> Seal | None:
@@ -205,5 +213,5 @@ def _held(folder: Path) -> set[Path]:
 
 def _damaged(file: Path, artefact: Path, fault: str, first: str = "") -> DataError:
     again = command(artefact)
-    remedy = f"rm -rf {shlex.quote(os.fspath(artefact))} && {again}" if again else f"remove {artefact} and build it again"
-    return DataError(f"{file}: {fault}; {first}{remedy}")
+    away = f"{set_aside(artefact)} && " if os.path.lexists(artefact) else ""
+    return DataError(f"{file}: {fault}; {first}{f'{away}{again}' if again else f'move {artefact} away and build it again'}")

@@ -10,12 +10,7 @@ from crosslens.storage.files import remove
 from crosslens.storage.seals import verified
 
 CHECKPOINT = "checkpoint.safetensors"  # in the folder of a training
-HALF_WRITTEN = (
-    ".*.part-*",
-    ".tmp??????",
-    ".running.*",
-    ".*.running.*",
-)  # patterns of temporary files of files.written, of safetensors and of locks
+HALF_WRITTEN = (".*.part-*", ".tmp??????", ".running.*", ".*.running.*")  # of files.written, of safetensors and of locks
 
 
 def seen(outputs: Iterable[str | Path]) -> None:

@@ -1,6 +1,5 @@
 """Counts of subwords in tokenised texts."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from crosslens.encoders.special import UNKNOWN
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
+from crosslens.storage.bounded import parse_json
 from crosslens.storage.parquet import metadata
 from crosslens.storage.seals import verified
 
@@ -29,7 +29,8 @@ class Vocabulary:
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
         """The vocabulary of a tokenizer's folder, read from tokenizer.json without the library tokenizers."""
-        content = json.loads(verified(folder / "tokenizer.json").read_text("utf-8"))
+        file = verified(folder / "tokenizer.json")
+        content = parse_json(file.read_bytes(), file)
         model, vocabulary, added = content["model"], content["model"]["vocab"], content["added_tokens"]
         if isinstance(vocabulary, list):  # Unigram: with scores
             vocabulary = {subword: number for number, (subword, _) in enumerate(vocabulary)}

@@ -4,25 +4,42 @@ Creating a file only if it does not exist works on every shared file system; ker
 records a holder's host and process, but not its SLURM job, which alone can tell that a holder on another node is dead.
 """
 
-import json
 import os
 import platform
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
 
 from crosslens.runs import signals
 from crosslens.runs.errors import DataError
+from crosslens.storage.bounded import read_text
 from crosslens.storage.files import remove
 from crosslens.storage.trainings import CHECKPOINT, HALF_WRITTEN
 
-Holder = dict[str, str | int]
+DELETE = "delete it once no other run is at it"
+Text = Annotated[str, Field(max_length=300)]
 ENDED = (
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT",
 )  # fmt: skip
 """SLURM's states of jobs that are over."""
+
+
+class Holder(BaseModel, strict=True, frozen=True):
+    """Process that holds a lock. job: of SLURM, or "". pids: namespace of its number. began: see `_began`. since: in messages."""
+
+    host: Text
+    job: Text
+    pid: Annotated[int, Field(gt=0, lt=2**31)]
+    pids: Text = ""
+    began: Text = ""
+    since: Text = ""
 
 
 @contextmanager
@@ -50,81 +67,77 @@ def locked(path: Path, training: str) -> Iterator[None]:
     training: its name in messages. Raises DataError if another holder is alive, or may be.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = json.dumps(_me())
+    content = _me().model_dump_json()
     while not _create(path, content):
         text = _read(path)
         if text is None:
             continue  # the holder has finished meanwhile
-        holder = _holder(text)
+        try:
+            holder = Holder.model_validate_json(text)
+        except ValidationError:
+            raise DataError(f"{path}: expected the name of who trains {training}, found none: {DELETE}") from None
         if not _dead(holder):
             raise DataError(_refusal(path, training, holder))
         _take(path, text)
     try:
         yield
     finally:
-        if _read(path) == content:
-            path.unlink()
+        with suppress(DataError):  # something else is there by now
+            if _read(path) == content:
+                path.unlink()
 
 
 def _me() -> Holder:
     job, pid = os.environ.get("SLURM_JOB_ID", ""), os.getpid()
     since = f"{datetime.now():%Y-%m-%d %H:%M}"
-    return {"host": platform.node(), "job": job, "pid": pid, "pids": _pids(), "began": _began(pid), "since": since}
+    return Holder(host=platform.node(), job=job, pid=pid, pids=_pids(), began=_began(pid), since=since)
 
 
 def _create(path: Path, content: str) -> bool:
     """Create the lock file with its content, as a hard link to a complete file, and return whether it did not exist before."""
-    temporary = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}")
-    temporary.write_text(content, encoding="utf-8")
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    except OSError:  # a file system without hard links
+    with TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
+        complete = Path(folder, path.name)
+        complete.write_text(content, "utf-8")
         try:
-            with open(path, "x", encoding="utf-8") as file:
-                file.write(content)
+            os.link(complete, path)
         except FileExistsError:
             return False
-    finally:
-        temporary.unlink(missing_ok=True)
+        except OSError:  # a file system without hard links
+            try:
+                with open(path, "x", encoding="utf-8") as file:
+                    file.write(content)
+            except FileExistsError:
+                return False
     return True
 
 
 def _read(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
-
-
-def _holder(text: str) -> Holder:
-    """Return the holder that a lock file names; empty if the file is truncated."""
-    try:
-        return dict(json.loads(text))
-    except (ValueError, TypeError):
-        return {}
+    """Content of a lock file; None if there is none. Raises DataError if it cannot be one."""
+    with suppress(DataError):
+        try:
+            if not path.is_symlink():
+                return read_text(path)
+        except FileNotFoundError:
+            return None
+    raise DataError(f"{path}: expected a lock file, found a link, a folder or another kind of file: {DELETE}")
 
 
 def _take(path: Path, text: str) -> None:
     """Remove the lock file of a dead holder, unless another process has replaced it meanwhile."""
-    aside = path.with_name(f"{path.name}.{platform.node()}-{os.getpid()}")
-    with suppress(FileNotFoundError):
-        path.rename(aside)
+    with suppress(FileNotFoundError), TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
+        aside = path.rename(Path(folder, path.name))
         if _read(aside) != text:
             with suppress(FileExistsError):
                 os.link(aside, path)
-        aside.unlink()
 
 
 def _dead(holder: Holder) -> bool:
     """Whether a holder is certainly no longer running."""
-    host, job, pid = holder.get("host"), holder.get("job"), holder.get("pid")
-    if host == platform.node() and holder.get("pids") == _pids():
-        return isinstance(pid, int) and not _runs(pid, str(holder.get("began")))
-    if not job:
+    if holder.host == platform.node() and holder.pids == _pids():
+        return not _runs(holder.pid, holder.began)
+    if not holder.job:
         return False
-    return job == os.environ.get("SLURM_JOB_ID") or _left_queue(str(job))  # a requeued job runs once at a time
+    return holder.job == os.environ.get("SLURM_JOB_ID") or _left_queue(holder.job)  # a requeued job runs once at a time
 
 
 def _pids() -> str:
@@ -167,11 +180,9 @@ def _left_queue(job: str) -> bool:
 
 
 def _refusal(path: Path, training: str, holder: Holder) -> str:
-    if not holder:
-        return f"{path}: expected the name of who trains {training}, found none: delete the file once no other run is at it"
-    place = f"{holder.get('host')}" + (f", SLURM job {holder['job']}" if holder.get("job") else "")
-    end = f"scancel {holder['job']}" if holder.get("job") else "end it"
+    place = holder.host + (f", SLURM job {holder.job}" if holder.job else "")
+    end = f"scancel {shlex.quote(holder.job)}" if holder.job else "end it"
     return (
-        f"{training}: expected no other run of this training, found one on {place}, process {holder.get('pid')}, since "
-        f"{holder.get('since')}: wait for it or {end}; if it surely has ended, delete {path} (docs/cluster.md)"
+        f"{training}: expected no other run of this training, found one on {place}, process {holder.pid}, since {holder.since}: "
+        f"wait for it or {end}; if it surely has ended, delete {path} (docs/cluster.md)"
     )

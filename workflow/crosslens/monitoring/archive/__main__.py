@@ -1,6 +1,6 @@
 """Write the archive of a folder of results, or verify one.
 
-python -m crosslens.monitoring.archive pack RESULTS FILE
+python -m crosslens.monitoring.archive pack RESULTS FILE ("": crosslens-SCALE.zip)
 python -m crosslens.monitoring.archive verify FILE
 """
 
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from crosslens.monitoring.archive.contents import tables
 from crosslens.monitoring.archive.packing import pack
 from crosslens.monitoring.archive.verification import Unpacked, unpack
-from crosslens.runs.errors import DataError
+from crosslens.runs.errors import DataError, shown
 from crosslens.runs.machine import revision
 from crosslens.runs.quantities import duration, readable
 from crosslens.storage.files import sha256
@@ -34,12 +34,17 @@ def write(results: Path, file: Path) -> int:
 def verify(file: Path) -> int:
     """Verify an archive and say what differs; return the exit status."""
     start = time.monotonic()
-    with TemporaryDirectory() as folder:
-        archive = Unpacked(Path(folder).resolve(), unpack(file, Path(folder).resolve()))
-        print(f"{file}: files that are not as archived: {len(archive.faults) or 'none'}", flush=True)
-        for line in archive.effects():
-            print(line)
-        archive.rebuild(Path().resolve())
+    with TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        faults, archive = unpack(file, folder), Unpacked(folder)
+        print(f"{file}: files that are not as archived: {len(faults) or 'none'}", flush=True)
+        for place, fault in sorted(faults.items()):
+            made = ", ".join(archive.tables_from(place))
+            print(shown(f"{place}: {fault}", 1000) + f"; made from it: {made}" * bool(made))
+        if faults:
+            print("nothing was made again, since not everything is as archived")
+            return 1
+        archive.rebuild()
         rows, different = Counter[str](), 0
         for place in (*archive.rebuilt, *archive.summaries):
             number, lines = archive.compared(place)
@@ -55,7 +60,7 @@ def verify(file: Path) -> int:
         kinds = dict.fromkeys(place.split("/")[1] for place in as_archived if place.startswith("measures/"))
         print(f"  measures: {', '.join(kinds) or 'none'}")
     print(f"in {duration(time.monotonic() - start)}")
-    return 1 if archive.faults or different else 0
+    return 1 if different else 0
 
 
 def _unit(place: str) -> str:
@@ -70,7 +75,7 @@ def main(arguments: Sequence[str]) -> None:
     try:
         match arguments:
             case ["pack", results, file]:
-                sys.exit(write(Path(results), Path(file)))
+                sys.exit(write(Path(results), Path(file or f"crosslens-{Path(results).name}.zip")))
             case ["verify", file]:
                 sys.exit(verify(Path(file)))
     except DataError as error:

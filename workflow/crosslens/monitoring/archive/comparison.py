@@ -16,13 +16,9 @@ TOLERANCE = 1e-6  # largest relative difference of equal numbers: other processo
 def read_rows(path: Path) -> pd.DataFrame:
     """Rows of a table or a measure as text, without the column CALL. Raises ValueError where a table cannot be read."""
     if path.suffix == ".parquet":
-        return as_text(parquet.read(path).to_pandas())
+        rows: pd.DataFrame = parquet.read(path).to_pandas().astype(str).fillna("")
+        return rows
     return pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns=CALL, errors="ignore")
-
-
-def as_text(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with their values as text, "" where there is none."""
-    return rows.astype(str).fillna("")
 
 
 def cell_names(rows: pd.DataFrame) -> np.ndarray:

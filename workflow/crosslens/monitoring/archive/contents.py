@@ -1,6 +1,5 @@
 """Artefacts of a folder of results: their seals, what was made from what, and which of them an archive has."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.papers import KEYS
-from crosslens.storage.metadata import PLACE
+from crosslens.storage.metadata import PLACE, parsed
 from crosslens.storage.seals import FOLDERS, SUMS, Seal, artefacts, readable_seal
 
 BLANKED = ("tokens", "draws")
@@ -38,30 +37,20 @@ class Artefacts:
     @cached_property
     def records(self) -> dict[str, dict[str, Any]]:
         """How each artefact was made, by place: Snakemake's record, `input` by places where it lies below the results."""
-        texts = ((place, seal.notes["record"]) for place, seal in self.seals.items() if "record" in seal.notes)
-        return {place: json.loads(text.replace(PLACE, "")) for place, text in texts}
+        texts = ((place, seal.notes.get("record", "").replace(PLACE, "")) for place, seal in self.seals.items())
+        records = {place: parsed(text) for place, text in texts}
+        return {place: record for place, record in records.items() if isinstance(record.get("input"), list)}
 
     def inputs(self, place: str) -> list[str]:
         """Artefacts that an artefact was made from, by place."""
-        return [name for name in self.records.get(place, {}).get("input", ()) if stage(name) in FOLDERS]
+        return [name for name in map(str, self.records.get(place, {}).get("input", ())) if stage(name) in FOLDERS]
 
-    def downstream(self, places: Iterable[str]) -> set[str]:
-        """Some artefacts, and all that was made from them, by place."""
-        reached, waiting = set[str](), [*places]
-        while waiting:
-            place = waiting.pop()
-            if place not in reached:
-                reached.add(place)
-                waiting += self._made_from.get(place, ())
-        return reached
-
-    @cached_property
-    def _made_from(self) -> dict[str, list[str]]:
-        made_from: dict[str, list[str]] = {}
-        for place in self.records:
-            for name in self.inputs(place):
-                made_from.setdefault(name, []).append(place)
-        return made_from
+    def downstream(self, place: str) -> set[str]:
+        """All artefacts that were made from one, by place."""
+        reached = {place}
+        while further := {name for name in self.records.keys() - reached if not reached.isdisjoint(self.inputs(name))}:
+            reached |= further
+        return reached - {place}
 
     def files(self, place: str) -> list[Path]:
         """Files of an artefact, without its seal."""

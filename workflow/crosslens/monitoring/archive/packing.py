@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shlex
 import shutil
 import zipfile
@@ -14,7 +15,6 @@ import yaml
 from crosslens.monitoring.archive.blanks import write_blanked
 from crosslens.monitoring.archive.contents import BLANKED, Artefacts, is_packed, stage
 from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW, metadata
-from crosslens.monitoring.archive.support import support
 from crosslens.monitoring.plan import Job, merged_plan
 from crosslens.monitoring.status import ALL
 from crosslens.papers import papers
@@ -31,7 +31,7 @@ from crosslens.storage.seals import identities, verified
 
 SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
 CLAIMS = "claims.csv"  # the verdicts
-CONFIGURATION, SUPPORT = "configuration.yaml", "support.csv"
+CONFIGURATION = "configuration.yaml"
 SEALS = "seals"  # folder of the seals of what is not in the archive as it is, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
 TARGETS = (ALL, "claims", "scoreboard")
@@ -46,6 +46,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
 
     Raises DataError where nothing is built there, a file has changed since it was made, or the results may not be archived.
     """
+    _check_new(out)
     artefacts = Artefacts.of(results)
     values, jobs = merged_plan([*_options(artefacts), *TARGETS])
     config, _ = load_fitting(values)
@@ -60,7 +61,6 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     about = About(studies, studies, sources)
     with TemporaryDirectory() as name:
         folder = Path(name)
-        support(about, results).to_csv(folder / SUPPORT, index=False)
         for place in (place for place in artefacts.seals if stage(place) in BLANKED):
             write_blanked(results / place, folder / results / place)
         missing, stale = _pending(jobs, artefacts)
@@ -76,6 +76,12 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
         texts[SUMS] = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
         _write(out, files, texts)
     return missing, stale
+
+
+def _check_new(out: Path) -> None:
+    """Raise DataError where something has the name of the archive already."""
+    if os.path.lexists(out):
+        raise DataError(f"{out}: expected no such file, found one: remove it, or name another: OUT=FILE")
 
 
 def _check_verdicts(artefacts: Artefacts) -> None:
@@ -135,6 +141,7 @@ def _write(out: Path, files: Mapping[str, Path], texts: Mapping[str, str]) -> No
             else:
                 with files[name].open("rb") as source, archive.open(info, "w") as target:
                     shutil.copyfileobj(source, target)
+        _check_new(out)  # it may have come meanwhile
 
 
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:

@@ -1,6 +1,5 @@
 """How much text there is: counted where it is tokenised, or read; otherwise estimated from the configuration."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from crosslens.config.whole import Config
 from crosslens.corpora.splits import apportion
 from crosslens.recipes import Data
 from crosslens.storage import parquet
+from crosslens.storage.bounded import read_json
 
 TEXTS = {
     # Texts a language, train, dev and test, of whole distributions, as their documents or a paper's appendix print them.
@@ -173,7 +173,7 @@ class Sizes:
         configured = self.config.encoders[encoder]
         for folder in ("encoders", "tokenizers"):
             file = self.results / folder / encoder / "config.json"
-            if file.is_file() and "hidden_size" in (settings := json.loads(file.read_text("utf-8"))):
+            if file.is_file() and isinstance(settings := read_json(file), dict) and "hidden_size" in settings:
                 names = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
                 return Shape(*(int(settings.get(name) or 0) for name in names))
         if configured.source == "random":

@@ -15,6 +15,7 @@ from pathlib import Path
 from crosslens.monitoring.cost.sizes import Shape
 from crosslens.monitoring.cost.work import Batch, Setup, Work
 from crosslens.runs.errors import DataError
+from crosslens.storage.bounded import read_json
 
 BEGIN = 1.7  # seconds to read texts and weights, and to write what is left
 HEAD_STEP, MIXED_STEP = 0.0015, 0.015  # of a step of heads alone on a processor, of one with an LSTM
@@ -99,7 +100,7 @@ class Measured:
 
     def __post_init__(self) -> None:
         if self.file.is_file():
-            self.rates = json.loads(self.file.read_text("utf-8"))
+            self.rates = read_json(self.file)
 
     @classmethod
     def here(cls, root: Path = Path()) -> "Measured":

@@ -1,7 +1,6 @@
 """passport: what a reader must know to compare two passports: encoder, sentences, versions and digests, for the record."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from crosslens.papers.inputs import Inputs
 from crosslens.papers.passport.items import KINDS
 from crosslens.papers.passport.premium import ids_of
 from crosslens.storage import parquet
+from crosslens.storage.bounded import parse_json
 from crosslens.storage.fingerprint import Fingerprints
 from crosslens.storage.seals import verified
 from crosslens.tokens.counts import Vocabulary
@@ -54,7 +54,7 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
 def _encoder(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Facts of an encoder from its folder and its entry in the configuration."""
     config, tokenizer, names, source = (
-        json.loads(verified(folder / f"{name}.json").read_text("utf-8"))
+        parse_json(verified(folder / f"{name}.json").read_bytes(), f"{folder}/{name}.json")
         for name in ("config", "tokenizer", "tokenizer_config", "source")
     )
     rotary = any(key.startswith("rope") or key == "global_rope_theta" for key in config)

@@ -145,6 +145,7 @@ NO_TEXTS = [
 
 
 @pytest.mark.parametrize("content", [*map(json.dumps, NO_HOLDERS), *NO_TEXTS], ids=lambda content: content[:20])
+@pytest.mark.fault("A lock file that cannot be one", "refused")
 def test_of_a_lock_that_says_nothing_the_user_is_asked(lock, content):
     lock.parent.mkdir()
     lock.write_text(content)
@@ -170,6 +171,7 @@ def link_to_a_lock(path: Path) -> None:
         lambda path: (path / "in").mkdir(parents=True),
     ],
 )  # fmt: skip
+@pytest.mark.fault("A lock file that cannot be one", "refused")
 def test_what_cannot_be_a_lock_is_named_and_stays(lock, place):
     lock.parent.mkdir()
     place(lock)
@@ -295,6 +297,7 @@ def moved(folder: Path) -> None:
 )
 @pytest.mark.parametrize("write", [written, sealed])
 @pytest.mark.parametrize("again", [True, False])
+@pytest.mark.fault("The temporary folder of a writer is replaced", "refused")
 def test_what_lies_in_a_folder_that_was_replaced_is_not_sealed(tmp_path, replace, write, again):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "corpus").write_text("before")

@@ -238,6 +238,7 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
+@pytest.mark.fault("A hostile archive: names, links, encryption, contradicting digests", "refused")
 def test_a_name_that_no_archive_has_is_not_unpacked(tmp_path, capsys, name):
     """Though the list of checksums and the metadata name it."""
     before = {*tmp_path.parent.rglob("*")}
@@ -276,6 +277,7 @@ def member(name: str, mode: int = 0, data: bytes = b"x") -> tuple[zipfile.ZipInf
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.fault("A hostile archive: names, links, encryption, contradicting digests", "refused")
 def test_what_is_no_file_of_its_own_is_named(tmp_path, capsys, members, fault):
     file = write_archive(tmp_path / "a.zip", small())
     with zipfile.ZipFile(file, "a") as packed:
@@ -291,6 +293,7 @@ def test_what_is_no_file_of_its_own_is_named(tmp_path, capsys, members, fault):
 
 @pytest.mark.parametrize("bit", [0x1, 0x40, 0x41])
 @pytest.mark.parametrize("name", [TABLE, "SHA256SUMS", METADATA])
+@pytest.mark.fault("A hostile archive: names, links, encryption, contradicting digests", "refused")
 def test_an_encrypted_file_is_named(tmp_path, bit, name):
     content = bytearray(write_archive(tmp_path / "a.zip", small()).read_bytes())
     for signature, flags, start in ((b"PK\3\4", 6, 30), (b"PK\1\2", 8, 46)):
@@ -319,6 +322,7 @@ WRONG = {  # name of a file -> contents of it that contradict the list of checks
 
 
 @pytest.mark.parametrize(("name", "data"), [(name, data) for name, contents in WRONG.items() for data in contents])
+@pytest.mark.fault("A hostile archive: names, links, encryption, contradicting digests", "refused")
 def test_a_seal_a_record_and_the_metadata_agree_with_the_list(tmp_path, name, data):
     faults = unpack(write_archive(tmp_path / "a.zip", small(**{name: data})), tmp_path / "a")
     assert [*faults] == [name] and "\n" not in faults[name] and len(faults[name]) < 500
@@ -330,6 +334,7 @@ NO_LISTS = [b"", b"x", b"\n", digest(b"").encode(), digest(b"").encode() + b" RE
 
 
 @pytest.mark.parametrize("data", NO_LISTS)
+@pytest.mark.fault("A hostile archive: names, links, encryption, contradicting digests", "refused")
 def test_a_list_of_checksums_without_a_column_is_refused_in_a_line(tmp_path, capsys, data):
     content = small()
     status, lines = verify(write_archive(tmp_path / "a.zip", content | {"SHA256SUMS": data}), capsys)
@@ -367,6 +372,7 @@ def test_whatever_bytes_change_nothing_is_unpacked_elsewhere(tmp_path_factory, d
 
 
 @pytest.mark.parametrize("place", [Path.touch, Path.mkdir, lambda path: path.symlink_to("missing"), os.mkfifo])
+@pytest.mark.fault("An archive in the place of something else", "refused")
 def test_an_archive_takes_no_other_place(tmp_path, capsys, place):
     place(tmp_path / "a.zip")
     with pytest.raises(SystemExit, match="expected no such file, found one: remove it, or name another"):

@@ -97,6 +97,7 @@ def jobs(folder: Path, kind: str, output: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["pytorch_model.bin", "model.safetensors", "build"])
+@pytest.mark.fault("Files of weights or adapters beside those of an encoder", "refused")
 def test_other_files_of_weights_are_refused_by_name(kind, encoder_folder, tmp_path):
     """Ones in the place of all weights, which would be read with or instead of those that are meant."""
     folder = tmp_path / "parts"

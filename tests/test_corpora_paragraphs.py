@@ -158,6 +158,7 @@ OF_A_WIKI = {
 
 
 @pytest.mark.parametrize("case", OF_A_WIKI)
+@pytest.mark.fault("Markup of a wiki: switches, prefixes, variants, functions", "survived")
 def test_markup_of_a_wiki(case: str) -> None:
     language, markup, expected = OF_A_WIKI[case]
     assert paragraphs(markup, language) == expected
@@ -257,6 +258,7 @@ BRACKETS = ["()", "（）", "[]", "［］", "「」", "『』", "【】", "〔�
 @pytest.mark.parametrize(
     "between", ["{}", "{}, {}", "{}、{}", " {}； {} ", "{}، {}؛", "{} । {}", "''{}''・{}", "– {}", "{} / {}"]
 )
+@pytest.mark.fault("Brackets that are empty once templates are left out", "survived")
 def test_emptied_brackets_go(pair: str, between: str) -> None:
     emptied = pair[0] + between.replace("{}", "{{x|y}}") + pair[1]
     assert paragraphs(f"東{emptied}京{pair[0]} {emptied} {pair[1]}") == ["東京"]
@@ -325,6 +327,7 @@ def test_pages(tmp_path: Path, name: str, streams: int) -> None:
     ("model", "form"),
     [("json", "application/json"), ("css", "text/css"), ("javascript", "text/javascript"), ("Scribunto", "text/plain")],
 )
+@pytest.mark.fault("Pages of a dump that are no wikitext", "survived")
 def test_only_wikitext_is_an_article(tmp_path: Path, model: str, form: str) -> None:
     other = page("B", '{"text": "A long enough value of JSON."}').replace("text/x-wiki", form)
     bodies = [page("A", "Text."), other, other.replace(">B<", ">C<").replace(">wikitext<", f">{model}<")]

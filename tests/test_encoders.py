@@ -428,12 +428,13 @@ def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_pat
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how much memory a process uses")
 def test_a_tokenizer_that_takes_too_much_memory_is_refused(encoder_folder, monkeypatch):
     monkeypatch.setattr(tokenizer_trial, "BYTES", 10**6)
-    expected = r"expected a tokenizer that takes at most 8 s and \S+ MB for .*, found that its process ended by SIGKILL: "
+    expected = r"expected a tokenizer that takes at most 12 s and \S+ MB for .*, found that its process ended by SIGKILL: "
     with pytest.raises(DataError, match=expected):
         tokenizer_trial.try_tokenizer(folders.read(encoder_folder))
 
 
 @pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
+@pytest.mark.fault("A machine of 64 cores, little shared memory, no home", "survived")
 def test_a_tokenizer_is_tried_on_a_node_with_64_cores(encoder_folder, monkeypatch):
     """Where OpenBLAS maps memory for 64 threads."""
     for name, value in node.variables().items():
@@ -633,6 +634,7 @@ T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "v
 
 @pytest.mark.parametrize("stated", [True, False])
 @pytest.mark.parametrize("model_type", ["m2m_100", "mbart", "mt5", "t5", "umt5", "bart", "marian", "led"])
+@pytest.mark.fault("An encoder with a decoder", "refused")
 def test_an_encoder_with_a_decoder_is_refused_as_one(model_type, stated, encoder_folder, tmp_path):
     config = {"model_type": model_type} | (T5 if model_type.endswith("t5") else TRANSLATOR)
     keys = {"is_encoder_decoder": True} if stated else {}  # or it is so by default
@@ -681,7 +683,7 @@ READ_OTHERWISE = {  # tokenizer, tokenizer_config.json, a file beside it -> what
     "no prefix, prefix": (unigram("never"), XLMR, {}, "XLMRobertaTokenizer of transformers"),
     "bytes, prefix": (vocabularies.byte_level(LATIN), ROBERTA | {"add_prefix_space": True}, {}, "add_prefix_space: True"),
     "prefix, bytes": (vocabularies.byte_level(LATIN, prefix=True), ROBERTA, {}, "RobertaTokenizer of transformers"),
-    "Unigram, no class": (unigram(), {}, {}, "a tokenizer that transformers can load, found TypeError"),
+    "Unigram, no class": (unigram(), {}, {}, "for 'É', as it is read with BertTokenizer"),
     "another class": (bert(), {"tokenizer_class": "ByT5Tokenizer"}, {}, "ByT5Tokenizer of transformers"),
     "added_tokens.json": (bert(), FAST, {"added_tokens.json": {"läuft": 7}}, "for 'aläuftb'"),
     "added_tokens_decoder": (bert(), FAST | added("<ent>"), {}, "for '<ent>'"),
@@ -731,6 +733,7 @@ def described(tokenizer: Tokenizer, names: dict[str, Any], beside: dict[str, Any
 
 
 @pytest.mark.parametrize("case", READ_OTHERWISE)
+@pytest.mark.fault("Files beside tokenizer.json that contradict it", "refused")
 def test_files_that_contradict_the_tokenizer_are_refused(case, tmp_path):
     tokenizer, names, beside, named = READ_OTHERWISE[case]
     with pytest.raises(DataError, match=rf"tokenizer\.json: expected .*{named}") as error:
@@ -739,6 +742,7 @@ def test_files_that_contradict_the_tokenizer_are_refused(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", READ_ALIKE)
+@pytest.mark.fault("Files beside tokenizer.json that agree with it", "survived")
 def test_files_that_agree_with_the_tokenizer_are_read_as_transformers_reads_them(case, tmp_path):
     description = described(*READ_ALIKE[case], tmp_path)
     try_tokenizer(description)
@@ -771,6 +775,7 @@ VANISHING = {  # pieces, pre-tokeniser, settings of a BPE -> whether some charac
 
 
 @pytest.mark.parametrize("case", VANISHING)
+@pytest.mark.fault("A BPE tokenizer that loses characters", "refused")
 def test_a_bpe_that_loses_characters_is_refused(case, encoder_folder, tmp_path):
     pieces, byte_level, settings, vanishes = VANISHING[case]
     tokenizer = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, [], **settings))

@@ -189,6 +189,7 @@ def test_jobs_within_an_allocation_share_it(machine, monkeypatch):
         ("MIG-5d5b,MIG-5d5b", ["MIG-5d5b"]),
     ],
 )
+@pytest.mark.fault("CUDA_VISIBLE_DEVICES with repeated, invalid and MIG entries", "survived")
 def test_the_variable_is_read_as_cuda_reads_it(machine, monkeypatch, variable, gpus_of_cuda):
     """And a job gets one of them, or all that it asks for, without waiting for more."""
     folder = machine(0)

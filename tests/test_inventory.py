@@ -48,6 +48,7 @@ OVERLAPS = {  # schema, rows of train and of test, language, how many of test ar
 
 
 @pytest.mark.parametrize("case", OVERLAPS)
+@pytest.mark.fault("Texts of a test set that train has", "survived")
 def test_texts_that_train_has_are_counted(tmp_path, case):
     """In the splits of one language alone: train of another language does not count."""
     kind, train, test, language, repeated, long = OVERLAPS[case]

@@ -77,7 +77,7 @@ def test_a_name_server_that_does_not_answer_is_none(monkeypatch):
 
 
 def test_the_hub_is_looked_for_at_the_endpoint_of_the_user(asked, monkeypatch):
-    monkeypatch.setattr("crosslens.sources.fetch.ENDPOINT", "https://hub.invalid/")
+    monkeypatch.setattr("crosslens.sources.network.ENDPOINT", "https://hub.invalid/")
     hub = Source(url=["https://huggingface.co/{path}"], mirror=["hub"], **SHARED)
     assert "hub.invalid cannot be found" in out_of_reach(["hub/a"], {"hub": hub}, [])
     assert asked == ["hub.invalid"]

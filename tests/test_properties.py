@@ -32,7 +32,7 @@ def texts(alphabet: st.SearchStrategy[str] = CHARACTERS, most: int = 6) -> st.Se
     return st.text(alphabet, min_size=1, max_size=most).filter(lambda text: text == text.strip() and text[0] != "\ufeff")
 
 
-WORDS = texts(CHARACTERS.filter(lambda character: character != " "))
+WORDS = texts(CHARACTERS.filter(lambda character: character not in " \ufeff"))  # files of entities lose the latter
 NAMES = texts(st.characters(categories=("L", "N")))
 
 

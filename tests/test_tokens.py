@@ -545,6 +545,7 @@ KINDS = [kind for kind, (_, gets_space) in BY_WORDS.items() if gets_space is not
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.fault("Words that look like special tokens", "survived")
 def test_words_with_the_name_of_a_special_piece_are_text(kind, running_text, tmp_path):
     """Neither a real beginning, end or padding stands in a text, nor is a text unknown that all has pieces."""
     texts = [*running_text, *(sign for sign in "<>/" for _ in range(200))]  # so that "<unk>" has pieces
@@ -625,7 +626,12 @@ def stripped(text: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFD", text) if unicodedata.category(mark) != "Mn")
 
 
-@given(st.lists(st.text(min_size=1, max_size=6).filter(str.isprintable), min_size=1, max_size=4))
+def is_old(text: str) -> bool:
+    """Whether its marks are of Unicode 3.2: the library has its own table of marks, of another version than Python's."""
+    return all(unicodedata.ucd_3_2_0.category(mark) != "Cn" for mark in text if unicodedata.category(mark) == "Mn")
+
+
+@given(st.lists(st.text(min_size=1, max_size=6).filter(str.isprintable).filter(is_old), min_size=1, max_size=4))
 @example(["Việt", "não", "नहीं", "ไม่", "Straße", "ΐ", "İ", "한국", "é", "a\N{COMBINING ACUTE ACCENT}"])
 def test_altered_letters_are_those_of_berts_tokenizer(words):
     def pieces(words, **altered):

@@ -23,6 +23,8 @@ COMMITTED = {
     "`resources/published`, `resources/errata`": "Apache-2.0; numbers and settings as printed or released, each with its place",
     "`resources/languages.csv`, `resources/pretraining.yaml`": "Apache-2.0; names, families, scripts and codes of languages, and "
     "languages of pretraining",
+    "`resources/mediawiki.yaml`": "Apache-2.0; words, prefixes, digits and codes of languages as in MediaWiki, Wikimedia's "
+    "configuration and CLDR",
     "`resources/*.tsv`": "Apache-2.0; names, sizes and digests of official files, and lists of treebanks",
     "`docs/results`, pictures in `docs`": "Apache-2.0: our own measurements, without text of a corpus",
     "`tests/every_eval_ever`": "MIT, © EvalEval (LICENSE beside it): the schema of the passport's exchange file",

@@ -37,10 +37,10 @@ def unknown_piece(tokenizer: Tokenizer) -> int | None:
     """Number of a tokenizer's piece for unknown text: its model's own, or one of the usual name; None without any."""
     if isinstance(tokenizer.model, models.Unigram):  # which does not say
         pieces = [token.id for token in tokenizer.model.tokenize(NOWHERE)]
-        own = pieces[0] if len(pieces) == 1 else None  # with byte fallback there are several
+        unknown = pieces[0] if len(pieces) == 1 else None  # with byte fallback there are several
     else:
-        own = tokenizer.token_to_id(tokenizer.model.unk_token or "")
-    numbers = (own, *map(tokenizer.token_to_id, UNKNOWN))
+        unknown = tokenizer.token_to_id(tokenizer.model.unk_token or "")
+    numbers = (unknown, *map(tokenizer.token_to_id, UNKNOWN))
     return next((number for number in numbers if number is not None), None)
 
 

@@ -131,24 +131,25 @@ def _find_contradiction(tokenizer: Tokenizer, folder: Path, names: dict[str, Any
     from transformers import AutoTokenizer  # not at the top: a second, which the parent does not need
 
     try:
-        theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        reference = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         beside = [names, *(json_object(folder / name) for name in (SPECIALS, ADDED) if (folder / name).is_file())]
         lowers = (folder / SENTENCES).is_file() and json_object(folder / SENTENCES).get("do_lower_case")
     except Exception as error:  # whatever it stumbles over
         return "a tokenizer that transformers can load", f"{type(error).__name__}: {_line(str(error))}{AS_IT_IS}"
     stated = {*_collect_texts(beside), *chain.from_iterable(beside)}  # a class has others, which the vocabulary may lack
-    own = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
-    added = [text for piece in sorted(own | theirs.get_added_vocab().keys() & stated) for text in (piece, f"a{piece}b")]
+    named = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    named |= reference.get_added_vocab().keys() & stated
+    added = [text for piece in sorted(named) for text in (piece, f"a{piece}b")]
     words = [(word, f" {word}", word.upper(), word.lower(), word.title()) for word in longest_words(tokenizer)]
     probes = [*chain.from_iterable(words), *TEXTS, *texts]
     lowered = [probe.lower() for probe in probes] if lowers else probes
-    ids = theirs([*lowered, *added], split_special_tokens=False)["input_ids"] + [theirs(*TEXTS[:2])["input_ids"]]
+    ids = reference([*lowered, *added], split_special_tokens=False)["input_ids"] + [reference(*TEXTS[:2])["input_ids"]]
     encodings = tokenizer.encode_batch([*probes, *added, TEXTS[:2]])
     for probe, encoding, expected in zip([*probes, *added, " ".join(TEXTS[:2])], encodings, ids, strict=True):
         if encoding.ids != expected:
-            kind, settings = type(theirs).__name__, [f"{key}: {names[key]!r}" for key in SETTINGS if key in names]
+            kind, settings = type(reference).__name__, [f"{key}: {names[key]!r}" for key in SETTINGS if key in names]
             reader = ", ".join([f"{kind} of transformers", *settings, *[SENTENCES] * bool(lowers)])
-            pieces, fault = " ".join(theirs.convert_ids_to_tokens(expected)), " ".join(encoding.tokens)
+            pieces, fault = " ".join(reference.convert_ids_to_tokens(expected)), " ".join(encoding.tokens)
             remedy = "" if kind == "TokenizersBackend" else AS_IT_IS
             return f"{pieces!r:.80} for {probe!r:.40}, as it is read with {reader}", f"{fault!r:.80}{remedy}"
     return None

@@ -25,8 +25,6 @@ logger = logging.getLogger(__name__)
 
 COMPRESSIONS = ("", ".xz", ".gz")  # what a mirror may add to an official file's name
 CHUNK = 10**6  # bytes copied at a time
-HUB = "https://huggingface.co/"
-ENDPOINT = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/") + "/"  # the hub, or a copy of it, as for huggingface_hub
 FRESH = 1.0  # seconds for which a mirror's file must not have changed before it may be pinned
 
 
@@ -97,11 +95,6 @@ def fetch(
         else:
             forget(target)
     return digest
-
-
-def at_endpoint(url: str) -> str:
-    """The address at ENDPOINT of a file on the Hugging Face hub; any other as it is."""
-    return f"{ENDPOINT}{url.removeprefix(HUB)}" if url.startswith(HUB) else url
 
 
 def in_mirrors(mirrors: Iterable[str | Path], folders: Iterable[str]) -> list[Path]:

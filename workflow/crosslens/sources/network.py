@@ -23,7 +23,6 @@ from urllib3.exceptions import HTTPError
 from crosslens.runs.errors import DataError, shown
 from crosslens.runs.progress import Progress
 from crosslens.runs.quantities import duration, readable
-from crosslens.sources.fetch import HUB, at_endpoint
 from crosslens.storage.bounded import read_text
 from crosslens.storage.files import written
 
@@ -45,6 +44,8 @@ TICK = 1.0  # seconds between two looks at a body
 SEAM = 4096  # bytes that are asked for again where a download goes on, to see whether the file is still the same
 UNMEASURED = 1000 * MEGABYTE  # bytes of a body whose size nobody knows
 RESERVE = 1000 * MEGABYTE  # bytes that stay free on a disk, or a hundredth of a smaller one
+HUB = "https://huggingface.co/"
+ENDPOINT = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/") + "/"  # the hub, or a copy of it, as for huggingface_hub
 TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
 # Compressed transfers would hide the size, and unpack official files that are compressed themselves.
 HTML = ("text/html", "application/xhtml+xml")
@@ -127,6 +128,11 @@ class _Pace:
             self._advance()
         if reasons:
             raise _Interrupted(reasons[0])
+
+
+def at_endpoint(url: str) -> str:
+    """The address at ENDPOINT of a file on the Hugging Face hub; any other as it is."""
+    return f"{ENDPOINT}{url.removeprefix(HUB)}" if url.startswith(HUB) else url
 
 
 class Remote:

@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from crosslens.sources.fetch import at_endpoint, found_in
+from crosslens.sources.fetch import found_in
+from crosslens.sources.network import at_endpoint
 from crosslens.sources.prefetch import place_of
 from crosslens.sources.registry import Source
 

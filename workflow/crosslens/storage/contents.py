@@ -51,7 +51,7 @@ class Cache:
             try:
                 with written(self.file) as temporary:
                     temporary.write_text(json.dumps(self.entries), encoding="utf-8")
-            except OSError:
+            except (OSError, DataError):
                 pass  # a read-only working copy has no cache
         self.changed = False
 

@@ -35,8 +35,9 @@ class Vocabulary:
         if isinstance(vocabulary, list):  # Unigram: with scores
             vocabulary = {subword: number for number, (subword, _) in enumerate(vocabulary)}
         numbers = vocabulary | {token["content"]: token["id"] for token in added}
-        own = model["unk_id"] if model["type"] == "Unigram" else numbers.get(model.get("unk_token"))
-        unknown = own if own is not None else next((numbers[name] for name in UNKNOWN if name in numbers), None)
+        unknown = model.get("unk_id", numbers.get(model.get("unk_token")))  # the former of Unigram
+        if unknown is None:
+            unknown = next((numbers[name] for name in UNKNOWN if name in numbers), None)
         special = [token["id"] for token in added if token["special"] and token["id"] != unknown]
         subwords = [""] * (max(numbers.values()) + 1)
         for subword, number in numbers.items():

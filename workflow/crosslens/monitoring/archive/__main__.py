@@ -39,8 +39,8 @@ def verify(file: Path) -> int:
         faults, archive = unpack(file, folder), Unpacked(folder)
         print(f"{file}: files that are not as archived: {len(faults) or 'none'}", flush=True)
         for place, fault in sorted(faults.items()):
-            made = ", ".join(archive.tables_from(place))
-            print(shown(f"{place}: {fault}", 1000) + f"; made from it: {made}" * bool(made))
+            names = ", ".join(archive.tables_from(place))
+            print(shown(f"{place}: {fault}", 1000) + f"; made from it: {names}" * bool(names))
         if faults:
             print("nothing was made again, since not everything is as archived")
             return 1

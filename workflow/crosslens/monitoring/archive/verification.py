@@ -129,8 +129,8 @@ def _contradictions(folder: Path, digests: Mapping[str, str]) -> Iterator[tuple[
         }
     except (DataError, OSError, ValueError, TypeError, KeyError) as error:
         yield METADATA, shown(" ".join(str(error).split()))
-    for name, others in stated.items():
-        if wrong := [other for other, digest in others.items() if digests.get(other) != digest]:
+    for name, digests_by_name in stated.items():
+        if wrong := [file for file, digest in digests_by_name.items() if digests.get(file) != digest]:
             yield name, f"has another digest than {SUMS} of {', '.join(wrong[:3])}{' and others' * (len(wrong) > 3)}"
 
 

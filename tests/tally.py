@@ -37,7 +37,7 @@ class Tally:
 
     def row(self) -> dict[str, object]:
         tried = self.survived + self.refused + self.rerun + len(self.silent)
-        seen = re.sub(r"part-\S+-\d+", "part-HOST-PID", " ".join(self.seen.split())).replace(tempfile.gettempdir(), "TMPDIR")
+        seen = re.sub(r"part-[^\s/:]+", "part-XXXXXXXX", " ".join(self.seen.split())).replace(tempfile.gettempdir(), "TMPDIR")
         values = (self.fault, tried, self.survived, self.refused, self.rerun, len(self.silent), seen)
         return dict(zip(COLUMNS, values, strict=True))
 

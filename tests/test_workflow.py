@@ -149,7 +149,6 @@ def test_builds_every_table_and_figure_and_is_done(built):
 
 
 @pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
-@pytest.mark.fault("A machine of 64 cores, little shared memory, no home", "survived")
 def test_every_rule_runs_on_a_node_with_64_cores(built):
     """Except those that fetch, which test_laptop.py runs there, and the comparison of encoders, of which there is one."""
     files = [path for path in (built / ".snakemake/metadata").rglob("*") if path.is_file()]

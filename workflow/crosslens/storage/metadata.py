@@ -120,7 +120,7 @@ def install(persistence: Any, file: Any, metadata: SealedMetadata) -> None:
 
     def has_metadata(self: Any, job: Any) -> bool:
         # Snakemake compares nothing of a job as soon as one of its outputs has no record, such as weights that were deleted.
-        return any(self.metadata(path) is not None for path in job.output)
+        return not job.output or any(self.metadata(path) is not None for path in job.output)
 
     async def finish_sealed(self: Any, job: Any) -> None:
         await finish(self, job)

@@ -306,6 +306,7 @@ SAID = {  # what a file beside config.yaml says, options -> the last part of wha
 def test_snakemake_says_it_in_one_line(tmp_path: Path, often, tally) -> None:
     """Through the Snakefile, which finds the files that Snakemake has read: before any job, with nothing made."""
     counts = tally("nonsense in the configuration, through snakemake")
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}  # without the profile, Snakemake itself needs a cache
     options = ["-n", "--profile", "none", "--workflow-profile", "none", "--snakefile", str(ROOT / "Snakefile"), "--directory"]
     for text, expected in [*SAID.items()][: often(len(SAID), 1)]:
         file = tmp_path / "more.yaml"
@@ -313,7 +314,7 @@ def test_snakemake_says_it_in_one_line(tmp_path: Path, often, tally) -> None:
         folder = tmp_path / "work"
         folder.mkdir(exist_ok=True)
         overlays = [str(ROOT / "demo/overlay.yaml"), str(file)]
-        status, said = snakemake([*options, str(folder), "--configfile", *overlays], folder, os.environ)
+        status, said = snakemake([*options, str(folder), "--configfile", *overlays], folder, environment)
         lines = [line for line in said.splitlines() if expected in line]
         if status == 0 or len(lines) != 1 or "Traceback" in said or (folder / "results").exists():
             counts.silent.append(f"{text}: {said}")

@@ -167,8 +167,8 @@ REFUSED: dict[str, tuple[str, Change, str]] = {  # the format, what becomes of i
     "a tag that is none": ("wikiann", new("B-LOC", "B-LOCC"), ":2: expected O, or B-"),
     "a tag in lower case": ("wikiann", new("B-LOC", "b-loc"), ":2: expected O, or B-"),
     "another language's word": ("wikiann", new("de:Bad", "nl:Bad"), ":2: expected the prefix de:"),
-    "a first word without its mark": ("wikiann", new("de:Wort", "Wort"), ":2: expected no prefix, as the first word has none"),
-    "first words without their marks": ("wikiann", new("de:Wort", "Wort", 8), ":2: expected no prefix"),
+    "a first word without its mark": ("wikiann", new("de:Wort", "Wort"), ":1: expected the prefix de:"),
+    "first words without their marks": ("wikiann", new("de:Wort", "Wort", 8), ":1: expected the prefix de:"),
     "zero byte in a word": ("wikiann", new("de:Bad", "de:B\0d"), ":2: expected text, found a zero byte"),
     "a column more": ("msra", new("京\t", "京\tx\t"), ":2: expected 2 columns"),
     # dictionaries

@@ -154,9 +154,7 @@ def test_an_artefact_in_anothers_place(steps, root, tmp_path, often, tally):
             said = str(error)
             assert "\n" not in said and place in said and "build it again" in said, said
             if path.is_dir() or sealed and beside(path).exists():
-                expected = (
-                    f"{path}: expected what belongs here, found what was made as {other}; restore the right one, or remove "
-                )
+                expected = f"{path}: expected what belongs here, found what was made as {other}; restore the right one, or move "
                 assert said.startswith(expected), said
                 found.seen = said.replace(f"{root}/", "results/")
             found.refused += 1

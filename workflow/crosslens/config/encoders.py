@@ -11,6 +11,8 @@ from crosslens.config.base import Count, Section, plain
 from crosslens.runs.errors import DataError, short
 from crosslens.storage.bounded import read_json
 
+UNKNOWN = ("[UNK]", "<unk>")  # usual names of the subword for unknown text, where a model has no name of its own, as RoBERTa's
+
 DEEPEST = 1000  # blocks, several times those of any encoder
 PART = r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"  # of a name on the hub
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
-UNKNOWN = ("[UNK]", "<unk>")  # usual names, where a model has no name of its own, as RoBERTa's
+from crosslens.config.encoders import UNKNOWN
+
 NOWHERE = "\U0010ffff"  # no character, so that no vocabulary has it
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crosslens.encoders.special import UNKNOWN
+from crosslens.config.encoders import UNKNOWN
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 from crosslens.storage.bounded import parse_json

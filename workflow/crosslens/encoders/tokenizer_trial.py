@@ -137,9 +137,9 @@ def _find_contradiction(tokenizer: Tokenizer, folder: Path, names: dict[str, Any
     except Exception as error:  # whatever it stumbles over
         return "a tokenizer that transformers can load", f"{type(error).__name__}: {_line(str(error))}{AS_IT_IS}"
     stated = {*_collect_texts(beside), *chain.from_iterable(beside)}  # a class has others, which the vocabulary may lack
-    named = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
-    named |= reference.get_added_vocab().keys() & stated
-    added = [text for piece in sorted(named) for text in (piece, f"a{piece}b")]
+    names_of_pieces = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    names_of_pieces |= reference.get_added_vocab().keys() & stated
+    added = [text for piece in sorted(names_of_pieces) for text in (piece, f"a{piece}b")]
     words = [(word, f" {word}", word.upper(), word.lower(), word.title()) for word in longest_words(tokenizer)]
     probes = [*chain.from_iterable(words), *TEXTS, *texts]
     lowered = [probe.lower() for probe in probes] if lowers else probes

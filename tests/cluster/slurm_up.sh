@@ -3,8 +3,8 @@
 # no database.
 #   bash slurm_up.sh            idempotent; prints sinfo when the node is idle
 #   GPUS=2 CPUS=8 MEMORY=256000 MINJOBAGE=3600 bash slurm_up.sh    CPUS and MEMORY (MB) may exceed what the machine has
-# GPUs are pretended: device nodes that behave like /dev/null, so that jobs are granted
-# CUDA_VISIBLE_DEVICES but no hardware. Undo with slurm_down.sh.
+# GPUs are pretended: device nodes that behave like /dev/null. Jobs are granted them, and then told to compute on the
+# processor (CUDA_VISIBLE_DEVICES is empty). Undo with slurm_down.sh.
 set -euo pipefail
 
 GPUS=${GPUS:-2}
@@ -61,6 +61,9 @@ if [ "$GPUS" -gt 0 ]; then
   gres_node="Gres=gpu:pretend:$GPUS"
 fi
 
+printf '#!/bin/sh\necho export CUDA_VISIBLE_DEVICES=\n' >"$CONF/task_prolog.sh"
+chmod 755 "$CONF/task_prolog.sh"
+
 cat >"$CONF/slurm.conf.new" <<CONF
 ClusterName=onenode
 SlurmctldHost=$host(127.0.0.1)
@@ -95,6 +98,7 @@ KillWait=5
 OverTimeLimit=0
 ReturnToService=2
 SlurmdParameters=config_overrides
+TaskProlog=$CONF/task_prolog.sh
 SlurmctldTimeout=30
 SlurmdTimeout=60
 GresTypes=gpu

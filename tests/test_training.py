@@ -229,13 +229,13 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
     steps = [phase.steps(8, trainer.sizes) for phase in of.stages[0].phases]
     seen = []
     trainer.after_step = lambda position: seen.append((position.stage, position.phase, weights(trainer.model)))
-    start, original = {}, trainer.step
+    start, original = {}, trainer.step.update
 
-    def step(*arguments):
+    def update(*arguments):
         start.setdefault("start", weights(trainer.model))
-        return original(*arguments)
+        original(*arguments)
 
-    trainer.step = step
+    trainer.step.update = update
     trainer.run()
     start = start["start"]
     first = [state for stage, number, state in seen if (stage, number) == (0, 0)]
@@ -252,13 +252,13 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
 def passes(bench, of):
     """Texts of each term in each step of the first stage."""
     trainer, seen = loop(bench, of.model_copy(update={"stages": of.stages[:1]})), []
-    original = trainer.step
+    original = trainer.step.update
 
-    def step(phase, chosen):
-        seen.append(chosen)
-        return original(phase, chosen)
+    def update(phase, inputs, *arguments):
+        seen.append(inputs.chosen)
+        original(phase, inputs, *arguments)
 
-    trainer.step = step
+    trainer.step.update = update
     trainer.run()
     return seen
 

@@ -129,4 +129,4 @@ def test_the_scale_of_float16_is_part_of_it(bench, tmp_path):
     resumed = scaled(loop(bench, recipe(), checkpoints=path))
     assert_same(resumed.run(), scaled(loop(bench, recipe())).run())
     kept = checkpoint.load(checkpoint.CheckpointFile(path, resumed.key, LOG))
-    assert kept is not None and kept.scaler["scale"] == resumed.scaler.get_scale() and TASK in recipe().heads
+    assert kept is not None and kept.scaler["scale"] == resumed.step.scaler.get_scale() and TASK in recipe().heads

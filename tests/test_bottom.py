@@ -7,7 +7,7 @@ from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.config.units import Units
 from crosslens.encoding.blocks import blocks
 from crosslens.training import bottom
-from test_training import assert_resumes, inference, loop, recipe, steps_in_all
+from test_training import assert_resumes, compute_gradients, inference, loop, recipe, steps_in_all
 
 
 def frozen(number, make=recipe, **changes):
@@ -23,10 +23,10 @@ def gradients(bench, of, chosen, without=False):
     trainer.model.initialise_heads((TASK, LANGUAGE), 0)
     (phase,) = of.stages[0].phases
     if not without:
-        trainer.bottom = bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.autocast)
-        assert trainer.bottom is not None
+        trainer.head_inputs.bottom = bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.head_inputs.autocast)
+        assert trainer.head_inputs.bottom is not None
     torch.manual_seed(1)
-    losses = trainer.gradients(phase, [chosen])
+    losses = compute_gradients(trainer, phase, [chosen])
     return losses, {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
 
 
@@ -46,15 +46,15 @@ def test_what_a_frozen_block_computes_does_not_matter_after_it_was_kept(bench):
     of = frozen(1)
     trainer = loop(bench, of)
     trainer.model.initialise_heads((TASK, LANGUAGE), 0)
-    trainer.bottom = bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.autocast)
+    trainer.head_inputs.bottom = bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.head_inputs.autocast)
     torch.manual_seed(1)
-    losses = trainer.gradients(of.stages[0].phases[0], [np.arange(9)])
+    losses = compute_gradients(trainer, of.stages[0].phases[0], [np.arange(9)])
     with torch.no_grad():
         for module in [trainer.model.encoder.embeddings, blocks(trainer.model.encoder)[0]]:
             for value in module.parameters():
                 value.fill_(torch.nan)
     torch.manual_seed(1)
-    assert trainer.gradients(of.stages[0].phases[0], [np.arange(9)]) == losses
+    assert compute_gradients(trainer, of.stages[0].phases[0], [np.arange(9)]) == losses
 
 
 @pytest.mark.parametrize("make", [recipe, inference])
@@ -66,7 +66,7 @@ def test_resume_is_exact(bench, make, tmp_path):
 def test_blocks_run_where_they_have_to(bench, monkeypatch):
     def made(of):
         trainer = loop(bench, of)
-        return bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.autocast)
+        return bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.head_inputs.autocast)
 
     assert made(frozen(1)) is not None
     assert made(frozen(None)) is None

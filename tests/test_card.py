@@ -173,7 +173,7 @@ def test_a_training_whose_losses_are_read_late_resumes_exactly(bench, tmp_path, 
 
 def test_losses_are_read_once_in_so_many_updates_and_at_the_end_of_a_pass(bench):
     trainer, sizes = as_on_a_gpu(loop(bench, recipe("finetuned", epochs=1)), losses_at_once=4), []
-    trainer.after_step = lambda position: sizes.append((position.stage, len(trainer.losses)))
+    trainer.after_step = lambda position: sizes.append((position.stage, len(trainer.losses.pending)))
     trained = trainer.run()
     assert [size for stage, size in sizes if stage == 0] == [1, 2, 3, 0, 1, 2]  # six updates
     assert tidy(trained.history) == tidy(loop(bench, recipe("finetuned", epochs=1)).run().history)

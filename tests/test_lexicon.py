@@ -8,7 +8,7 @@ import pytest
 from conftest import as_texts
 from crosslens.encoding.occurrences import Spelling
 from crosslens.encoding.texts import load_pieces
-from crosslens.measures import lexicon, translation
+from crosslens.measures import lexicon, translation_scores
 from crosslens.measures.lexicon import Lexicon, count_translations, entries, look_up
 from crosslens.tokens.tokenise import load_tokenizer
 from test_retrieval import muse_folder  # noqa: F401
@@ -105,4 +105,4 @@ def test_the_most_frequent_subwords_of_a_language():
     target, source = as_texts([[2, 7, 7, 5, 3], [2, 7, 5, 9, 3]]), as_texts([[2, 8, 8, 3], [2, 4, 4, 4, 3]])
     counts = Counter([7, 7, 5, 7, 5, 9])
     ranking = [piece for piece, _ in counts.most_common()]
-    assert translation.most_frequent(source, target, SIZE).tolist() == ranking[:2] + ranking
+    assert translation_scores.most_frequent(source, target, SIZE).tolist() == ranking[:2] + ranking

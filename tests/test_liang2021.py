@@ -47,6 +47,7 @@ from test_training import (
     VALIDATION,
     assert_resumes,
     assert_same_but_history,
+    compute_gradients,
     loop,
     recipe,
     steps_in_all,
@@ -107,7 +108,7 @@ def test_the_penalty_is_that_of_a_direct_computation(bench, subspaces, layers, d
     trainer = loop(bench, penalised(layers=layers, dimensions=dimensions), subspaces=subspaces)
     moved(trainer)
     (phase,), chosen = trainer.recipe.stages[0].phases, np.arange(9)
-    _, penalty = trainer.gradients(phase, [chosen])
+    _, penalty = compute_gradients(trainer, phase, [chosen])
     texts, k = trainer.texts[TRAIN], min(dimensions, RANK)
     with torch.inference_mode():
         here, there = (states_one_by_one(each, texts, chosen) for each in (trainer.model.encoder.eval(), bench.encoder()))
@@ -129,8 +130,10 @@ def test_words_without_a_label_are_not_penalised(bench, subspaces):
     first = texts.word_rows(np.arange(4))
     labels = texts.labels[TASK].copy()
     labels[first] = -100
-    trainer.texts = {TRAIN: replace(texts, labels=texts.labels | {TASK: labels})}
-    assert trainer.gradients(phase, [np.arange(9)]) == pytest.approx(trainer.gradients(phase, [np.arange(4, 9)]), rel=1e-5)
+    trainer.texts[TRAIN] = replace(texts, labels=texts.labels | {TASK: labels})
+    assert compute_gradients(trainer, phase, [np.arange(9)]) == pytest.approx(
+        compute_gradients(trainer, phase, [np.arange(4, 9)]), rel=1e-5
+    )
 
 
 def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
@@ -140,7 +143,7 @@ def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
         trainer = loop(bench, penalised(weight), subspaces=subspaces)
         moved(trainer)
         trainer.model.initialise_heads((TASK,), 0)
-        losses = trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(8)])
+        losses = compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(8)])
         named = trainer.model.named_parameters()
         found[weight] = losses, {name: value.grad for name, value in named if value.grad is not None}
     (losses, none), (_, half), (_, whole) = found.values()
@@ -153,7 +156,7 @@ def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_penalty_is_0_at_the_start_and_its_gradient_is_finite(bench, subspaces, precision):
     trainer = loop(bench, penalised(precision=precision), subspaces=subspaces)
-    _, penalty = trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(8)])
+    _, penalty = compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(8)])
     assert penalty == 0
     gradients = [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]
     assert gradients and all(torch.isfinite(gradient).all() for gradient in gradients)
@@ -174,7 +177,7 @@ def test_the_released_anchor_is_another_encoder_with_dropout(bench, subspaces):
     """Its weights are BERT's initial ones: another penalty at each step, 0 at none."""
     trainer = loop(bench, penalised(anchor="released"), subspaces=subspaces)
     phase = trainer.recipe.stages[0].phases[0]
-    (_, first), (_, second) = (trainer.gradients(phase, [np.arange(8)]) for _ in range(2))
+    (_, first), (_, second) = (compute_gradients(trainer, phase, [np.arange(8)]) for _ in range(2))
     assert first > 0.1 and second > 0.1 and first != second
     (anchor,) = trainer.anchors.values()
     own = trainer.model.encoder.state_dict()
@@ -189,7 +192,7 @@ def test_dropout_of_the_encoder_can_be_off(bench, subspaces):
     phase = penalised().stages[0].phases[0]
     for dropout, penalties in ((False, 1), (True, 2)):
         trainer = loop(bench, penalised(encoder_dropout=dropout), subspaces=subspaces)
-        values = {float(trainer.gradients(phase, [np.arange(8)])[1]) for _ in range(2)}
+        values = {float(compute_gradients(trainer, phase, [np.arange(8)])[1]) for _ in range(2)}
         assert len(values) == penalties and (values == {0.0}) != dropout
 
 
@@ -255,7 +258,7 @@ def test_the_encoder_runs_once_a_step(bench, subspaces, monkeypatch):
     trainer = loop(bench, penalised(), subspaces=subspaces)
     calls = []
     monkeypatch.setattr(trainer.model.encoder, "forward", _counted(trainer.model.encoder.forward, calls))
-    trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(8)])
+    compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(8)])
     assert len(calls) == 1
 
 
@@ -273,8 +276,8 @@ def test_micro_batches_add_up_to_the_batch(bench, subspaces):
         trainer = loop(bench, penalised(), subspaces=subspaces)
         moved(trainer)
         trainer.model.initialise_heads((TASK,), 0)
-        trainer.largest = largest
-        losses = trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(7)])
+        trainer.step.largest = largest
+        losses = compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(7)])
         found.append((losses, [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]))
     (whole, gradients), (parts, others) = found
     assert parts == pytest.approx(whole, abs=1e-5)

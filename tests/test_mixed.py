@@ -16,7 +16,18 @@ from crosslens.training.features import Features
 from crosslens.training.heads.build import build
 from crosslens.training.objectives import shared_dropout
 from crosslens.training.run import load_data, predictions_table
-from test_training import TEST, TRAIN, VALIDATION, WIKI, WIKI_VALIDATION, assert_resumes, inference, loop, recipe
+from test_training import (
+    TEST,
+    TRAIN,
+    VALIDATION,
+    WIKI,
+    WIKI_VALIDATION,
+    assert_resumes,
+    compute_gradients,
+    inference,
+    loop,
+    recipe,
+)
 
 LAYERS, SIZE = 3, 32  # of the tests' encoder, embeddings included
 
@@ -159,8 +170,8 @@ def test_kept_states_and_micro_batches_change_nothing(bench, tokens, pool):
     for cached, largest in ((True, 10**9), (False, 10**9), (True, 3)):
         trainer = loop(bench, of, texts=texts)
         trainer.model.initialise_heads((TASK,), 0)
-        trainer.cached, trainer.largest = cached, largest
-        losses = trainer.gradients(of.stages[0].phases[0], [np.arange(10)])
+        trainer.head_inputs.cached, trainer.step.largest = cached, largest
+        losses = compute_gradients(trainer, of.stages[0].phases[0], [np.arange(10)])
         found.append([losses[0], *(value.grad for value in trainer.model.head(TASK).parameters())])
     for other in found[1:]:
         for one, value in zip(found[0], other, strict=True):
@@ -245,7 +256,7 @@ def test_input_dropout_before_a_sum_of_layers_drops_the_same_units_of_all(bench,
     head, read = trainer.model.head(TASK), []
     term_loss = head.term_loss
     monkeypatch.setattr(head, "term_loss", lambda *given, **counts: read.append(given[1]) or term_loss(*given, **counts))
-    trainer.gradients(trainer.recipe.stages[0].phases[0], [np.arange(4)])
+    compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(4)])
     dropped = torch.cat(read).view(-1, LAYERS, trainer.model.encoder.config.hidden_size) == 0
     assert 0.2 < dropped.float().mean() < 0.4 and (dropped == dropped[:, :1]).all()
 

@@ -227,7 +227,7 @@ def test_cached_states_give_the_same_trees(bench, texts, log):
         for parameter in trainer.model.heads[TASK].parameters():
             parameter.normal_(0, 0.1, generator=torch.Generator().manual_seed(1))
     whole = predict(trainer.model.eval(), texts[TEST], TASK)
-    trainer.cached = True
+    trainer.head_inputs.cached = True
     kept = trainer.predict(TEST, TASK)
     assert all((whole[kind] == kept[kind]).mean() > 0.999 for kind in (TASK, ARC))
 

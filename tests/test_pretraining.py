@@ -33,6 +33,7 @@ from crosslens.training.masking import masked
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.run import load_data, run, train
 from safetensors.torch import load_file
+from test_training import compute_gradients
 from transformers import BertConfig, BertForMaskedLM
 
 TEXT = Data(corpus="sentences", split="train", languages=LANGUAGES, window=16)
@@ -183,10 +184,10 @@ def test_the_number_of_updates_does_not_hang_on_micro_batches(bench, texts):
                 module.p = 0.0
         for layer in each.model.encoder.encoder.layer:
             layer.attention.self.dropout_prob = 0.0
-    parted.largest = 3
+    parted.step.largest = 3
     for each in (whole, parted):
         each.model.initialise_heads([TASK], 0)
-        each.gradients(each.recipe.stages[0].phases[0], [np.arange(8)])
+        compute_gradients(each, each.recipe.stages[0].phases[0], [np.arange(8)])
     for one, other in zip(whole.model.parameters(), parted.model.parameters(), strict=True):
         if one.grad is not None:
             torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)

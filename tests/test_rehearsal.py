@@ -86,8 +86,10 @@ def test_each_phase_has_its_first_updates_and_one_of_the_longest_texts(bench, re
     trainer = loop(bench, of.rehearsed())
     steps, pieces = [], []
     trainer.after_step = lambda position: steps.append((position.stage, position.epoch, position.phase, position.step))
-    inputs = trainer._inputs
-    trainer._inputs = lambda phase, step, chosen: (pieces.append((phase, step, chosen)), inputs(phase, step, chosen))[1]
+    inputs = trainer.step.inputs
+    trainer.step.inputs = lambda phase, place, chosen: (
+        pieces.append((phase, place.step, chosen)), inputs(phase, place, chosen),
+    )[1]  # fmt: skip
     trained = trainer.run()
     assert steps == [
         (number, 0, phase, step + 1)

@@ -15,6 +15,7 @@ from crosslens.runs.errors import DataError
 from crosslens.storage.seals import seal
 from crosslens.storage.trainings import CHECKPOINT, seen, trainings
 from crosslens.training import features, loop, search
+from crosslens.training.step import Step
 from test_training import recipe
 
 NAMES = ("trial00", "trial01", "trial02")
@@ -145,18 +146,18 @@ def test_a_signal_loses_no_step_of_any_trial(given, tmp_path, monkeypatch, signa
     """It comes in the evaluation at the end of an epoch of the second trial; what Snakemake deletes then is the output alone."""
     made, output, steps = trials(), tmp_path / "job/seed0", []
     make(tmp_path / "whole", made, given)
-    step, score = loop.Loop.step, loop.Loop.score
+    update, score = Step.update, loop.Loop.score
 
-    def counted(self, *arguments):
-        steps.append((self.recipe.name, self.position.stage, self.position.epoch, self.position.step))
-        return step(self, *arguments)
+    def counted(self, phase, inputs, *arguments):
+        steps.append((self.recipe.name, *inputs.place))
+        return update(self, phase, inputs, *arguments)
 
     def signalled(self, stage):
         if (self.recipe.name, self.position.stage, self.position.epoch) == (made[1].name, 0, 1) and len(steps) == first:
             os.kill(os.getpid(), signal.SIGTERM)
         return score(self, stage)
 
-    monkeypatch.setattr(loop.Loop, "step", counted)
+    monkeypatch.setattr(Step, "update", counted)
     make(tmp_path / "whole", made, given)
     first, taken = len(steps) // 3 + 12, steps.copy()  # a trial, and the two epochs of the first stage
     steps.clear()

@@ -18,6 +18,7 @@ from crosslens.encoding.unit_states import unit_states
 from crosslens.papers.tanti2021 import recipes
 from crosslens.recipes import Data, Recipe
 from crosslens.training.loop import Loop
+from crosslens.training.step import Step
 from torch.nn import functional
 
 ROOT = Path(__file__).parents[1]
@@ -115,16 +116,17 @@ class Watched(Loop):
         texts = {data: bench.texts(data, of.units.unit) for data in of.data()}
         encoder = bench.encoder(dropout, of.units.state == "pooler")
         super().__init__(of, texts, encoder, seed=0, log=logging.getLogger("crosslens.tests"), device=torch.device("cpu"))
+        self.step.update = self._update
         self.starts: list[torch.nn.Module] = []
         self.taken: list[tuple[int, int, int, list[np.ndarray]]] = []  # stage, epoch, phase, batch of each term
         self.given = iter(scores)
 
-    def step(self, phase, chosen):
+    def _update(self, phase, inputs, *arguments):
         at = self.position
         if at.stage == len(self.starts):
             self.starts.append(deepcopy(self.model))
-        self.taken.append((at.stage, at.epoch, at.phase, list(chosen)))
-        return super().step(phase, chosen)
+        self.taken.append((at.stage, at.epoch, at.phase, list(inputs.chosen)))
+        Step.update(self.step, phase, inputs, *arguments)
 
     def score(self, stage):
         return next(self.given, 0.0)

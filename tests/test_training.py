@@ -30,7 +30,7 @@ from crosslens.runs.errors import DataError
 from crosslens.storage.seals import sealed
 from crosslens.storage.trainings import CHECKPOINT
 from crosslens.training import checkpoint, cpu, optimiser
-from crosslens.training.batches import random_batches
+from crosslens.training.batches import Place, random_batches
 from crosslens.training.card import Ends
 from crosslens.training.loop import Loop
 from crosslens.training.predict import hidden_states, predict, selection_score
@@ -109,6 +109,12 @@ def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, **options) -> L
     log = logging.getLogger("crosslens.tests")
     options.setdefault("device", torch.device("cpu"))
     return Loop(of, texts, encoder, seed=seed, log=log, **options)
+
+
+def compute_gradients(trainer: Loop, phase: Phase, chosen) -> torch.Tensor:
+    """Compute the gradients of a first update with the texts `chosen` of each term, and return its losses."""
+    step = trainer.step
+    return step.gradients(phase, step.inputs(phase, Place(trainer.recipe.stages[0].name, 0, 0, 0), chosen))
 
 
 def weights(model) -> dict[str, torch.Tensor]:
@@ -193,7 +199,7 @@ def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
         phase = Phase(terms=(term,), update=(ENCODER, LANGUAGE))
         trainer = loop(bench, recipe(phases=(phase,), init_sd=0.5, dropout=0.0), dropout=0.0)
         trainer.model.initialise_heads((LANGUAGE,), 0)
-        trainer.gradients(phase, [np.arange(10)])
+        compute_gradients(trainer, phase, [np.arange(10)])
         gradients[name] = {key: value.grad for key, value in trainer.model.named_parameters() if value.grad is not None}
     for name, plain in gradients["plain"].items():
         factor = -0.5 if name.startswith("encoder.") else 1
@@ -223,13 +229,13 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
     steps = [phase.steps(8, trainer.sizes) for phase in of.stages[0].phases]
     seen = []
     trainer.after_step = lambda position: seen.append((position.stage, position.phase, weights(trainer.model)))
-    start, original = {}, trainer.step
+    start, original = {}, trainer.step.update
 
-    def step(*arguments):
+    def update(*arguments):
         start.setdefault("start", weights(trainer.model))
-        return original(*arguments)
+        original(*arguments)
 
-    trainer.step = step
+    trainer.step.update = update
     trainer.run()
     start = start["start"]
     first = [state for stage, number, state in seen if (stage, number) == (0, 0)]
@@ -246,13 +252,13 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
 def passes(bench, of):
     """Texts of each term in each step of the first stage."""
     trainer, seen = loop(bench, of.model_copy(update={"stages": of.stages[:1]})), []
-    original = trainer.step
+    original = trainer.step.update
 
-    def step(phase, chosen):
-        seen.append(chosen)
-        return original(phase, chosen)
+    def update(phase, inputs, *arguments):
+        seen.append(inputs.chosen)
+        original(phase, inputs, *arguments)
 
-    trainer.step = step
+    trainer.step.update = update
     trainer.run()
     return seen
 
@@ -332,7 +338,7 @@ def test_second_stage_leaves_the_task_alone_and_draws_its_head_anew(bench):
     assert not differs(first, last, "encoder.")
     assert not differs(first, last, "heads.task.")
     assert differs(first, last, "heads.language.")
-    assert trainer.features.states  # the second stage cached
+    assert trainer.head_inputs.features.states  # the second stage cached
 
 
 # Frozen blocks, other layers.
@@ -345,7 +351,7 @@ def gradients_of(bench, phase, of=None, seed=0):
     trainer = loop(bench, of or recipe(init_sd=0.5))
     trainer.model.initialise_heads((TASK, LANGUAGE), 0)
     torch.manual_seed(seed)
-    trainer.gradients(phase, [np.arange(10)] * len(phase.terms))
+    compute_gradients(trainer, phase, [np.arange(10)] * len(phase.terms))
     return {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
 
 
@@ -378,7 +384,7 @@ def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
     with torch.inference_mode():
         states = unit_states(bench.encoder(), batch, Units(), [layer])[f"layer_{layer}"]
         expected = trainer.model.eval().heads[TASK](states).argmax(-1).numpy()
-    for trainer.cached in (False, True):
+    for trainer.head_inputs.cached in (False, True):
         assert np.mean(trainer.predict(TEST, TASK)[TASK][batch.words] == expected) > 0.99
     (phase,) = OBJECTIVES["finetuned"]
     found = gradients_of(bench, phase, of)
@@ -608,8 +614,8 @@ def test_micro_batches_add_up_to_the_batch(bench, objective):
     for largest in (10**9, 2, 1):
         trainer = loop(bench, recipe(objective, dropout=0.0, init_sd=0.2), dropout=0.0)
         trainer.model.initialise_heads((TASK, LANGUAGE), 0)
-        trainer.largest = largest
-        losses = trainer.gradients(phase, [np.arange(7)] * len(phase.terms))
+        trainer.step.largest = largest
+        losses = compute_gradients(trainer, phase, [np.arange(7)] * len(phase.terms))
         parameters = trainer.model.named_parameters()
         found[largest] = losses, {name: value.grad for name, value in parameters if value.grad is not None}
     whole, gradients = found.pop(10**9)
@@ -664,7 +670,7 @@ def test_out_of_memory_on_one_text_is_an_error(bench):
 
     trainer.model.encoder.forward = forward
     with pytest.raises(torch.OutOfMemoryError):
-        trainer.gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
+        compute_gradients(trainer, OBJECTIVES["finetuned"][0], [np.arange(8)])
 
 
 # Exact resume, repeatability.
@@ -891,9 +897,9 @@ def test_training_leaves_no_trace_of_an_earlier_random_state(bench):
 
 def test_gradients_of_an_earlier_stage_are_not_in_the_clipped_norm(bench):
     trainer = loop(bench, recipe("finetuned"))
-    trainer.gradients(OBJECTIVES["finetuned"][0], [np.arange(8)])
+    compute_gradients(trainer, OBJECTIVES["finetuned"][0], [np.arange(8)])
     assert trainer.model.encoder.embeddings.word_embeddings.weight.grad is not None
-    trainer.gradients(OBJECTIVES["frozen"][0], [np.arange(8)])
+    compute_gradients(trainer, OBJECTIVES["frozen"][0], [np.arange(8)])
     assert {name.split(".")[1] for name, value in trainer.model.named_parameters() if value.grad is not None} == {TASK}
 
 
@@ -1069,7 +1075,7 @@ def test_predictions_from_kept_states_are_those_of_a_pass(bench):
     (states,) = hidden_states(trainer.model, texts)
     for head in (TASK, LANGUAGE):
         found = predict(trainer.model, texts, head)[head]
-        trainer.cached = True
+        trainer.head_inputs.cached = True
         assert np.mean(found == trainer.predict(TEST, head)[head]) > 0.999
         with torch.inference_mode():
             assert np.mean(found == trainer.model.heads[head](states).argmax(-1).numpy()) > 0.999

@@ -11,7 +11,7 @@ from crosslens.encoders.folder import LANGUAGE_MODEL
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import load_pieces
-from crosslens.measures import samples, translation
+from crosslens.measures import masked_outputs, samples, shift_grid, translation
 from crosslens.measures.shift_data import Mean, mean_states
 from crosslens.measures.shifts import (
     BLEU_1,
@@ -175,7 +175,7 @@ def test_masked_subwords(measured, folder, dev_tokens):
     assert set(masked["language"]) == {"en", "de", "zh"}
     model = load_language_model(folder, [])
     texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
-    hidden, whole = translation.hide(texts["en"], 4, len(model[1].bias)), texts["en"]
+    hidden, whole = masked_outputs.hide(texts["en"], 4, len(model[1].bias)), texts["en"]
     inner = {code: {piece for i in range(len(each)) for piece in single(each, i)[0]} - {2, 3} for code, each in texts.items()}
     german = sorted(inner["de"] - inner["en"])
     hits, others, probabilities = 0, 0, []
@@ -211,8 +211,8 @@ def test_an_encoder_without_a_mask_fails_before_its_work(folder, dev_tokens, tmp
 
 
 def test_the_third_language_is_neither():
-    assert translation.third(["en", "de", "zh"], "en", "de") == "zh" and translation.third(["en", "de", "zh"], "en", "zh") == "de"
-    assert translation.third(["en", "de", "zh"], "zh", "en") == "de" and translation.third(["en", "de"], "en", "de") is None
+    assert shift_grid.third(["en", "de", "zh"], "en", "de") == "zh" and shift_grid.third(["en", "de", "zh"], "en", "zh") == "de"
+    assert shift_grid.third(["en", "de", "zh"], "zh", "en") == "de" and shift_grid.third(["en", "de"], "en", "de") is None
 
 
 def test_samples_are_the_outputs_of_their_pairs(folder, dev_tokens):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from crosslens.config.heads import TASK
 from crosslens.training import checkpoint
-from crosslens.training.loop import Loop
+from crosslens.training.step import Step
 from test_training import Killed, assert_same, loop, recipe
 
 LOG = logging.getLogger("crosslens.tests")
@@ -86,8 +86,8 @@ def test_one_that_cannot_be_read_now_stays(stored, tmp_path, monkeypatch, error)
 
 def test_of_other_code_none_is_resumed(bench, tmp_path, monkeypatch):
     """Not even a finished one, from which nothing but predictions would be made."""
-    path, steps, step = tmp_path / "checkpoint", [], Loop.step
-    monkeypatch.setattr(Loop, "step", lambda self, *arguments: (steps.append(1), step(self, *arguments))[1])
+    path, steps, step = tmp_path / "checkpoint", [], Step.update
+    monkeypatch.setattr(Step, "update", lambda self, *arguments: (steps.append(1), step(self, *arguments))[1])
     taken = {}
     for version in (["1", "a"], ["1", "a"], ["2", "a"], ["2", "b"]):
         before = len(steps)
@@ -114,11 +114,11 @@ def test_the_scale_of_float16_is_part_of_it(bench, tmp_path):
     path, scales = tmp_path / "checkpoint", []
 
     def scaled(trainer):
-        trainer.scaler = torch.amp.GradScaler("cpu", init_scale=64.0, growth_interval=2)
+        trainer.step.scaler = torch.amp.GradScaler("cpu", init_scale=64.0, growth_interval=2)
         return trainer
 
     def after(_):
-        scales.append(trainer.scaler.get_scale())
+        scales.append(trainer.step.scaler.get_scale())
         if len(scales) == 5:
             raise Killed
 
@@ -129,4 +129,4 @@ def test_the_scale_of_float16_is_part_of_it(bench, tmp_path):
     resumed = scaled(loop(bench, recipe(), checkpoints=path))
     assert_same(resumed.run(), scaled(loop(bench, recipe())).run())
     kept = checkpoint.load(checkpoint.CheckpointFile(path, resumed.key, LOG))
-    assert kept is not None and kept.scaler["scale"] == resumed.scaler.get_scale() and TASK in recipe().heads
+    assert kept is not None and kept.scaler["scale"] == resumed.step.scaler.get_scale() and TASK in recipe().heads

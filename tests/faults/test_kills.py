@@ -29,7 +29,8 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 NAMES = {signal.SIGTERM: "SIGTERM", signal.SIGINT: "Ctrl-C"}
 OF = recipe("entropy", watch=(Score(head=LANGUAGE, data=WIKI_VALIDATION),), epochs=3)
-LOOP, RUN, CHECKPOINT = "crosslens.training.loop", "crosslens.training.run", "crosslens.training.checkpoint"
+LOOP, STEP, HEAD_INPUTS = "crosslens.training.loop", "crosslens.training.step", "crosslens.training.head_inputs"
+RUN, CHECKPOINT = "crosslens.training.run", "crosslens.training.checkpoint"
 STEPS = 3 * (9 + 6) + 2 * 9  # of 72 paragraphs and 48 sentences, by eights
 
 
@@ -149,8 +150,8 @@ def test_killed_at_random(trainings, undisturbed, often, tally, tmp_path):
 PLACES = {
     "loading texts": (RUN, "load_data", 0, False),
     "loading the encoder": (RUN, "load_encoder", 0, True),
-    "first evaluation": (LOOP, "predict", 0, False),
-    "a step": (LOOP, "Loop.gradients", 7, False),
+    "first evaluation": (HEAD_INPUTS, "predict", 0, False),
+    "a step": (STEP, "Step.gradients", 7, False),
     "an evaluation in an epoch": (LOOP, "Loop.watched", 1, True),
     "an evaluation at the end of an epoch": (LOOP, "selection_score", 1, False),
     "the end of an epoch": (LOOP, "Loop._end_epoch", 2, False),
@@ -158,7 +159,7 @@ PLACES = {
     "a checkpoint": (CHECKPOINT, "save_file", 0, False),
     "between stages": (LOOP, "Loop.train_stage", 1, False),
     "the first evaluation of a stage": (LOOP, "selection_score", 4, False),
-    "a step of the last stage": (LOOP, "Loop.gradients", 50, False),
+    "a step of the last stage": (STEP, "Step.gradients", 50, False),
     "predictions": (LOOP, "Loop.predict", 15, False),
     "writing predictions": (RUN, "parquet.write", 0, True),
     "writing the history": (RUN, "write_history", 0, False),

@@ -12,7 +12,8 @@ from crosslens.encoding.texts import Texts
 from crosslens.measures.conversion import share, vocabulary
 from crosslens.measures.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.subject import Subject
-from crosslens.measures.translation import compare, translate
+from crosslens.measures.translation import translate
+from crosslens.measures.translation_scores import compare
 from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.trained import load_language_model

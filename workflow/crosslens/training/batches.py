@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -29,10 +30,20 @@ class MicroBatch:
     sentences: int  # in the whole batch
 
 
+class Place(NamedTuple):
+    """Where an update stands in a training run; it names the update's random streams."""
+
+    stage: str
+    epoch: int
+    phase: int
+    step: int
+
+
 @dataclass(frozen=True)
 class Inputs:
     """Texts of an update and their micro-batches, by term."""
 
+    place: Place
     chosen: Sequence[np.ndarray]  # numbers of the texts of each term
     largest: int  # number of texts in a micro-batch
     terms: list[list[MicroBatch]]

@@ -19,24 +19,7 @@ from safetensors.torch import save_file
 from crosslens.encoding.texts import Texts
 from crosslens.storage.files import written
 from crosslens.training import parallel
-
-
-@dataclass
-class Position:
-    """Where a training stands: the next step to take, and what has been seen so far."""
-
-    stage: int = 0
-    epoch: int = 0  # or pass of so many updates: `Stage.interval`
-    phase: int = 0
-    step: int = 0
-    updates: int = 0  # of the stage
-    best_score: float = -1.0  # of the stage
-    best_epoch: int = 0
-    losses: dict[str, float] = field(default_factory=dict)  # of the epoch, by column of the history
-    watched: dict[str, float] = field(default_factory=dict)  # likewise: accuracies, distances
-    pieces: int = 0  # of the epoch
-    seconds: float = 0.0  # of the epoch's steps
-    history: list[dict[str, Any]] = field(default_factory=list)
+from crosslens.training.state import Position
 
 
 def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Tensor]) -> str:

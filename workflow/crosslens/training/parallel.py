@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,11 @@ def agreed(wish: bool, device: torch.device) -> bool:
     wishes = torch.tensor(float(wish), device=device)
     torch.distributed.all_reduce(wishes)
     return bool(wishes)
+
+
+def interruptible() -> AbstractContextManager[None]:
+    """Return a context that a signal may interrupt; not with several processes, which must stop together, after a step."""
+    return signals.released() if size() == 1 else nullcontext()
 
 
 def launch(arguments: dict[str, Any], number: int) -> None:

@@ -14,7 +14,7 @@ from crosslens.monitoring.cost.sizes import Shape
 from crosslens.monitoring.cost.work import Setup
 from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
 from crosslens.runs.machine import processor_clock
-from crosslens.training.checkpoint import Position
+from crosslens.training.state import Position
 from crosslens.training.loop import Loop
 
 SECONDS, STEPS = 2.0, 4  # a probe's steps take at least so long and are at least so many, the first one not counted

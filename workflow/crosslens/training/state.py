@@ -1,0 +1,76 @@
+"""Where a training run stands, and the losses of its current pass."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from crosslens.encoding.texts import Texts
+from crosslens.recipes import Data, Stage
+from crosslens.training.batches import Inputs
+
+
+@dataclass
+class Position:
+    """Where a training stands: the next step to take, and what has been seen so far."""
+
+    stage: int = 0
+    epoch: int = 0  # or pass of so many updates: `Stage.interval`
+    phase: int = 0
+    step: int = 0
+    updates: int = 0  # of the stage
+    best_score: float = -1.0  # of the stage
+    best_epoch: int = 0
+    losses: dict[str, float] = field(default_factory=dict)  # of the epoch, by column of the history
+    watched: dict[str, float] = field(default_factory=dict)  # likewise: accuracies, distances
+    pieces: int = 0  # of the epoch
+    seconds: float = 0.0  # of the epoch's steps
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Losses:
+    """Losses of the updates of one pass over a phase's data; their means are added to `sums` when they are read.
+
+    Reading makes the host wait for the device, so a GPU reads the losses of many updates together.
+
+    sums: losses of the epoch, by column of the history. number: of the phase in its stage. updates: number of updates in the
+    pass. at_once: number of updates whose losses are read together. name: of the training run, for errors.
+    """
+
+    def __init__(
+        self, sums: dict[str, float], stage: Stage, number: int, updates: int, texts: Mapping[Data, Texts],
+        *, at_once: int = 1, name: str = "",
+    ):  # fmt: skip
+        self.sums, self.updates, self.texts, self.at_once, self.name = sums, updates, texts, at_once, name
+        self.columns, self.terms = stage.loss_columns(number), stage.phases[number].terms
+        self.pending: list[tuple[Inputs, torch.Tensor]] = []
+
+    def add(self, inputs: Inputs, losses: torch.Tensor) -> None:
+        """Add the losses of an update, (n_losses,) on the device; read them if so many are pending (see `read`)."""
+        self.pending.append((inputs, losses))
+        if len(self.pending) >= self.at_once:
+            self.read()
+
+    def read(self) -> None:
+        """Add all pending losses to `sums`. Raises FloatingPointError for the first that is not finite."""
+        if not self.pending:
+            return
+        owners = [number for number, term in enumerate(self.terms) for _ in range(2 if term.penalty else 1)]
+        rows = torch.stack([losses for _, losses in self.pending]).tolist()
+        for (inputs, _), row in zip(self.pending, rows, strict=True):
+            for column, owner, loss in zip(self.columns, owners, row, strict=True):
+                if not np.isfinite(loss):
+                    raise self._not_finite(inputs, owner, loss)
+                self.sums[column] = self.sums.get(column, 0.0) + loss / self.updates
+        self.pending.clear()
+
+    def _not_finite(self, inputs: Inputs, number: int, loss: float) -> FloatingPointError:
+        """Return the error for the loss of a term that is not finite. number: of the term."""
+        term, place = self.terms[number], inputs.place
+        ids = ", ".join(self.texts[term.data].ids[text] for text in inputs.chosen[number][:5])
+        return FloatingPointError(
+            f"{self.name}: loss of {term.head} is {loss} in stage {place.stage}, epoch {place.epoch}, step {place.step} "
+            f"(texts {ids}, ...): lower the learning rate"
+        )

@@ -119,7 +119,7 @@ def parts(file: str, *, urls: Sequence[str], mirror: Sequence[Path], manual: str
     """Open an official file to read parts of it, in a mirror or on a server; arguments as for `fetch`."""
     path = _path(file)
     if copy := found_in(path, mirror):
-        with _opened(copy, path) as stream:
+        with opened(copy, path) as stream:
             size = stream.seek(0, io.SEEK_END)
 
             def read(start: int, length: int) -> bytes:
@@ -172,7 +172,7 @@ def found_in(path: PurePosixPath, mirror: Sequence[Path]) -> Path | None:
 
 
 @contextmanager
-def _opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
+def opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
     """A mirror's copy, without the compression that the mirror added."""
     added = copy.name != path.name
     try:
@@ -190,7 +190,7 @@ def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None, settl
     before = _stamp(copy)
     if settled and time.time() - before[1] < FRESH:
         time.sleep(FRESH)
-    with open(target, "wb") as sink, _opened(copy, path) as source:
+    with open(target, "wb") as sink, opened(copy, path) as source:
         received = 0
         while chunk := source.read(CHUNK):
             received += len(chunk)
@@ -232,7 +232,7 @@ def _download(
     """Download to `part`, going on where an earlier call stopped; returns where it came from, and if all of it surely came."""
     from crosslens.sources.network import Remote, Unavailable, begun
 
-    reasons, (first, *_) = [], begun(part)
+    reasons, (first, _) = [], begun(part)
     for url in sorted(urls, key=lambda url: url != first):  # where the part can be continued
         logger.info("%s: downloading %s", file, url)
         remote = Remote(url, file, size)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crosslens.config.scales import keys_digest
 from crosslens.reports import spread
-from crosslens.sources.origins import digest_in_mirror
+from crosslens.sources.mirrors import content_in_mirror
 from crosslens.sources.pins import digests
 from crosslens.storage.bounded import read_text
 from crosslens.storage.reuse import Plan, Reuse
@@ -76,7 +76,7 @@ def changed(file):
     entry = SOURCES[source]
     if entry.url or entry.published(path):
         return ""
-    return digest_in_mirror(file, entry.mirrors(CONFIG.mirror), CONTENTS, PINS().get(file))
+    return content_in_mirror(file, entry.mirrors(CONFIG.mirror), CONTENTS, PINS().get(file))
 
 
 def corpus_files(corpus):

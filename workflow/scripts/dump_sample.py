@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from crosslens.runs import logs
-from crosslens.sources.fetch import in_mirrors, parts
+from crosslens.sources.fetch import parts
+from crosslens.sources.mirrors import in_mirrors
 from crosslens.sources.pins import reading
 from crosslens.sources.wikipedia import sample
 from crosslens.storage.seals import verified

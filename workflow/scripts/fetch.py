@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from crosslens.runs import logs
-from crosslens.sources.fetch import fetch, in_mirrors
+from crosslens.sources.fetch import fetch
+from crosslens.sources.mirrors import in_mirrors
 from crosslens.storage.seals import seal
 
 wildcards = snakemake.wildcards

@@ -28,8 +28,8 @@ from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import COUNTED, Description, read
 from crosslens.encoders.trim import trim
 from crosslens.runs.errors import DataError
-from crosslens.sources.fetch import found_in
 from crosslens.sources.layout import Layout
+from crosslens.sources.mirrors import found_in
 from crosslens.sources.network import Remote, Unavailable
 from crosslens.sources.registry import load
 from crosslens.storage.files import written

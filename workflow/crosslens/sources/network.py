@@ -37,7 +37,7 @@ RESERVE = 1000 * MEGABYTE  # bytes that stay free on a disk, or a hundredth of a
 HUB = "https://huggingface.co/"
 ENDPOINT = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/") + "/"  # the hub, or a copy of it, as for huggingface_hub
 CERTIFICATES = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")  # variables with the certificates of a user's network
-TRY_AGAIN = (408, 416, 425, 429, 500, 502, 503, 504)  # 416: without the part that is here
+TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
 FINAL = (pycurl.E_UNSUPPORTED_PROTOCOL, pycurl.E_URL_MALFORMAT, pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_TOO_MANY_REDIRECTS)
 
 
@@ -180,8 +180,13 @@ class Remote:
         """
         if os.path.lexists(part) and (part.is_symlink() or not part.is_file() or part.stat().st_nlink > 1):
             raise Unavailable(f"{part}: expected the part of a download, found a link or another kind of file: remove it")
-        self._persist(lambda: self._continue(part), lambda: self._received(part))
+        self._persist(lambda: self._continue(part), lambda: self.received(part))
         _note(part).unlink()
+
+    def received(self, part: Path) -> int:
+        """Bytes of a part that can be continued from this address."""
+        url, version = _begun(part)
+        return part.stat().st_size if url == self.url and version and part.exists() else 0
 
     def _persist(self, attempt: Callable[[], T], received: Callable[[], int] = lambda: 0) -> T:
         """Result of the first attempt that succeeds. received: bytes that the attempts have brought so far."""
@@ -212,23 +217,19 @@ class Remote:
                     raise Unavailable(f"{self.url}: requested {length} bytes, received more")
         return bytes(content)
 
-    def _received(self, part: Path) -> int:
-        """Bytes of a part that can be continued from this address."""
-        url, version = begun(part)
-        return part.stat().st_size if url == self.url and version and part.exists() else 0
-
     def _continue(self, part: Path) -> None:
         """Add to a part what it lacks, by one request."""
-        have, (_, version) = self._received(part), begun(part)
+        have = self.received(part)
+        version = _begun(part)[1] if have else ""
         with self._asked(*([f"Range: bytes={have}-", f"If-Range: {version}"] if have else [])) as answer:
-            if answer.status == 416:  # the part is all of the file, or longer
+            if answer.status == 416 or answer.status == 206 and not answer.is_part(have, version):
                 _note(part).unlink(missing_ok=True)
+                raise _Interrupted(f"{self.url}: requested the bytes from {have} on, received others")
             answer.expect_file()
-            if have and not answer.is_part(have, version):
-                have = 0
-            if not have:  # what is here must never be taken for a part of this version
+            if answer.status == 200:  # the whole file; what is here must never be taken for a part of this version
                 _note(part).unlink(missing_ok=True)
                 part.unlink(missing_ok=True)
+                have = 0
             with written(_note(part)) as temporary:
                 temporary.write_text(f"{self.url}\n{answer.version}", "utf-8")
             self.size, self.origin = answer.size, answer.origin
@@ -267,13 +268,13 @@ class Remote:
             yield answer
 
 
-def begun(part: Path) -> tuple[str, str]:
-    """URL and version that a part of a download is of; "" each where it cannot be continued."""
+def _begun(part: Path) -> tuple[str, str]:
+    """URL and version that a part of a download is of; "" where they are not known."""
     try:
         url, _, version = read_text(_note(part)).partition("\n")
     except (OSError, DataError):
         return "", ""
-    return (url, version) if version else ("", "")
+    return url, version
 
 
 def _note(part: Path) -> Path:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from crosslens.sources.fetch import found_in
+from crosslens.sources.mirrors import found_in
 from crosslens.sources.registry import Source, place_of
 
 NAMED = 3  # files of a source that a line names

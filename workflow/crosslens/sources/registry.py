@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from crosslens.config.base import Section
 from crosslens.config.scales import read_yaml
 from crosslens.runs.errors import DataError
-from crosslens.sources.fetch import in_mirrors
+from crosslens.sources.mirrors import in_mirrors
 from crosslens.storage.bounded import read_text
 
 SOURCES_YAML = Path(__file__).parents[3] / "resources" / "sources.yaml"

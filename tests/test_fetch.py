@@ -160,8 +160,8 @@ def test_what_nothing_has_read_is_not_pinned(tmp_path: Path) -> None:
     assert str(error.value) == f"{target}:2: expected data"
 
 
-def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
-    """Two scales fetch it for the first time, and the server changes in between: the second reading is refused."""
+def test_another_file_than_the_first_is_never_pinned(tmp_path: Path) -> None:
+    """Two scales fetch it for the first time, and the server changes in between; or a file is replaced after it was fetched."""
     lock = tmp_path / "lock.tsv"
     files = [unread(tmp_path / folder, "s/x", content) for folder, content in {"a": b"1", "b": b"1", "c": b"2"}.items()]
     read(files[0], lock)
@@ -169,15 +169,11 @@ def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
     read(files[1], lock)
     with pytest.raises(DataError, match=f"{files[2]}: .*, that of the first time, found .*; mv -- {files[2]} .* to fetch"):
         read(files[2], lock)
-    assert lock.read_text() == before
-
-
-def test_a_file_that_was_replaced_after_it_was_fetched_is_not_pinned(tmp_path: Path) -> None:
-    file = unread(tmp_path, "s/x", b"1")
-    file.write_bytes(b"2")
+    replaced = unread(tmp_path, "s/y", b"1")
+    replaced.write_bytes(b"2")
     with pytest.raises(DataError, match="that of the first time"):
-        read(file, tmp_path / "lock.tsv")
-    assert not (tmp_path / "lock.tsv").exists()
+        read(replaced, lock)
+    assert lock.read_text() == before
 
 
 def test_where_nothing_can_be_pinned_it_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -24,12 +24,12 @@ FORMATS = {
 """Suffix -> name of the format, and what a file of it begins with. Text has no zero byte, as UTF-16 has."""
 
 INTRUDERS = {
-    "a web page": rb"(\xef\xbb\xbf|\s|<!--.*?-->|<\?.*?\?>)*<(!doctype\s+html|html|head|body|center|h1)\b",
-    "an error in XML": rb"\s*(<\?.*?\?>)?\s*<error\b",
-    "an error in JSON": rb'[\[{\s]*"(error|errors|message|msg|detail)"\s*:',
+    "a web page": rb"(?>\xef\xbb\xbf|\s|<!--.*?-->|<\?.*?\?>)*+<(!doctype\s+html|html|head|body|center|h1)\b",
+    "an error in XML": rb"\s*+(?><\?.*?\?>)?+\s*+<error\b",
+    "an error in JSON": rb'[\[{\s]*+"(error|errors|message|msg|detail)"\s*:',
     "the pointer of a file that is stored elsewhere": rb"version https://git-lfs|/annex/objects/",
 }
-"""Name of what a server or a repository sends in the place of a file -> how it begins."""
+"""Name of what a server or a repository sends in the place of a file -> how it begins. (?> ) and *+ try nothing twice."""
 
 
 def answer(opening: bytes) -> str:

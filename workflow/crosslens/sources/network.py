@@ -38,7 +38,14 @@ HUB = "https://huggingface.co/"
 ENDPOINT = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/") + "/"  # the hub, or a copy of it, as for huggingface_hub
 CERTIFICATES = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")  # variables with the certificates of a user's network
 TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
-FINAL = (pycurl.E_UNSUPPORTED_PROTOCOL, pycurl.E_URL_MALFORMAT, pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_TOO_MANY_REDIRECTS)
+FINAL = {
+    pycurl.E_UNSUPPORTED_PROTOCOL,
+    pycurl.E_URL_MALFORMAT,
+    pycurl.E_COULDNT_RESOLVE_HOST,
+    pycurl.E_TOO_MANY_REDIRECTS,
+    pycurl.E_PEER_FAILED_VERIFICATION,
+}
+"""Errors of libcurl that another attempt does not better."""
 
 
 class Unavailable(Exception):
@@ -226,10 +233,10 @@ class Remote:
                 _note(part).unlink(missing_ok=True)
                 raise _Interrupted(f"{self.url}: requested the bytes from {have} on, received others")
             answer.expect_file()
-            if answer.status == 200:  # the whole file; what is here must never be taken for a part of this version
+            have = have if answer.status == 206 else 0
+            if not have:  # what is here must never be taken for a part of this version
                 _note(part).unlink(missing_ok=True)
                 part.unlink(missing_ok=True)
-                have = 0
             with written(_note(part)) as temporary:
                 temporary.write_text(f"{self.url}\n{answer.version}", "utf-8")
             self.size, self.origin = answer.size, answer.origin
@@ -245,6 +252,7 @@ class Remote:
             for chunk in answer.chunks():
                 have += len(chunk)
                 if have > most:
+                    sink.flush()
                     sink.truncate(0)
                     raise Unavailable(f"{self.url}: expected {most} bytes at most, received more")
                 self._expect_room(sink, len(chunk))
@@ -264,8 +272,15 @@ class Remote:
     @contextmanager
     def _asked(self, *headers: str) -> Iterator[_Answer]:
         """Answer to a request, while no other process of this user talks to the host."""
-        with _alone(urlsplit(self.url).hostname or ""), closing(_Answer(self.url, [*headers])) as answer:
-            yield answer
+        lock = FileLock(Path(tempfile.gettempdir(), f"crosslens-{os.getuid()}-{urlsplit(self.url).hostname}.lock"))
+        try:
+            with suppress(OSError):  # without room for the lock nobody waits: it is a courtesy
+                lock.acquire()
+            with closing(_Answer(self.url, [*headers])) as answer:
+                yield answer
+            time.sleep(SPACING)
+        finally:
+            lock.release()
 
 
 def _begun(part: Path) -> tuple[str, str]:
@@ -306,19 +321,6 @@ def _headers(url: str) -> list[str]:
     token = os.environ.get("HF_TOKEN", "").strip() if url.startswith(at_endpoint(HUB)) else ""
     # Compressed transfers would hide the size, and unpack official files that are compressed themselves.
     return ["Accept-Encoding: identity", *([f"Authorization: Bearer {token}"] if token else [])]
-
-
-@contextmanager
-def _alone(host: str) -> Iterator[None]:
-    """Wait until no other process of this user talks to a host, and a moment longer."""
-    lock = FileLock(Path(tempfile.gettempdir(), f"crosslens-{os.getuid()}-{host}.lock"))
-    try:
-        with suppress(OSError):  # without room for the lock nobody waits: it is a courtesy
-            lock.acquire()
-        yield
-        time.sleep(SPACING)
-    finally:
-        lock.release()
 
 
 def _parsed(head: list[bytes]) -> dict[str, str]:

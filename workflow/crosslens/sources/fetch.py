@@ -171,11 +171,8 @@ def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None, settl
 def _git_blob(path: Path) -> str:
     """Id under which git stores a file's content: the SHA-1 of `blob SIZE`, a zero byte and the content."""
     header = b"blob %d\0" % path.stat().st_size
-    digest = hashlib.sha1(header, usedforsecurity=False)
     with open(path, "rb") as stream:
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, lambda: hashlib.sha1(header, usedforsecurity=False)).hexdigest()
 
 
 def _no_file(received: Path, path: PurePosixPath, complete: bool, smallest: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from crosslens.config.corpora import Corpus, OfficialCorpus, ParagraphCorpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.readings import Reading
-from crosslens.sources.registry import Source
+from crosslens.sources.registry import Source, place_of
 
 
 class Layout(NamedTuple):
@@ -18,9 +18,7 @@ class Layout(NamedTuple):
 
     def place(self, file: str) -> tuple[str, str]:
         """Source and path of an official file, of which `file` is a copy or, of a dump, a sample."""
-        source, _, path = file.removeprefix(f"{self.folder}/").partition("/")
-        if source not in self.sources:  # SOURCE-sample/BLOCKS-SEED/PATH
-            source, path = source.removesuffix("-sample"), path.partition("/")[2]
+        source, path, _ = place_of(file.removeprefix(f"{self.folder}/"), self.sources)
         return source, path
 
     def facts(self, source: str, path: str) -> dict[str, Any]:

@@ -62,5 +62,8 @@ def content_in_mirror(file: str, mirror: Sequence[Path], contents: Contents, pin
 
 
 def _sha256(copy: Path, path: PurePosixPath) -> str:
+    digest = hashlib.sha256()
     with opened(copy, path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        while chunk := stream.read(2**20):
+            digest.update(chunk)
+    return digest.hexdigest()

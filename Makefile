@@ -136,9 +136,8 @@ cost: install ## What a run will take, before it starts: make cost TARGET=result
 	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.cost $${PROFILE:+--profile="$$PROFILE"} \
 		$${CARD:+--card="$$CARD"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
 
-prefetch: install ## Fetch what a target reads, after saying how much: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names files
-	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.prefetch $${PROFILE:+--profile="$$PROFILE"} \
-		$${LIST:+--list} -- $${TARGET:+"$$TARGET"}
+prefetch: install ## Fetch the official files that a target reads: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names them
+	$(SNAKEMAKE) $${PROFILE:+--profile="$$PROFILE"} $${LIST:+--dry-run} --cores 4 --until fetch dump_sample -- $${TARGET:+"$$TARGET"}
 
 clean: ## Remove the results of the demo, after asking; those of other scales are kept
 	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \

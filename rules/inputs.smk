@@ -7,10 +7,11 @@ from pathlib import Path
 
 from crosslens.config.scales import keys_digest
 from crosslens.reports import spread
-from crosslens.sources.origins import reason_to_fetch
+from crosslens.sources.mirrors import content_in_mirror
 from crosslens.sources.pins import digests
 from crosslens.storage.bounded import read_text
 from crosslens.storage.reuse import Plan, Reuse
+from crosslens.storage.seals import readable_seal
 
 PINS = cache(digests)
 
@@ -65,29 +66,17 @@ def own_encoder_params(kind):
     }
 
 
-@cache
-def fetched_since(target, results=RESULTS):
-    """Reason to fetch the official file of `target`, whole or as a sample, again, and an error line; "" for none."""
-    source, path = OFFICIAL._replace(folder=f"{results}/sources").place(target)
-    published = SOURCES[source].published(path)
-    file, mirrors = f"{source}/{path}", SOURCES[source].mirrors(CONFIG.mirror)
-    try:
-        return reason_to_fetch(file, Path(target), mirrors, CONTENTS, published=published, pin=PINS().get(file)), ""
-    except (DataError, OSError) as error:
-        return "", str(error)
+@errors_in_a_line()
+def changed(file):
+    """sha256 of a mirror's copy of SOURCE/PATH, whose change has it fetched again, if nothing else vouches for it; "" for other files.
 
-
-def changed(target):
-    """The file that has changed since an official file was fetched.
-
-    Raises WorkflowError where planning finds mirrors' copies that are not what was published or pinned, a line for each of the source.
+    Raises WorkflowError where the copy is not what was pinned.
     """
-    reason, error = fetched_since(target)
-    if error and workflow.exec_mode == ExecMode.DEFAULT:
-        source, _ = OFFICIAL.place(target)
-        others = [file for file in all_official_files() if OFFICIAL.place(file)[0] == source]
-        raise WorkflowError("\n".join(error for _, error in map(fetched_since, dict.fromkeys([target, *others])) if error))
-    return reason
+    source, _, path = file.partition("/")
+    entry = SOURCES[source]
+    if entry.url or entry.published(path):
+        return ""
+    return content_in_mirror(file, entry.mirrors(CONFIG.mirror), CONTENTS, PINS().get(file))
 
 
 def corpus_files(corpus):
@@ -103,29 +92,14 @@ def corpus_outputs(corpus):
     return [f"{RESULTS}/corpora/{corpus}"] if whole else corpus_files(corpus)
 
 
-def all_official_files():
-    """All files that are fetched for the configured studies, regardless of the requested targets."""
-    items = [item for _, _, item in ITEMS.values()]
-    names = {recipe.encoder for _, recipe in RECIPES.values()} | {item.encoder for item in items if item.encoder}
-    encoders = [CONFIG.encoders[name] for name in sorted(names)]
-    names = {recipe.reading for _, recipe in RECIPES.values()}.union(*((item.reading, *item.readings) for item in items)) - {None}
-    readings = [CONFIG.readings[name] for name in sorted(names)]
-    read = {corpus for _, recipe in RECIPES.values() for corpus, _, _ in recipe.files()}
-    read.update(*(draws.corpora for draws in DRAWS.values()), *(encoder.corpora for encoder in encoders))
-    read.update(*((*item.corpora, item.typology) for item in items))
-    with errors_in_a_line():
-        read.update(corpus for _, settings in STUDIES.requests() for corpus in named_corpora(settings))
-    return OFFICIAL.fetched([corpus for name, corpus in CONFIG.corpora.items() if name in read], encoders, readings)
-
-
 def learns(recipe):
     """Whether weights are learnt, and not only drawn."""
     return bool(recipe_of(recipe).stages or recipe_of(recipe).static)
 
 
 def check_start(dag):
-    """Stop before the first job where no job can be submitted, or where files cannot be fetched."""
-    from crosslens.sources.offline import by_hand, out_of_reach  # not at the top: only a run asks, planning does not
+    """Stop before the first job where no job can be submitted, and name the files that a person must supply."""
+    from crosslens.sources.offline import by_hand  # not at the top: only a run asks, planning does not
 
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
     learning = [job.rule.name for job in jobs if job.rule.name.startswith("train") and learns(job.wildcards_dict["recipe"])]
@@ -135,12 +109,8 @@ def check_start(dag):
     fetched = [os.path.relpath(job.output[0], f"{RESULTS}/sources") for job in jobs if job.rule.name in ("fetch", "dump_sample")]
     for warning in by_hand(fetched, SOURCES, CONFIG.mirror):  # other jobs go on
         logger.warning(warning)
-    message = (
-        (missing_command(executor) if submits else None)
-        or missing_image(workflow.deployment_settings.deployment_method, IMAGE)
-        or out_of_reach(fetched, SOURCES, CONFIG.mirror)
-    )
-    if message:
+    message = missing_command(executor) if submits else None
+    if message := message or missing_image(workflow.deployment_settings.deployment_method, IMAGE):
         raise WorkflowError(message)
 
 
@@ -152,19 +122,18 @@ def show_rehearsal():
         main(sys.argv[1:])
 
 
-def fetched_alike(place, folder):
-    """Whether the official file at a place of another folder of results is the one that would be fetched here.
-
-    It is if mirrors and pins have no other, and its digest, or that of a sample's index, is published or pinned.
-    """
-    source, path = OFFICIAL._replace(folder=f"{folder}/sources").place(f"{folder}/{place}")
-    has_digest = SOURCES[source].published(path) or f"{source}/{path}" in PINS() or place.startswith(f"sources/{source}-sample/")
-    return bool(has_digest) and fetched_since(f"{folder}/{place}", folder) == ("", "")
+def vouched_for(place, folder):
+    """Whether the digest of the official file at a place of a folder of results, or of a sample's index, is published or pinned."""
+    source, path = OFFICIAL.place(f"{RESULTS}/{place}")
+    if SOURCES[source].published(path) or place.startswith(f"sources/{source}-sample/"):
+        return True
+    seal = readable_seal(Path(folder, place))
+    return seal is not None and PINS().get(f"{source}/{path}") in seal.digests.values()
 
 
 def planned(place, folder):
-    """Job that would make an artefact at a place below the results; None if there is none, or if it would fetch another official
-    file than the one in another folder of results.
+    """Job that would make an artefact at a place below the results; None if there is none, or if nothing vouches for the
+    official file in another folder of results.
     """
     target = f"{RESULTS}/{place}"
     try:
@@ -177,7 +146,7 @@ def planned(place, folder):
         _, params = maker.expand_params(wildcards, inputs, outputs, None)
     except WorkflowError:  # settings that do not go together
         return None
-    if place.startswith("sources/") and not place.startswith("sources/phrasebook/") and not fetched_alike(place, folder):
+    if place.startswith("sources/") and not place.startswith("sources/phrasebook/") and not vouched_for(place, folder):
         return None
     return Plan(frozenset(map(repr, params)), frozenset(inputs))
 

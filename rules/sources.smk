@@ -35,7 +35,7 @@ rule fetch:
     params:
         code=code("fetch"),
         settings=lambda wildcards: OFFICIAL.facts(wildcards.source, wildcards.path),
-        changed=lambda wildcards: changed(f"{RESULTS}/sources/{wildcards.source}/{wildcards.path}"),
+        changed=lambda wildcards: changed(f"{wildcards.source}/{wildcards.path}"),
         environment=environment("corpora"),
     message:
         "Fetch {wildcards.path} of {wildcards.source}"
@@ -62,9 +62,6 @@ rule dump_sample:
     params:
         code=code("dump_sample"),
         settings=lambda wildcards: OFFICIAL.facts(wildcards.source, f"{wildcards.dump}.xml.bz2"),
-        changed=lambda wildcards: changed(
-            f"{RESULTS}/sources/{wildcards.source}-sample/{wildcards.blocks}-{wildcards.seed}/{wildcards.dump}.xml.bz2"
-        ),
         environment=environment("corpora"),
     message:
         "Fetch {wildcards.blocks} blocks of {wildcards.dump}"

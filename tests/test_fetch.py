@@ -1,4 +1,4 @@
-"""Official files arrive whole and verified, from a mirror or a server that does its worst, or not at all."""
+"""Official files arrive whole and verified, from a mirror or a server that breaks off, or not at all."""
 
 import gzip
 import hashlib
@@ -7,6 +7,7 @@ import lzma
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -87,23 +88,22 @@ def test_official_compression_stays(tmp_path: Path) -> None:
     assert got(tmp_path, "source/a/dump.gz", mirror=[mirror]) == packed
 
 
-def test_wrong_digest_in_a_mirror(tmp_path: Path) -> None:
-    message = failure(tmp_path, sha256="0" * 64, mirror=[mirror_with(tmp_path, ".xz")])
-    assert FILE in message and "0" * 64 in message and DIGEST in message and "replace that copy" in message
-    assert not list((tmp_path / "target").iterdir())
-
-
-def test_truncated_mirror_file(tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_mirror_is_refused_and_nothing_stays(tmp_path: Path) -> None:
     mirror = mirror_with(tmp_path, ".xz")
+    message = failure(tmp_path, sha256="0" * 64, mirror=[mirror])
+    assert FILE in message and "0" * 64 in message and DIGEST in message and "replace that copy" in message
     packed = mirror / f"{PATH}.xz"
     packed.write_bytes(packed.read_bytes()[:-20])
     message = failure(tmp_path, mirror=[mirror])
     assert str(packed) in message and "replace it" in message
+    assert not list((tmp_path / "target").iterdir())
 
 
 def test_nowhere_says_what_to_put_where(tmp_path: Path) -> None:
     message = failure(tmp_path, mirror=[tmp_path / "m"], manual="buy it from the LDC")
     assert str(tmp_path / "m" / PATH) in message and "buy it from the LDC" in message
+    with pytest.raises(DataError, match="cannot be downloaded"), parts(FILE, urls=[], mirror=[tmp_path]):
+        pass
 
 
 @pytest.mark.parametrize("file", ["ud/../../etc/passwd", "/etc/passwd", "passwd"])
@@ -160,16 +160,8 @@ def test_what_nothing_has_read_is_not_pinned(tmp_path: Path) -> None:
     assert str(error.value) == f"{target}:2: expected data"
 
 
-def test_files_that_nothing_has_read_are_named_where_the_error_names_none(tmp_path: Path) -> None:
-    files = [unread(tmp_path, f"s/{n}", b"0") for n in range(9)]
-    with pytest.raises(DataError) as error, reading(files, tmp_path / "lock.tsv"):
-        raise DataError("no rows")
-    assert " && ".join(f"mv -- {file} {file.with_name(f'.{file.name}.damaged')}" for file in files[:5]) in str(error.value)
-    assert " and 4 more, and the next" in str(error.value)
-
-
-def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
-    """Two scales fetch it for the first time, and the server changes in between: the second reading is refused."""
+def test_another_file_than_the_first_is_never_pinned(tmp_path: Path) -> None:
+    """Two scales fetch it for the first time, and the server changes in between; or a file is replaced after it was fetched."""
     lock = tmp_path / "lock.tsv"
     files = [unread(tmp_path / folder, "s/x", content) for folder, content in {"a": b"1", "b": b"1", "c": b"2"}.items()]
     read(files[0], lock)
@@ -177,15 +169,11 @@ def test_the_same_file_twice_is_pinned_once(tmp_path: Path) -> None:
     read(files[1], lock)
     with pytest.raises(DataError, match=f"{files[2]}: .*, that of the first time, found .*; mv -- {files[2]} .* to fetch"):
         read(files[2], lock)
-    assert lock.read_text() == before
-
-
-def test_a_file_that_was_replaced_after_it_was_fetched_is_not_pinned(tmp_path: Path) -> None:
-    file = unread(tmp_path, "s/x", b"1")
-    file.write_bytes(b"2")
+    replaced = unread(tmp_path, "s/y", b"1")
+    replaced.write_bytes(b"2")
     with pytest.raises(DataError, match="that of the first time"):
-        read(file, tmp_path / "lock.tsv")
-    assert not (tmp_path / "lock.tsv").exists()
+        read(replaced, lock)
+    assert lock.read_text() == before
 
 
 def test_where_nothing_can_be_pinned_it_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -197,16 +185,12 @@ def test_where_nothing_can_be_pinned_it_is_said(tmp_path: Path, caplog: pytest.L
     assert pinned("s/x", tmp_path / "lock.tsv") == hashlib.sha256(b"1").hexdigest()
 
 
-def test_a_known_digest_is_not_pinned(tmp_path: Path) -> None:
-    got(tmp_path, mirror=[mirror_with(tmp_path, "")], sha256=DIGEST)
-    assert not (tmp_path / "sources.lock.tsv").exists()
-
-
 BLOB = "3b18e512dba79e4c8300dd08aeb37f8e728b8dad"  # of b"hello world\n": git hash-object
 
 
-def test_a_file_known_by_its_id_in_git(tmp_path: Path) -> None:
-    """It is verified by that id and never pinned; beside it a sha256 is verified as ever."""
+def test_a_file_of_known_digest_is_never_pinned(tmp_path: Path) -> None:
+    """Be it sha256, the id in a git repository, or both, each of which is verified."""
+    got(tmp_path, mirror=[mirror_with(tmp_path / "first", "")], sha256=DIGEST)
     mirror = mirror_with(tmp_path, ".gz", b"hello world\n")
     assert got(tmp_path, mirror=[mirror], git_blob=BLOB) == b"hello world\n"
     digest = hashlib.sha256(b"hello world\n").hexdigest()
@@ -237,18 +221,6 @@ def test_a_lock_of_another_kind(tmp_path: Path) -> None:
 # From a server
 
 
-class Announced(bytes):
-    """Content whose length a server misstates."""
-
-    def __new__(cls, content: bytes, length: int) -> "Announced":
-        self = super().__new__(cls, content)
-        self.length = length
-        return self
-
-    def __getitem__(self, part: slice) -> "Announced":  # type: ignore[override]
-        return Announced(super().__getitem__(part), self.length)
-
-
 class Handler(http.server.BaseHTTPRequestHandler):
     """Serves `content`, each time in the next way of `ways`, the last one for ever; /absent is absent."""
 
@@ -257,13 +229,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     version = '"1"'
     ways: list[str] = ["well"]
     asked: list[str] = []  # Range of each request
-    agents: set[str] = set()
     tokens: list[tuple[str, str | None]] = []  # path of each request, and its Authorization
+    announced = 0  # bytes, instead of the true number
+    retry_after = "0"
+    elsewhere = ""
+    chance = random.Random(0)
 
     def do_GET(self) -> None:
         cls = type(self)
         cls.asked.append(self.headers.get("Range", "") if self.path == "/file" else self.path)
-        cls.agents.add(self.headers["User-Agent"])
         cls.tokens.append((self.path, self.headers["Authorization"]))
         way = cls.ways.pop(0) if len(cls.ways) > 1 else cls.ways[0]
         self.close_connection = True
@@ -277,10 +251,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(int(way))
             self.send_header("Retry-After", cls.retry_after)
             return self.end_headers()
-        if way == "changes":
+        if way.startswith("changes"):
             cls.content, cls.version = OTHER, '"2"'
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        same = self.headers.get("If-Range", cls.version) == cls.version
+        same = self.headers.get("If-Range", cls.version) == cls.version or way == "changes under it"
         first, stop = 0, len(cls.content)
         if wanted and same and way != "no parts":
             first, stop = int(wanted[1]), min(stop, int(wanted[2] or stop) + 1)
@@ -296,17 +270,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if way == "truncated":
             body = body[: len(body) // 2]
         if way != "unmeasured":
-            self.send_header("Content-Length", str(getattr(body, "length", len(body))))
-        if way != "no version":
+            self.send_header("Content-Length", str(cls.announced or len(body)))
+        if "no version" not in way:
             self.send_header("ETag", cls.version)
         self.end_headers()
-        least = min(network.SEAM + 1, len(body))  # a byte that was not there before
-        breaks = {"breaks": cls.chance.randrange(least, len(body) + 1), "breaks at once": 0}
-        self.wfile.write(body[: breaks.get(way, len(body))])
-
-    retry_after = "0"
-    elsewhere = ""
-    chance = random.Random(0)
+        if way == "stalls":
+            self.wfile.write(body[: len(body) // 2])
+            time.sleep(30)
+        sent = cls.chance.randrange(1, len(body)) if way.startswith("breaks") and len(body) > 1 else len(body)
+        self.wfile.write(body[: 0 if way == "breaks at once" else sent])
 
     def log_message(self, *_: object) -> None:
         pass
@@ -316,14 +288,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(network, "PAUSE", 0.0)
     monkeypatch.setattr(network, "SPACING", 0.0)
-    for name, value in {
+    fresh = {
         "content": CONTENT,
         "version": '"1"',
         "ways": ["well"],
         "asked": [],
         "retry_after": "0",
+        "elsewhere": "",
         "tokens": [],
-    }.items():
+    }
+    for name, value in fresh.items():
         monkeypatch.setattr(Handler, name, value)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
@@ -340,9 +314,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         ["breaks", "breaks", "503", "breaks at once", "429", "breaks", "well"],
         ["breaks"] * 30 + ["well"],  # more often than the attempts that may bring nothing
         ["breaks", "no parts"],
+        ["breaks", "no version", "well"],
         ["unmeasured"],
         ["no version", "well"],
-        ["breaks at once", "breaks at once", "well"],
     ],
     ids=" ".join,
 )
@@ -356,39 +330,33 @@ HUB_FILE = "https://huggingface.co/owner/model/resolve/main/file"
 
 @pytest.mark.parametrize("token", [None, "hf_secret\n"])
 def test_the_token_of_the_hub_is_sent_to_no_other_server(tmp_path: Path, server: str, monkeypatch, token: str | None) -> None:
-    """Not after a redirect to another host or port, and neither to another source; the hub's address is the user's endpoint."""
-    monkeypatch.setattr("crosslens.sources.network.ENDPOINT", f"{server}/")
+    """Not after a redirect to another host, and neither to another source; the hub's address is the user's endpoint."""
+    monkeypatch.setattr(network, "ENDPOINT", f"{server}/")
     if token:
         monkeypatch.setenv("HF_TOKEN", token)
     else:
         monkeypatch.delenv("HF_TOKEN", raising=False)
     authorization = "Bearer hf_secret" if token else None
-    Handler.elsewhere = ""
     assert got(tmp_path, urls=[HUB_FILE], sha256=DIGEST) == CONTENT
     Handler.elsewhere = server.replace("127.0.0.1", "localhost")
     assert got(tmp_path, urls=[HUB_FILE], sha256=DIGEST) == CONTENT
     assert got(tmp_path, urls=[f"{server.replace('127.0.0.1', 'localhost')}/other"], sha256=DIGEST) == CONTENT
-    assert network.size_of([HUB_FILE]) == (None, True)  # the handler knows no HEAD
     hub = ("/owner/model/resolve/main/file", authorization)
     assert Handler.tokens == [hub, ("/main/file", authorization), hub, ("/main/file", None), ("/other", None)]
 
 
 @pytest.mark.parametrize("way", ["401", "403"])
 def test_a_closed_repository_is_explained(tmp_path: Path, server: str, monkeypatch, way: str) -> None:
-    Handler.ways, Handler.elsewhere = [way], ""
+    Handler.ways = [way]
     assert "HF_TOKEN" not in failure(tmp_path, urls=[f"{server}/file"])
-    monkeypatch.setattr("crosslens.sources.network.ENDPOINT", f"{server}/")
+    monkeypatch.setattr(network, "ENDPOINT", f"{server}/")
     message = failure(tmp_path, urls=[HUB_FILE])
-    assert re.search(rf"{server}/owner/model/resolve/main/file: {way} \w+: if it is private or gated, .* set HF_TOKEN", message)
+    assert f"{server}/owner/model/resolve/main/file: " in message and way in message and "set HF_TOKEN" in message
 
 
 @pytest.mark.parametrize(
     ("endpoint", "address"),
-    [
-        ("", "https://huggingface.co/a/b"),
-        ("https://hub.example", "https://hub.example/a/b"),
-        ("https://hub.example/copy/", "https://hub.example/copy/a/b"),
-    ],
+    [("", "https://huggingface.co/a/b"), ("https://hub.example/copy/", "https://hub.example/copy/a/b")],
 )
 def test_the_hub_is_where_the_user_says(endpoint: str, address: str) -> None:
     code = "from crosslens.sources.network import at_endpoint as at; print(at('https://huggingface.co/a/b'), at('https://x/a'))"
@@ -397,171 +365,127 @@ def test_the_hub_is_where_the_user_says(endpoint: str, address: str) -> None:
     assert done.stdout.split() == [address, "https://x/a"]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_server_that_is_bad_at_random(tmp_path: Path, server: str, seed: int) -> None:
-    chance = random.Random(seed)
-    Handler.ways = [*chance.choices(["breaks", "breaks at once", "429", "503", "no parts"], [6, 1, 1, 1, 1], k=15), "well"]
-    try:
-        content = got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
-    except DataError as error:  # as many attempts in a row as are made brought nothing
-        assert f"{server}/file" in str(error)
-        assert not (tmp_path / "target" / "x").exists()
-        content = got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
-    assert content == CONTENT
-
-
-@pytest.mark.parametrize("announced", [10**12, 10**15, 10**17, 10**18 - 1, 2**50])
+@pytest.mark.parametrize("announced", [10**12, 10**18 - 1])
 @pytest.mark.parametrize("size", [None, 10**15])
 @pytest.mark.fault("A server announces more than the disk holds", "refused")
 def test_a_file_that_the_disk_has_no_room_for_is_refused_before_a_byte_is_written(tmp_path, server, monkeypatch, announced, size):
-    monkeypatch.setattr(Handler, "content", Announced(CONTENT, announced))
-    message = failure(tmp_path, urls=[f"{server}/file"], size=size)
-    assert "expected room for " in message or f"expected {size} bytes, the server announces {announced}" in message
-    assert "\n" not in message and (tmp_path / "target/x.part").stat().st_size == 0
+    monkeypatch.setattr(Handler, "announced", announced)
+    assert "expected room for " in failure(tmp_path, urls=[f"{server}/file"], size=size)
+    assert (tmp_path / "target/x.part").stat().st_size == 0
 
 
 def test_a_disk_that_fills_ends_a_download_and_keeps_a_reserve(tmp_path, server, monkeypatch):
-    blocks = [10**6, *range(10**5, 0, -500)]  # of a byte, 10**6 in all: free before each check
+    blocks = [10**6, *range(15_000, 0, -500)]  # of a byte, 10**6 in all: free before each check
     disk = lambda _: SimpleNamespace(f_bavail=blocks.pop(0), f_blocks=10**6, f_frsize=1)  # noqa: E731
     monkeypatch.setattr(network, "os", SimpleNamespace(**{**vars(os), "fstatvfs": disk}))
-    monkeypatch.setattr(network, "MEGABYTE", 1000)  # bytes of a chunk
     message = failure(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
-    assert "and 10.0 kB to spare, found 10" in message and 0 < (tmp_path / "target/x.part").stat().st_size < len(CONTENT)
+    assert "and 10.0 kB to spare, found " in message and (tmp_path / "target/x.part").stat().st_size < len(CONTENT)
 
 
-def test_a_size_that_is_none_is_not_believed(tmp_path, server, monkeypatch):
-    monkeypatch.setattr(network, "UNMEASURED", 1000)
-    monkeypatch.setattr(Handler, "content", Announced(CONTENT, 10**20))
-    assert "expected 1000 bytes at most, received more" in failure(tmp_path, urls=[f"{server}/file"])
-
-
-@pytest.mark.parametrize("place", ["x.part", "x.part.of"])
-@pytest.mark.parametrize("kind", ["link", "dangling", "hard link", "folder", "pipe"])
+@pytest.mark.parametrize("kind", ["link", "dangling", "hard link"])
 @pytest.mark.fault("Something is planted beside a download", "refused")
-def test_what_is_planted_beside_a_download_is_not_written_to(tmp_path, server, place, kind):
-    victim, planted = tmp_path / "victim", tmp_path / "target" / place
+def test_what_is_planted_beside_a_download_is_not_written_to(tmp_path, server, kind):
+    victim, planted = tmp_path / "victim", tmp_path / "target/x.part"
     planted.parent.mkdir()
     victim.write_text("x")
     {"link": lambda: planted.symlink_to(victim), "dangling": lambda: planted.symlink_to(tmp_path / "new"),
-     "hard link": lambda: planted.hardlink_to(victim),
-     "folder": planted.mkdir, "pipe": lambda: os.mkfifo(planted)}[kind]()  # fmt: skip
-    if place == "x.part":
-        assert f"{planted}: expected the part of a download" in failure(tmp_path, urls=[f"{server}/file"])
-    elif kind == "folder":
-        assert f"{planted}: expected a file, found a folder" in failure(tmp_path, urls=[f"{server}/file"])
-    else:
-        assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
+     "hard link": lambda: planted.hardlink_to(victim)}[kind]()  # fmt: skip
+    assert f"{planted}: expected the part of a download" in failure(tmp_path, urls=[f"{server}/file"])
     assert victim.read_text() == "x" and not (tmp_path / "new").exists()
 
 
-def test_what_came_is_not_asked_for_again(tmp_path: Path, server: str) -> None:
-    Handler.ways = ["breaks", "well"]
-    got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
-    first, second = Handler.asked
-    assert first == "" and 0 < int(second.removeprefix("bytes=").removesuffix("-")) < len(CONTENT)
-
-
 def test_a_later_call_goes_on(tmp_path: Path, server: str) -> None:
-    Handler.ways = ["breaks", "403"]
+    Handler.ways = ["breaks", "breaks", "403"]
     assert "403" in failure(tmp_path, urls=[f"{server}/file"])
-    assert (tmp_path / "target" / "x.part").stat().st_size > 0
+    have = (tmp_path / "target" / "x.part").stat().st_size
     Handler.ways = ["well"]
     assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
-    assert Handler.asked[-1] not in ("", "bytes=0-")
+    assert 0 < int(Handler.asked[1][6:-1]) < have < len(CONTENT) and Handler.asked[-1] == f"bytes={have}-"
 
 
-def test_a_killed_download_goes_on(tmp_path: Path, server: str) -> None:
-    Handler.ways = ["breaks", "503"]
-    Handler.retry_after = "300"
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_download_that_is_stopped_goes_on(tmp_path: Path, server: str, number: int) -> None:
+    Handler.ways, part = ["stalls"], tmp_path / "target" / "x.part"
     call = (
-        "from pathlib import Path; from crosslens.sources.fetch import fetch; "
+        "from pathlib import Path; from crosslens.runs import signals; from crosslens.sources.fetch import fetch; "
+        "signals.handle(); "
         f"fetch({FILE!r}, Path({str(tmp_path / 'target/x')!r}), urls=['{server}/file'], mirror=[])"
     )
     library = os.environ | {"PYTHONPATH": str(Path(network.__file__).parents[2])}
-    with subprocess.Popen([sys.executable, "-c", call], env=library, cwd=tmp_path) as process:
+    with subprocess.Popen([sys.executable, "-c", call], env=library, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
-        while len(Handler.asked) < 2 and time.monotonic() < deadline:
+        while not (part.exists() and part.stat().st_size) and time.monotonic() < deadline:
             time.sleep(0.05)
-        process.kill()
+        process.send_signal(number)
+        assert process.wait(20)
     Handler.ways = ["well"]
     assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
     assert re.fullmatch(r"bytes=[1-9]\d*-", Handler.asked[-1])
 
 
-def test_two_versions_are_never_joined(tmp_path: Path, server: str) -> None:
-    Handler.ways = ["breaks", "changes", "well"]
+@pytest.mark.parametrize(
+    "ways",
+    [["breaks", "changes", "well"], ["breaks", "changes under it"], ["breaks, no version", "changes under it"]],
+    ids="; ".join,
+)
+def test_two_versions_are_never_joined(tmp_path: Path, server: str, ways: list[str]) -> None:
+    """Nor where the server takes no notice of If-Range."""
+    Handler.ways = ways
     assert got(tmp_path, urls=[f"{server}/file"]) == OTHER
 
 
-def test_a_whole_part_is_not_asked_for_again(tmp_path: Path, server: str) -> None:
-    (tmp_path / "target").mkdir()
-    (tmp_path / "target" / "x.part").write_bytes(CONTENT)
-    (tmp_path / "target" / "x.part.of").write_text(f'{server}/file\n"1"')
-    assert got(tmp_path, urls=[f"{server}/file"]) == CONTENT
-    assert Handler.asked == [f"bytes={len(CONTENT) - network.SEAM}-"]
+def part_of(tmp_path: Path, url: str, content: bytes) -> Path:
+    """The part of a download of version 1 of an address."""
+    part = tmp_path / "target" / "x.part"
+    part.parent.mkdir()
+    part.write_bytes(content)
+    part.with_name("x.part.of").write_text(f'{url}\n"1"')
+    return part
 
 
-def test_absent_is_asked_for_once_and_then_elsewhere(tmp_path: Path, server: str) -> None:
-    message = failure(tmp_path, urls=[f"{server}/absent"], manual="ask the authors")
-    assert "404" in message and "ask the authors" in message
-    assert Handler.asked == ["/absent"]
+@pytest.mark.parametrize(
+    ("address", "content"),
+    [("", CONTENT), ("", bytes(len(CONTENT) + 9)), ("https://elsewhere.invalid/file", CONTENT[::-1])],
+    ids=["whole", "too long", "of another address"],
+)
+def test_a_part_that_cannot_be_continued_gives_way(tmp_path: Path, server: str, address: str, content: bytes) -> None:
+    part_of(tmp_path, address or f"{server}/file", content)
+    Handler.ways = ["503", "breaks", "well"]
+    assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
+
+
+def test_a_part_is_continued_where_it_is_of_and_outlives_an_address_without_the_file(tmp_path: Path, server: str) -> None:
+    part = part_of(tmp_path, f"{server}/file", CONTENT[:1000])
+    Handler.ways = ["403"]
+    failure(tmp_path, urls=[f"{server}/absent", f"{server}/file"])
+    assert part.read_bytes() == CONTENT[:1000] and Handler.asked == ["bytes=1000-", "/absent"]
+    Handler.ways = ["well"]
+    assert got(tmp_path, urls=[f"{server}/absent", f"{server}/file"], sha256=DIGEST) == CONTENT
+    assert Handler.asked[2:] == ["bytes=1000-"]
+
+
+@pytest.mark.parametrize(
+    ("way", "wait", "said", "attempts"),
+    [("503", "0", "503", network.ATTEMPTS), ("429", "86400", "asks to wait", 1), ("absent", "0", "404", 1)],
+)
+def test_a_server_that_stays_bad(tmp_path: Path, server: str, way: str, wait: str, said: str, attempts: int) -> None:
+    Handler.ways, Handler.retry_after = [way], wait
+    url = f"{server}/{'absent' if way == 'absent' else 'file'}"
+    message = failure(tmp_path, urls=[url], manual="ask the authors")
+    assert f"{url}: " in message and said in message and "ask the authors" in message and len(Handler.asked) == attempts
+    Handler.ways = ["well"]
     assert got(tmp_path, urls=[f"{server}/absent", f"{server}/file"]) == CONTENT
 
 
-def test_a_part_outlives_a_second_address_that_has_no_file(tmp_path: Path, server: str) -> None:
-    urls = [f"{server}/file", f"{server}/absent"]
-    Handler.ways = ["breaks", "403"]
-    failure(tmp_path, urls=urls)
-    part = tmp_path / "target" / "x.part"
-    begun = part.read_bytes()
-    assert begun and CONTENT.startswith(begun) and Handler.asked[-1] == "/absent"
-    Handler.ways = ["well"]
-    assert got(tmp_path, urls=urls[::-1], sha256=DIGEST) == CONTENT
-    assert Handler.asked[3:] == [f"bytes={len(begun) - network.SEAM}-"]  # first where the part is of
-
-
-def test_a_part_of_another_address_gives_way(tmp_path: Path, server: str) -> None:
-    (tmp_path / "target").mkdir()
-    (tmp_path / "target" / "x.part").write_bytes(CONTENT[::-1])
-    (tmp_path / "target" / "x.part.of").write_text('https://elsewhere.invalid/file\n"1"')
-    Handler.ways = ["503", *["breaks"] * 10, "well"]
-    assert got(tmp_path, urls=[f"{server}/file"], sha256=DIGEST) == CONTENT
-    assert Handler.asked[:3] == ["", "", Handler.asked[2]] and Handler.asked[2].startswith("bytes=")
-
-
-def test_a_server_that_stays_bad(tmp_path: Path, server: str) -> None:
-    Handler.ways = ["503"]
-    assert f"{server}/file: 503" in failure(tmp_path, urls=[f"{server}/file"])
-    assert len(Handler.asked) == network.ATTEMPTS
-
-
-def test_a_server_that_wants_to_be_left_alone(tmp_path: Path, server: str) -> None:
-    Handler.ways, Handler.retry_after = ["429"], "86400"
-    assert "asks to wait 24 h" in failure(tmp_path, urls=[f"{server}/file"])
-    assert len(Handler.asked) == 1
-
-
-@pytest.mark.parametrize("known", ["sha256", "size"])
-def test_a_truncated_file_is_kept_aside(tmp_path: Path, server: str, known: str) -> None:
+@pytest.mark.parametrize("known", [{"sha256": DIGEST}, {"size": len(CONTENT)}, {"git_blob": BLOB}], ids=str)
+def test_a_wrong_file_is_kept_aside(tmp_path: Path, server: str, known: dict[str, object]) -> None:
     Handler.ways = ["truncated"]
-    message = failure(tmp_path, urls=[f"{server}/file"], **{known: {"sha256": DIGEST, "size": len(CONTENT)}[known]})
+    message = failure(tmp_path, urls=[f"{server}/file"], **known)
     half = CONTENT[: len(CONTENT) // 2]
-    assert (tmp_path / "target" / "x.wrong").read_bytes() == half and "x.wrong" in message
-    assert (str(len(half)) if known == "size" else hashlib.sha256(half).hexdigest()) in message
-    assert {"sha256": DIGEST, "size": str(len(CONTENT))}[known] in message
-
-
-def test_a_download_of_another_id_in_git_is_kept_aside(tmp_path: Path, server: str) -> None:
-    message = failure(tmp_path, urls=[f"{server}/good"], git_blob=BLOB)
-    assert f"expected git blob {BLOB}, found " in message and f"{tmp_path}/target/x.wrong; try again later" in message
-    assert not (tmp_path / "sources.lock.tsv").exists()
-
-
-def test_a_wrong_file(tmp_path: Path, server: str) -> None:
-    Handler.content = b"<html>Sign in</html>"
-    message = failure(tmp_path, urls=[f"{server}/file"], sha256=DIGEST, size=len(CONTENT))
-    assert DIGEST in message and hashlib.sha256(Handler.content).hexdigest() in message
-    assert (tmp_path / "target" / "x.wrong").read_bytes() == Handler.content
+    assert (tmp_path / "target" / "x.wrong").read_bytes() == half and "x.wrong; try again later" in message
+    (value,) = known.values()
+    facts = (str(len(half)), hashlib.sha256(half).hexdigest(), hashlib.sha1(b"blob %d\0" % len(half) + half).hexdigest())
+    assert str(value) in message and any(fact in message for fact in facts)
 
 
 def test_one_download_a_host_at_a_time(tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -579,51 +503,44 @@ def test_one_download_a_host_at_a_time(tmp_path: Path, server: str, monkeypatch:
 
 
 @pytest.mark.parametrize("ways", [["well"], ["well", "breaks", "503", "breaks", "well"]], ids=" ".join)
-def test_parts_of_a_remote_file(tmp_path: Path, server: str, ways: list[str]) -> None:
+def test_parts_of_a_file(tmp_path: Path, server: str, ways: list[str]) -> None:
+    """On a server, and in a mirror."""
     Handler.ways = ways
-    with parts(FILE, urls=[f"{server}/absent", f"{server}/file"], mirror=[tmp_path]) as file:
-        assert file.size == len(CONTENT)
-        assert file.read(1000, 50_000) == CONTENT[1000:51_000]
-        assert file.read(len(CONTENT) - 5, 5) == CONTENT[-5:]
+    for mirror in (tmp_path, mirror_with(tmp_path, "")):
+        with parts(FILE, urls=[f"{server}/absent", f"{server}/file"], mirror=[mirror]) as file:
+            assert file.size == len(CONTENT)
+            assert file.read(1000, 50_000) == CONTENT[1000:51_000]
+            assert file.read(len(CONTENT) - 5, 5) == CONTENT[-5:]
 
 
-def test_parts_of_a_mirror_file(tmp_path: Path) -> None:
-    with parts(FILE, urls=[], mirror=[mirror_with(tmp_path, "")]) as file:
-        assert file.size == len(CONTENT) and file.read(1000, 50_000) == CONTENT[1000:51_000]
-
-
-@pytest.mark.parametrize(("ways", "reason"), [(["no parts"], "requested a part"), (["well", "changes"], "another version")])
+@pytest.mark.parametrize(
+    ("ways", "reason"),
+    [
+        (["no parts"], "requested a part"),
+        (["well", "changes"], "another version"),
+        (["well", "changes under it"], "another version"),
+    ],
+)
 def test_parts_that_are_not_to_be_had(server: str, ways: list[str], reason: str) -> None:
     Handler.ways = ways
     with pytest.raises(DataError, match=reason), parts(FILE, urls=[f"{server}/file"], mirror=[]) as file:
         file.read(10, 10)
 
 
-def test_parts_of_nothing(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be downloaded"), parts(FILE, urls=[], mirror=[tmp_path]):
-        pass
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_dump_is_sampled_from_a_bad_server(tmp_path: Path, server: str, seed: int) -> None:
-    chance = random.Random(seed)
+def test_a_dump_is_sampled_from_a_bad_server_but_never_of_two_days(tmp_path: Path, server: str) -> None:
+    chance = random.Random(0)
     path, index = multistream(tmp_path, [chance.randbytes(2000).hex() for _ in range(60)])
     Handler.content = path.read_bytes()
-    Handler.ways = ["well", *chance.choices(["well", "breaks", "429", "503"], [2, 4, 1, 1], k=15), "well"]
+    Handler.ways = ["well", "429", "breaks", "503", "breaks", "well"]
     with parts(FILE, urls=[f"{server}/file"], mirror=[]) as remote:
-        some = sample(index, remote, tmp_path / "some.bz2", blocks=4, seed=seed)
-        sample(index, remote, tmp_path / "all.bz2", blocks=100, seed=seed)
+        some = sample(index, remote, tmp_path / "some.bz2", blocks=4, seed=0)
+        sample(index, remote, tmp_path / "all.bz2", blocks=100, seed=0)
     assert (tmp_path / "all.bz2").read_bytes() == path.read_bytes()
     assert some["drawn"] == 4 and len(list(pages(tmp_path / "some.bz2"))) == some["pages"] == 20
-
-
-def test_a_dump_of_another_day(tmp_path: Path, server: str) -> None:
-    path, index = multistream(tmp_path, ["text"] * 60)
-    Handler.content = path.read_bytes()
     Handler.ways = ["well", "well", "changes"]
     with parts(FILE, urls=[f"{server}/file"], mirror=[]) as remote, pytest.raises(DataError, match="another version"):
-        sample(index, remote, tmp_path / "some.bz2", blocks=4, seed=0)
-    assert not (tmp_path / "some.bz2").exists()
+        sample(index, remote, tmp_path / "other.bz2", blocks=4, seed=0)
+    assert not (tmp_path / "other.bz2").exists()
 
 
 def test_what_rests_on_the_first_fetch_is_listed(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import yaml
 from crosslens.monitoring import own_encoder
-from crosslens.sources import offline
 from crosslens.sources.registry import load
 from study import REPOSITORY, copy_repository, edit, environment
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
@@ -215,7 +214,6 @@ def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, monkeypatch: pytest.
 
 def test_what_the_hub_does_not_have_ends_in_one_line(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_encoder, "_snakemake", None)  # nothing runs
-    monkeypatch.setattr(offline, "getproxies", dict)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     (demo / "served").mkdir()
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(demo / "served"))
@@ -225,17 +223,14 @@ def test_what_the_hub_does_not_have_ends_in_one_line(demo: Path, monkeypatch: py
         address = hub.url[0].replace("https://huggingface.co", f"http://127.0.0.1:{server.server_port}")
         config_url = address.format(owner="crosslens", model="tiny", revision=COMMIT, file="config.json")
         errors = {
-            address: f"try: expected an encoder on the hub, found {config_url}: 404 File not found; "
-            "check name, commit and connection",
-            hub.url[0].replace("huggingface.co", "never.invalid"): f"try: {HUB}: expected the Hugging Face hub or a mirror with "
-            "its files, found no network; save the encoder where there is one, and give its folder: ENCODER=FOLDER",
+            address: f"try: expected an encoder on the hub or in a mirror, found {config_url}: .*404; check name and commit",
+            hub.url[0].replace("huggingface.co", "never.invalid"): "found https://never.invalid/.*never.invalid.*ENCODER=FOLDER",
         }
         for url, error in errors.items():
             sources = {"hub": hub.model_copy(update={"url": [url]})}
             monkeypatch.setattr(own_encoder, "load", lambda sources=sources: sources)
-            with pytest.raises(SystemExit) as caught:
+            with pytest.raises(SystemExit, match=error):
                 own_encoder.main(["try", f"{HUB}@{COMMIT}"])
-            assert str(caught.value) == error
         server.shutdown()
 
 

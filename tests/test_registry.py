@@ -10,7 +10,7 @@ import pytest
 import yaml
 from crosslens.runs.errors import DataError
 from crosslens.sources import registry
-from crosslens.sources.registry import SOURCES_YAML, Source
+from crosslens.sources.registry import SOURCES_YAML, OfficialFile, Size, Source, size_of
 from documents.sources import markdown
 
 ROOT = Path(__file__).parents[1]
@@ -50,6 +50,22 @@ def test_addresses_in_order() -> None:
 
 def test_a_path_is_quoted() -> None:
     assert SOURCES["msra"].urls_of("what? #1.txt")[0].endswith("/what%3F%20%231.txt")
+
+
+@pytest.mark.parametrize(
+    ("file", "size"),
+    [
+        ("ud/known", Size(3_000_000_000, True)),
+        ("ud/big/file", Size(500_000_000, False)),
+        ("ud/other", Size(None, False)),
+        ("ud-sample/100-0/xwiki/a.xml.bz2", Size(13_000_000, False)),
+        ("ud-sample/600-0/xwiki/a.xml.bz2", Size(20_000_000, False)),  # a sample is no larger than its dump
+        ("ud-sample/600-0/xwiki/a.xml", Size(78_000_000, False)),
+    ],
+)
+def test_sizes_are_known_estimated_or_unknown(file: str, size: Size) -> None:
+    files, estimates = {"known": OfficialFile(bytes=3_000_000_000)}, {"big*": 500.0, "*.xml.bz2": 20.0}
+    assert size_of(file, {"ud": SOURCES["ud-2.7"].model_copy(update={"files": files, "estimates": estimates})}) == size
 
 
 def test_files_by_a_pattern() -> None:

@@ -5,7 +5,6 @@ digest, so that whatever passes for the file would be pinned.
 """
 
 import contextlib
-import gzip
 import hashlib
 import json
 import re
@@ -19,8 +18,6 @@ import time
 from collections.abc import Callable, Iterator
 from logging import getLogger
 from pathlib import Path
-from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -30,14 +27,13 @@ from crosslens.corpora.sampling import write_paragraphs
 from crosslens.encoders.describe import describe
 from crosslens.runs.errors import DataError
 from crosslens.sources import network
-from crosslens.sources.fetch import fetch, parts
+from crosslens.sources.fetch import fetch
 from crosslens.sources.pins import pinned, reading
 from safetensors.numpy import load_file, save
-from study import edit
 from test_corpora_mutations import Format, formats
 
 CONTENT = bytes(range(256)) * 400
-SECONDS = 100.0  # that a refusal may take; with the constants below none takes a tenth of it
+SECONDS = 60.0  # that a refusal may take; with the constants below none takes a tenth of it
 Headers = dict[str, str]
 Send = Callable[[bytes], None]
 Server = Callable[[Headers, Send], None]
@@ -73,25 +69,16 @@ def endless(head: bytes, chunk: bytes) -> Server:
     return trickling(head, chunk * (100_000 // len(chunk)), 0.0)
 
 
-def a_byte_a_try(headers: Headers, send: Send) -> None:
-    first = start(headers)
-    body = CONTENT[first : first + 1]
-    if first:
-        where = f"bytes {first}-{len(CONTENT) - 1}/{len(CONTENT)}"
-        return send(answer(body, "206 Partial Content", len(CONTENT) - first, Content_Range=where, ETag='"1"'))
-    send(answer(body, length=len(CONTENT), ETag='"1"'))
-
-
 def start(headers: Headers) -> int:
     return int(headers.get("range", "bytes=0-").removeprefix("bytes=").partition("-")[0])
 
 
-def half_then(rest: Callable[[int], bytes], **about: str) -> Server:
+def half_then(rest: Callable[[int], bytes]) -> Server:
     """Half of the file, and to whoever asks for the rest, something else."""
 
     def serve(headers: Headers, send: Send) -> None:
         first = start(headers)
-        send(rest(first) if first else answer(CONTENT[: len(CONTENT) // 2], length=len(CONTENT), **about))
+        send(rest(first) if first else answer(CONTENT[: len(CONTENT) // 2], length=len(CONTENT), ETag='"1"'))
 
     return serve
 
@@ -102,11 +89,7 @@ def part(first: int, body: bytes, size: int = len(CONTENT), **headers: str) -> b
 
 
 def redirect(to: str, body: bytes = b"") -> Server:
-    return always(answer(body, "302 Found", Location=to))
-
-
-def busy(retry_after: str) -> Server:
-    return always(answer(b"", "429 Too Many Requests", Retry_After=retry_after))
+    return always(answer(body, "302 Found", Location=to, Connection="close"))
 
 
 def chunked(body: bytes) -> bytes:
@@ -115,87 +98,33 @@ def chunked(body: bytes) -> bytes:
 
 PAGE = b"<!DOCTYPE html><html><body>Please sign in</body></html>"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-BINARY = {"Content_Type": "application/octet-stream"}
 SIZE = {"size": len(CONTENT)}
 BAD: dict[str, tuple[Server, dict[str, Any], str]] = {  # server, what is known of the file, what the refusal says
     "endless body": (endless(answer(b"", length=None), b"x"), {}, "at most, received more"),
-    "endless body, size known": (endless(answer(b"", length=None), b"x"), SIZE, "bytes at most, received more"),
+    "endless body, size known": (endless(answer(b"", length=None), b"x"), SIZE, "expected 102400 bytes at most, received more"),
     "endless chunks": (endless(CHUNKED, b"3e8\r\n" + b"x" * 1000 + b"\r\n"), {}, "at most, received more"),
-    "endless body of a redirect": (endless(answer(b"", "302 Found", None, Location="/next"), b"x"), {}, "redirected more than"),
-    "endless interim answers": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), {}, "no answer within"),
-    "endless head": (endless(b"HTTP/1.1 200 OK\r\n", b"X-More: x\r\n"), {}, "more than 100 headers"),
-    "more than is known": (always(answer(CONTENT, length=10**15)), SIZE, "the server announces 1000000000000000"),
-    "trickling body": (trickling(answer(b"", length=10**6), b"x"), {}, "bytes in"),
-    "trickling head": (trickling(b"HTTP/1.1 200 OK\r\nX-More: ", b"x"), {}, "no answer within"),
-    "endless trailers": (endless(CHUNKED + chunked(CONTENT), b"X-More: x\r\n"), {}, "received 0 bytes in"),
-    "trickling trailers": (trickling(CHUNKED + chunked(CONTENT), b"X-More: x\r\n"), {}, "received 0 bytes in"),
-    "a trickling trailer": (trickling(CHUNKED + chunked(CONTENT), b"x"), {}, "received 0 bytes in"),
-    "trickling size of a chunk": (trickling(CHUNKED, b"0"), {}, "received 0 bytes in"),
-    "a byte a try": (a_byte_a_try, {}, r"1 bytes read, 10239\d more"),
-    "a byte a try, from the beginning": (always(answer(b"x", length=10**6)), {}, "1 bytes read, 999999 more"),
-    "silence": (lambda *_: time.sleep(3), {}, "timed out|no answer within"),
-    "closes at once": (lambda *_: None, {}, "without response|reset|closed"),
+    "more than is known": (always(answer(CONTENT * 2)), SIZE, "expected 102400 bytes at most, received more"),
+    "trickling body": (trickling(answer(b"", length=10**6), b"x"), {}, "too slow"),
+    "trickling head": (trickling(b"HTTP/1.1 200 OK\r\nX-More: ", b"x"), {}, "too slow"),
+    "endless trailers": (trickling(CHUNKED + chunked(CONTENT), b"X-More: x\r\n"), {}, "too slow"),
+    "silence": (lambda *_: time.sleep(3), {}, "too slow"),
+    "closes at once": (lambda *_: None, {}, "Empty reply|reset"),
     "closes in the head": (always(b"HTTP/1.1 200 OK\r\nContent-Le"), {}, ""),
-    "no answer of HTTP": (always(b"SSH-2.0-OpenSSH_9.2\r\n"), {}, "SSH|status|broken"),
-    "announces too much": (always(answer(CONTENT, length=len(CONTENT) + 9)), {}, "102400 bytes read, 9 more"),
+    "no answer of HTTP": (always(b"SSH-2.0-OpenSSH_9.2\r\n"), {}, "HTTP/0.9"),
+    "announces too much": (always(answer(CONTENT, length=len(CONTENT) + 9)), {}, "9 bytes"),
     "announces too little": (always(answer(CONTENT, length=100)), SIZE, "expected 102400 bytes, found 100"),
-    "announces less than nothing": (always(answer(CONTENT, length=-7)), {}, "may be cut short"),
     "announces no size": (always(answer(CONTENT[:9], length=None)), {}, "may be cut short"),
-    "announces no number": (always(answer(b"", length=None, Content_Length="\xb2") + CONTENT), {}, "may be cut short"),
-    "chunks that are none": (always(CHUNKED + b"zz\r\nabc\r\n"), {}, "chunk|length|broken|[Ii]ncomplete"),
-    "last chunk missing": (always(CHUNKED + b"3\r\nabc\r\n"), {}, "chunk|broken|[Ii]ncomplete|ended"),
-    "web page": (always(answer(PAGE, Content_Type="text/html; charset=utf-8")), {}, "received a web page"),
-    "web page as a file": (always(answer(PAGE, **BINARY)), {}, "found a web page"),
-    "web page after a comment": (always(answer(b"\xef\xbb\xbf <!-- x -->\n" + PAGE[15:], **BINARY)), {}, "found a web page"),
+    "announces no number": (always(answer(b"", length=None, Content_Length="\xb2") + CONTENT), {}, "Content-Length"),
+    "last chunk missing": (always(CHUNKED + b"3\r\nabc\r\n"), {}, "chunk|outstanding|ended|closed"),
+    "web page": (always(answer(PAGE)), {}, "found a web page"),
     "empty": (always(answer(b"")), {}, "found nothing in it"),
-    "empty, of no size": (always(answer(b"", length=None)), {}, "found nothing in it"),
-    "no content": (always(b"HTTP/1.1 204 No Content\r\n\r\n"), {}, "204 No Content"),
-    "encoded": (always(answer(gzip.compress(CONTENT), Content_Encoding="gzip")), {}, "received it encoded .gzip"),
-    "encoded twice": (always(answer(b"x", Content_Encoding="br, gzip")), {}, "received it encoded .br"),
-    "deflated": (always(answer(b"x", Content_Encoding="deflate")), {}, "received it encoded .deflate"),
-    "in chunks of its own": (always(answer(chunked(CONTENT), Content_Encoding="aws-chunked")), {}, "encoded .aws-chunked"),
-    "transferred compressed": (
-        always(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n" + chunked(gzip.compress(CONTENT)) + b"\r\n"), {},
-        "transferred as gzip, chunked",
-    ),
-    "chunked twice": (
-        always(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n" + chunked(chunked(CONTENT)) + b"\r\n"), {},
-        "transferred as chunked, chunked",
-    ),
-    "several parts": (
-        always(answer(b"--x\r\n\r\n" + CONTENT + b"\r\n--x--", Content_Type="multipart/byteranges; boundary=x")), {},
-        "received several parts",
-    ),
-    "redirects to itself": (redirect("/file"), {}, "redirected more than"),
-    "redirects to ever new places": (
-        lambda headers, send: send(answer(b"", "302 Found", Location=f"/{next(NUMBER)}")), {}, "redirected more than",
-    ),
-    "redirects to a file": (redirect("file:///etc/passwd"), {}, "redirected to 'file:///etc/passwd', expected https"),
-    "redirects to FTP": (redirect("ftp://x.invalid/file"), {}, "expected https"),
-    "redirects to no address": (redirect("http://[::1/x"), {}, "IPv6|URL"),
-    "busy for ages": (busy("9" * 400), {}, "429 Too Many Requests"),
-    "busy for a day": (busy("86400"), {}, "asks to wait 24 h"),
-    "busy until 9999": (busy("Fri, 31 Dec 9999 23:59:59 GMT"), {}, "asks to wait"),
-    "busy for garbage": (busy("\xb2 soon"), {}, "429 Too Many Requests"),
-    "another part": (half_then(lambda first: part(first + 7, CONTENT[first + 7 :], ETag='"1"'), ETag='"1"'), {}, "received"),
-    "a part of no place": (always(answer(CONTENT, "206 Partial Content")), {}, "received nothing"),
-    "a part of another version": (half_then(lambda first: part(first, CONTENT[first:], ETag='"2"'), ETag='"1"'), {}, "received"),
-    "a part of another size": (
-        half_then(lambda first: part(first, b"x" * (10**6 - first), 10**6, ETag='"1"'), ETag='"1"'), {}, "received",
-    ),
-    "more than the part": (half_then(lambda first: part(first, CONTENT * 3, ETag='"1"'), ETag='"1"'), {}, "received"),
-    "always another version": (
-        lambda headers, send: send(answer(CONTENT[:9000], length=len(CONTENT), ETag=f'"{next(NUMBER)}"')), {}, "9000 bytes read",
-    ),
-    "always other bytes under one ETag": (
-        half_then(lambda first: part(first, Random(next(NUMBER)).randbytes(len(CONTENT) - first), ETag='"1"'), ETag='"1"'), {},
-        "the file on the server has changed|51200 more",
-    ),
-    "fails": (always(answer(PAGE, "500 Internal Server Error")), {}, "500"),
-    "a phrase that acts on a terminal": (
-        always(answer(PAGE, "500 \x1b[2J\x1b]0;x\x07" + "x" * 9000)), {}, r"500 \\x1b\[2J\\x1b\]0;x\\x07x{190,200}[;,) ]"),
-    "a type that acts on a terminal": (always(answer(PAGE, Content_Type="multipart/\x1b[2J")), {}, r"multipart/\\x1b\[2j"),
-    "absent": (always(answer(PAGE, "404 Not Found")), {}, "404"),
+    "no content": (always(b"HTTP/1.1 204 No Content\r\n\r\n"), {}, "204"),
+    "redirects to itself": (redirect("/file"), {}, "redirects"),
+    "redirects to a file": (redirect("file:///etc/passwd"), {}, "[Pp]rotocol"),
+    "redirects to no address": (redirect("http://[::1/x"), {}, "URL|IPv6|host"),
+    "another part": (half_then(lambda first: part(first + 7, CONTENT[first + 7 :], ETag='"1"')), {}, "received others|missing"),
+    "a part of no place": (always(answer(CONTENT, "206 Partial Content")), {}, "received others|missing"),
+    "fails": (always(answer(PAGE, "500 \x1b[2J\x1b]0;x\x07")), {}, "status 500"),
 }  # fmt: skip
 
 
@@ -234,8 +163,7 @@ def serving(server: Server, context: ssl.SSLContext | None = None) -> Iterator[s
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Downloads give up after seconds, not hours."""
-    constants = {"PAUSE": 0.0, "SPACING": 0.0, "TIMEOUT": (2.0, 0.5), "ANSWER": 0.7, "WINDOW": 0.3, "TICK": 0.02}
-    constants["UNMEASURED"] = 3 * 10**6
+    constants = {"PAUSE": 0.0, "SPACING": 0.0, "ATTEMPTS": 2, "SLOWEST": 10_000, "WINDOW": 1, "UNMEASURED": 3 * 10**6}
     for name, value in constants.items():
         monkeypatch.setattr(network, name, value)
     monkeypatch.setattr("crosslens.sources.fetch.FRESH", 0.3)
@@ -285,10 +213,9 @@ def test_what_is_asked_for_by_https_does_not_come_by_http(tmp_path, impatient, m
     subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(certificate))
     with serving(always(answer(CONTENT))) as plain, serving(redirect(plain), context) as url:
-        message = refusal(tmp_path / "refused", url)
-        assert f"{url}: redirected to '{plain}', expected https" in message
+        assert "rotocol" in refusal(tmp_path / "refused", url)
     moved: Server = lambda headers, send: send(answer())  # noqa: E731
     with serving(moved, context) as final, serving(redirect(f"{final}?key=secret"), context) as url:
         lock = tmp_path / "lock.tsv"
@@ -298,84 +225,49 @@ def test_what_is_asked_for_by_https_does_not_come_by_http(tmp_path, impatient, m
         assert f"\t{url} by way of {final}\n" in lock.read_text()
 
 
-OTHERS = (
-    "absent",
-    "fails",
-    "web page",
-    "encoded",
-    "more than is known",
-    "a part of no place",
-    "redirects to itself",
-    "closes at once",
-)
-
-
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", ["fails", "a part of no place", "redirects to itself", "closes at once"])
 def test_a_part_outlives_another_server_that_does_its_worst(tmp_path, impatient, name) -> None:
     server, known, says = BAD[name]
     folder = tmp_path / "target"
     folder.mkdir()
     (folder / "file.part").write_bytes(CONTENT[:-7])
-    (folder / "file.part.of").write_text('https://elsewhere.invalid/file\n"1"')
     with serving(server) as url, pytest.raises(DataError, match=says):
         fetch("source/file", folder / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv", **known)
     assert (folder / "file.part").read_bytes() == CONTENT[:-7]
-    assert "elsewhere" in (folder / "file.part.of").read_text()
 
 
-@pytest.mark.parametrize(("name", "encoding"), [("dump.sql.gz", "gzip"), ("archive.tgz", "x-gzip")])
-def test_a_compressed_file_that_is_called_encoded_comes_as_it_is(tmp_path, impatient, name, encoding) -> None:
-    packed = gzip.compress(CONTENT)
-    with serving(always(answer(packed, Content_Encoding=encoding))) as url:
-        fetch(f"source/{name}", tmp_path / name, urls=[f"{url}/{name}"], mirror=[], lock=tmp_path / "lock.tsv")
-    assert (tmp_path / name).read_bytes() == packed
-    with serving(always(answer(packed, Content_Encoding="br"))) as url, pytest.raises(DataError, match="received it encoded"):
-        fetch(f"source/{name}", tmp_path / "x" / name, urls=[f"{url}/{name}"], mirror=[], lock=tmp_path / "other.tsv")
-
-
-def test_a_trusted_file_is_said_so_once(tmp_path, impatient, caplog) -> None:
-    with serving(always(answer())) as url:
+def test_a_file_is_trusted_once_and_another_refused(tmp_path, impatient, caplog) -> None:
+    contents = [CONTENT, CONTENT, CONTENT[::-1]]
+    with serving(lambda headers, send: send(answer(contents.pop(0)))) as url:
         for _ in range(2):
             fetch("source/file", tmp_path / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
             read(tmp_path / "file", tmp_path / "lock.tsv")
+        with pytest.raises(DataError, match="pinned in .* when it was first read"):
+            fetch("source/file", tmp_path / "again" / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(said) == 1 and "no digest is published: trusting what http" in said[0]
 
 
-def test_a_file_of_another_time_is_refused(tmp_path, impatient) -> None:
-    contents = [CONTENT, CONTENT[::-1]]
-    with serving(lambda headers, send: send(answer(contents.pop(0)))) as url:
-        fetch("source/file", tmp_path / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
-        read(tmp_path / "file", tmp_path / "lock.tsv")
-        with pytest.raises(DataError, match="pinned in .* when it was first read"):
-            fetch("source/file", tmp_path / "again" / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
+@pytest.mark.fault("A mirror's file is still being written when it is fetched for the first time", "refused")
+def test_a_mirrors_file_that_grows_is_not_pinned(tmp_path, impatient) -> None:
+    copy, done, lock = tmp_path / "mirror/file.bin", threading.Event(), tmp_path / "lock.tsv"
+    copy.parent.mkdir()
+    copy.write_bytes(CONTENT)
 
+    def grow() -> None:
+        while not done.wait(0.02):
+            with open(copy, "ab") as stream:
+                stream.write(b"more")
 
-def test_a_mirrors_file_that_grows_is_not_pinned(tmp_path, impatient, often, tally) -> None:
-    counted = tally("A mirror's file is still being written when it is fetched for the first time")
-    for number in range(often(20, 2)):
-        copy = tmp_path / str(number) / "mirror" / "path" / "file.bin"
-        copy.parent.mkdir(parents=True)
-        copy.write_bytes(CONTENT)
-        done = threading.Event()
-
-        def grow(copy=copy, done=done) -> None:
-            while not done.wait(0.02):
-                with open(copy, "ab") as stream:
-                    stream.write(b"more")
-
-        thread = threading.Thread(target=grow)
-        thread.start()
-        lock = copy.parents[2] / "lock.tsv"
-        try:
-            with pytest.raises(DataError, match="is being written") as error:
-                fetch("source/path/file.bin", tmp_path / "x" / "file.bin", urls=[], mirror=[copy.parents[1]], lock=lock)
-        finally:
-            done.set()
-            thread.join()
-        assert not lock.exists() and not (tmp_path / "x" / "file.bin").exists()
-        counted.refused += 1
-        counted.seen = str(error.value).replace(str(tmp_path), "RESULTS")
+    thread = threading.Thread(target=grow)
+    thread.start()
+    try:
+        with pytest.raises(DataError, match="is being written"):
+            fetch("source/file.bin", tmp_path / "x" / "file.bin", urls=[], mirror=[copy.parent], lock=lock)
+    finally:
+        done.set()
+        thread.join()
+    assert not lock.exists() and not (tmp_path / "x" / "file.bin").exists()
 
 
 @pytest.mark.parametrize("content", [b"", PAGE], ids=["empty", "web page"])
@@ -386,57 +278,32 @@ def test_what_is_no_file_in_a_mirror_is_not_pinned(tmp_path, content) -> None:
     assert not (tmp_path / "lock.tsv").exists()
 
 
-def test_parts_of_another_version_are_never_read(tmp_path, impatient) -> None:
-    def serve(headers: Headers, send: Send) -> None:
-        first, last = map(int, headers["range"].removeprefix("bytes=").split("-"))
-        send(part(first, CONTENT[first : last + 1], ETag=f'"{next(NUMBER)}"'))  # whatever If-Range says
-
-    with serving(serve) as url, parts("source/file", urls=[url], mirror=[]) as file:
-        with pytest.raises(DataError, match="another version"):
-            file.read(10, 10)
-
-
-def test_a_user_without_a_name_and_a_folder_of_somebody_else(tmp_path, impatient, monkeypatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    for name in ("USER", "LOGNAME", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("os.getuid", lambda: 4_000_000_000)  # no passwd entry, and not the owner of what is made here
-    for number in range(2):  # the folder of the first time is somebody else's
-        with serving(always(answer())) as url:
-            fetch("source/file", tmp_path / f"{number}" / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
+def test_a_lock_that_cannot_be_made_stops_nobody(tmp_path, impatient, monkeypatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    (tmp_path / "none").touch()
+    with serving(always(answer())) as url:
+        fetch("source/file", tmp_path / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
 
 
 # What passes for a file
 
 
-XHTML = b'<?xml version="1.0"?>\n<!-- x --><!DOCTYPE html PUBLIC "x" "">\n<html xmlns="x"><body/></html>'
-PORTAL = b'<html><head><meta http-equiv="refresh" content="0; url=http://login.invalid/"></head><body>Sign in</body></html>'
 ERROR = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message><HostId>x</HostId></Error>"
 PAGES: dict[str, bytes] = {  # answers of status 200 in the place of a file
     "an error in XML": b'<?xml version="1.0" encoding="UTF-8"?>\n' + ERROR,
     "an error in XML alone": ERROR,
-    "an error in lines of XML": b"<?xml version='1.0'?>\n<Error>\n<Code>SlowDown </Code>\n<Message>Slow down</Message></Error>\n",
     "an error in JSON": b'{"error": "too many requests"}',
     "an error in lines of JSON": b'{\n  "message": "slow down",\n  "documentation_url": "x"\n}\n',
-    "an error in JSON with more": b'{"error":{"code":503,"status":"UNAVAILABLE"},"trace":[]}',
     "a list of errors": b'[{"error": "too many requests"}]',
     "plain words": b"Too many requests",
-    "two plain words": b"Rate limited",
     "lines of two words": b"Service unavailable\nError 503\nRequest 1234-abcd\nPlease wait\n",
     "a number": b"error code: 1015\n",
     "a sentence": b"upstream connect error or disconnect/reset before headers, reset reason: overflow",
     "a web page": PAGE,
-    "a web page in capitals": b"<HTML><HEAD><TITLE>Error</TITLE></HEAD></HTML>",
-    "a web page after comments": b"\xef\xbb\xbf\r\n\t<!-- a\n--> <!-- b --> \n" + PAGE,
-    "a web page after much": b" " * 999 + b"<!-- %b -->" % (b"x" * 10**5) + PAGE,
-    "XHTML": XHTML,
-    "a page that signs in": PORTAL,
+    "a web page after comments": b"\xef\xbb\xbf\r\n\t<!-- a\n--> <!-- b --> \n" + PAGE.upper(),
+    "XHTML": b'<?xml version="1.0"?>\n<!-- x --><!DOCTYPE html PUBLIC "x" "">\n<html xmlns="x"><body/></html>',
     "a piece of a web page": b"<center><h1>503 Service Temporarily Unavailable</h1></center>\n<hr>nginx\n",
     "a web page in UTF-16": "\ufeff<!DOCTYPE html><html></html>".encode("utf-16-le"),
-    "a web page in UTF-16 without a mark": "\n<html><body>Fehler</body></html>".encode("utf-16-be"),
-    "a web page in UTF-32": "<html></html>".encode("utf-32"),
-    "words in UTF-16": "Too many requests".encode("utf-16"),
     "a pointer of git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:%b\nsize 12345\n" % (b"0" * 64),
     "a pointer of git-annex": b"/annex/objects/SHA256E-s12345--%b.conllu\n" % (b"0" * 64),
     "a comment": b"# Too many requests, try again later\n",
@@ -469,49 +336,42 @@ def of_encoders() -> dict[str, Format]:
     return {name: Format({name: content}, reader, None) for name, (content, reader) in readers.items()}
 
 
-def test_error_pages_are_no_data(tmp_path, impatient, often, tally) -> None:
+def test_error_pages_are_no_data(tmp_path, often, tally, monkeypatch) -> None:
     """Each is refused, by fetching or by reading; the right file that comes later is pinned, without an edit of the lock."""
-    counted = tally("An error page of status 200 in the place of a file of which nothing is known")
+    monkeypatch.setattr("crosslens.sources.fetch.FRESH", 0.0)
+    counted, refused_at_once = tally("An error page of status 200 in the place of a file of which nothing is known"), 0
     forms = formats() | {"cc-100": in_splits("de.txt", formats()["cc-100"].content)} | of_encoders()
     cases = [(page, form) for form in forms for page in PAGES]
-    unread = 0
     for number, (page, form) in enumerate(cases[:: often(1, 71)]):
         its, folder = forms[form], tmp_path / str(number)
-        target, lock, file = folder / "in" / its.name, folder / "lock.tsv", f"source/{its.name}"
+        target, lock, mirror = folder / "in" / its.name, folder / "lock.tsv", folder / "mirror"
+        (mirror / its.name).parent.mkdir(parents=True)
         for name, content in its.files.items():
             (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / "in" / name).write_bytes(content)
-        target.unlink()
-        body, message = [PAGES[page]], ""
-        try:
-            with serving(lambda headers, send, body=body: send(answer(body[0], **BINARY))) as url:
-                try:
-                    fetch(file, target, urls=[url], mirror=[], lock=lock)
-                    unread += 1
-                    with reading([target], lock):
-                        its.read(folder / "in", folder / "out.parquet")
-                except DataError as error:
-                    message = str(error)
-                if not message or lock.exists():
-                    counted.silent.append(f"{page} as {form}: {'pinned' if lock.exists() else 'read'}")
-                    continue
-                assert message.isprintable() and len(message) < 2000, message
-                body[0] = its.content
-                if target.exists():
-                    assert f"mv -- {target}" in message, message
-                    target.unlink()
-                fetch(file, target, urls=[url], mirror=[], lock=lock)
-                assert not lock.exists()
+
+        def refusal_of(content: bytes, its=its, folder=folder, target=target, lock=lock, mirror=mirror) -> str:
+            """Message of fetching or reading this content in the place of the file, "" if it is accepted."""
+            (mirror / its.name).write_bytes(content)
+            target.unlink(missing_ok=True)
+            try:
+                fetch(f"source/{its.name}", target, urls=[], mirror=[mirror], lock=lock)
                 with reading([target], lock):
                     its.read(folder / "in", folder / "out.parquet")
-                assert pinned(file, lock) == hashlib.sha256(its.content).hexdigest()
-        except BaseException as failure:
-            failure.add_note(f"{page} as {form}")
-            raise
+            except DataError as error:
+                return str(error)
+            return ""
+
+        message = refusal_of(PAGES[page])
+        if not message or lock.exists():
+            counted.silent.append(f"{page} as {form}: {'pinned' if lock.exists() else 'read'}")
+            continue
+        assert message.isprintable() and len(message) < 2000, message
+        assert refusal_of(its.content) == "" and pinned(f"source/{its.name}", lock) == hashlib.sha256(its.content).hexdigest()
         counted.refused += 1
-        counted.seen = counted.seen or message.replace(str(folder), "SOURCES").replace(url, "https://SERVER/file")
-    assert counted.silent == []
-    assert unread < counted.refused / 4, "most never take the file's name"
+        refused_at_once += "replace that copy" in message
+        counted.seen = counted.seen or message.replace(str(folder), "SOURCES")
+    assert counted.silent == [] and refused_at_once > 0.75 * counted.refused
 
 
 def test_a_file_below_the_smallest_size_is_no_file(tmp_path, impatient) -> None:
@@ -519,127 +379,3 @@ def test_a_file_below_the_smallest_size_is_no_file(tmp_path, impatient) -> None:
         assert "expected at least 100 bytes, found 13" in refusal(tmp_path / "a", url, smallest=100)
         digest = hashlib.sha256(b"Rate limited\n").hexdigest()
         fetch("source/f", tmp_path / "f", urls=[url], mirror=[], lock=tmp_path / "lock.tsv", smallest=100, sha256=digest)
-
-
-@pytest.mark.parametrize("name", ["dump.sql.gz", "archive.tgz"])
-def test_a_compressed_file_that_really_is_encoded_is_refused(tmp_path, impatient, name) -> None:
-    twice = answer(gzip.compress(gzip.compress(CONTENT)), Content_Encoding="gzip")
-    with (
-        serving(always(twice)) as url,
-        pytest.raises(DataError, match="expected a gzip file, found one that is compressed twice"),
-    ):
-        fetch(f"source/{name}", tmp_path / name, urls=[f"{url}/{name}"], mirror=[], lock=tmp_path / "lock.tsv")
-
-
-# Versions
-
-
-def test_versions_under_one_etag_are_never_joined(tmp_path, impatient, often, tally) -> None:
-    """From a random byte on the file is another one, or a byte of each part is and the date too; it is fetched anew."""
-    counted = tally("A file on a server changes between two parts of a download and keeps its ETag and size")
-    for number in range(often(200, 10)):
-        random = Random(7919 * number + 39)
-        first = random.randbytes(random.randint(2, 60_000))
-        cut, changed = random.randrange(1, len(first)), random.randrange(len(first))
-        second, date = bytearray(first[:changed] + random.randbytes(len(first) - changed)), "Mon"
-        if number % 4 == 0:
-            second, date = bytearray(first), "Tue"
-            for place in (random.randrange(cut), random.randrange(cut, len(first))):
-                second[place] ^= 255
-        asked: list[int] = []
-
-        def serve(headers: Headers, send: Send, first=first, second=bytes(second), cut=cut, date=date, asked=asked) -> None:
-            asked.append(start(headers))
-            if len(asked) == 1:
-                return send(answer(first[:cut], length=len(first), ETag='"1"', Last_Modified="Mon"))
-            about = {"ETag": '"1"', "Last_Modified": date}
-            send(part(asked[-1], second[asked[-1] :], len(second), **about) if "range" in headers else answer(second, **about))
-
-        with serving(serve) as url:
-            target = tmp_path / str(number)
-            fetch("source/file", target, urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
-        if target.read_bytes() in (first, bytes(second)):
-            counted.survived += 1
-        else:
-            counted.silent.append(f"{number}: cut {cut}, changed {changed} of {len(first)}")
-    counted.seen = "nothing; the log says that the file on the server has changed"
-    assert counted.silent == []
-
-
-# Time
-
-
-HOUR = 3600.0
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """The time that downloads see, in seconds: servers move it, and nobody waits."""
-    moved = SimpleNamespace(now=0.0)
-    sleep = lambda seconds: setattr(moved, "now", moved.now + seconds)  # noqa: E731
-    monkeypatch.setattr(network, "time", SimpleNamespace(monotonic=lambda: moved.now, sleep=sleep, time=time.time))
-    monkeypatch.setattr(network, "TICK", 0.01)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    return moved
-
-
-def pacing(clock: SimpleNamespace, size: int, pace: float, asked: list[int]) -> Server:
-    """A body of `size` bytes, of which `pace` come a second."""
-
-    def serve(headers: Headers, send: Send) -> None:
-        have = start(headers)
-        asked.append(have)
-        where = {"Content_Range": f"bytes {have}-{size - 1}/{size}"} if "range" in headers else {}
-        send(answer(b"", "206 Partial Content" if where else "200 OK", size - have, ETag='"1"', **where))
-        while have < size:
-            body = b"x" * min(1000, size - have)
-            send(body)
-            have += len(body)
-            clock.now += len(body) / pace
-
-    return serve
-
-
-@pytest.mark.parametrize("pace", [1000, 1100, 3000])
-def test_a_server_that_takes_two_days_is_left_before(tmp_path, clock, pace) -> None:
-    """Long before; what came is kept, and the next run goes on there."""
-    size, asked, came = 172_800 * pace, [], tmp_path / "target" / "file.part"
-    with serving(pacing(clock, size, pace, asked)) as url, pytest.raises(DataError, match=r"received \d+ bytes in ") as error:
-        fetch("source/file", came.with_suffix(""), urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
-    assert str(error.value).isprintable() and clock.now < 12 * HOUR
-    have = came.stat().st_size
-    assert 0 < have < size / 4
-
-    def refuse(headers: Headers, send: Send) -> None:
-        asked.append(start(headers))
-        send(answer(b"", "403 Forbidden"))
-
-    with serving(refuse) as other, pytest.raises(DataError, match="403"):
-        edit(came.with_name("file.part.of"), (url, other))
-        fetch("source/file", came.with_suffix(""), urls=[other], mirror=[], lock=tmp_path / "lock.tsv")
-    assert asked[-1] == max(0, have - network.SEAM)
-
-
-@pytest.mark.parametrize(("size", "pace"), [(60 * 10**6, 12_000), (10**6, 2000)])
-def test_a_slow_but_honest_line_is_waited_for(tmp_path, clock, size, pace) -> None:
-    """Where it takes hours but no more than the size allows, or is slower but the file small."""
-    with serving(pacing(clock, size, pace, [])) as url:
-        fetch("source/file", tmp_path / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
-    assert (tmp_path / "file").stat().st_size == size and clock.now >= size / pace
-
-
-def test_trailers_without_end_end(tmp_path, clock) -> None:
-    """A trailer a second, after a whole body."""
-    asked = []
-
-    def serve(headers: Headers, send: Send) -> None:
-        asked.append(start(headers))
-        send(CHUNKED + chunked(CONTENT))
-        while True:
-            send(b"X-More: x\r\n")
-            clock.now += 1
-            time.sleep(0.001)
-
-    with serving(serve) as url, pytest.raises(DataError, match=r"received \d+ bytes in") as error:
-        fetch("source/file", tmp_path / "file", urls=[url], mirror=[], lock=tmp_path / "lock.tsv")
-    assert str(error.value).isprintable() and len(asked) == network.ATTEMPTS and clock.now < 24 * HOUR

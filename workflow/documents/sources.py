@@ -20,9 +20,9 @@ Downloads are verified by SHA-256 and size where these are known, or by the id t
 size and content) where only the listing of its repository is known. Where no checksum is known, the first file that passes for
 the official one is trusted, and a line in the log and on stderr says so:
 
-- It must begin as a file of its format does, and have the size that `smallest` of its source states. Web pages in any encoding,
-  errors in XML or JSON, pointers of git LFS, empty, encoded or framed bodies, bodies that may be cut short, and files of a
-  mirror that are still being written are refused; so is a redirect from https to anything else. A file that is refused in error
+- It must begin as a file of its format does, and have the size that `smallest` of its source states. Web pages, errors
+  in XML or JSON, pointers of git LFS, empty bodies, bodies that may be cut short, and files of a mirror that are still being
+  written are refused; so is a redirect from https to anything else. A file that is refused in error
   is accepted once its sha256 stands in the table of sources.
 - Its checksum waits beside it, in `.NAME.unread`, until a step has read it: as a treebank, a dictionary, a dump, an encoder.
   Only then is it pinned in `sources.lock.tsv`, with the address that it came from in the end, and later runs expect it; commit
@@ -33,20 +33,18 @@ the official one is trusted, and a line in the log and on stderr says so:
 
 A file that does not match is kept under another name, and the error states what was expected and what was received.
 
-Interrupted downloads are resumed, retried with growing pauses, and throttled per host. Where one goes on, its last 4 kB are
-asked for again, and it begins anew if they, its size, its date or its ETag are others. Two versions of the same size, date and
-ETag that differ in both parts but not there are told apart by a published checksum alone. Downloads end at the announced size,
-and where a server sends less than 1 kB a second for a minute, or after the first hour less than 10 kB a second on the whole,
-where five tries in a row bring little, it asks to wait more than ten minutes, or two days have passed; the next run goes on.
-Compressed files may unpack to a hundred times their size, or to 100 MB. Where compute nodes have no network, run `make
-prefetch TARGET=...` on a login node: it says how much that target reads, then downloads it.
+Interrupted downloads are resumed, retried with growing pauses, and throttled per host. A download begins anew if the server's
+ETag or, without one, its date is another. It is given up where a server sends less than 1 kB a second for a minute, where five
+tries in a row bring nothing, where it asks to wait more than ten minutes, and after two days; the next run goes on. A body of
+unknown size ends at 1 GB, and some room always stays free on the disk. Compressed files may unpack to a hundred times their size,
+or to 100 MB. Where compute nodes have no network, run `make prefetch TARGET=...` on a login node.
 
 [wikipedia.md](wikipedia.md) describes how paragraphs are sampled from dumps without downloading them whole.
 
 ## Sources
 
 Names in braces are parts of a file's path. The column `known` counts the files whose checksum or size is known, and their
-bytes; of others `make prefetch` and `make cost` take the estimates of resources/sources.yaml.
+bytes; of others `make cost` takes the estimates of resources/sources.yaml.
 """
 COLUMNS = ("id", "source", "version", "comes", "licence", "known", "citation", "address")
 BY_HAND = """

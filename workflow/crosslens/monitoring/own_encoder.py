@@ -28,10 +28,9 @@ from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import COUNTED, Description, read
 from crosslens.encoders.trim import trim
 from crosslens.runs.errors import DataError
-from crosslens.sources.fetch import found_in
 from crosslens.sources.layout import Layout
+from crosslens.sources.mirrors import found_in
 from crosslens.sources.network import Remote, Unavailable
-from crosslens.sources.offline import out_of_reach
 from crosslens.sources.registry import load
 from crosslens.storage.files import written
 
@@ -204,11 +203,6 @@ def _check_hub(purpose: Purpose, encoder: HubEncoder, files: Sequence[str]) -> N
     """Raise DataError where the hub cannot be reached, or has no such encoder. files: hub/PATH of those that are fetched."""
     sources = load()
     mirrors: list[str] = next(filter(None, (read_yaml(Path(file)).get("mirror") for file in reversed(purpose.files))), [])
-    if out_of_reach(files, sources, mirrors):
-        raise DataError(
-            f"{encoder.id}: expected the Hugging Face hub or a mirror with its files, found no network; save the encoder where "
-            "there is one, and give its folder: ENCODER=FOLDER"
-        )
     path = files[0].removeprefix("hub/")
     if found_in(PurePosixPath(path), sources["hub"].mirrors(mirrors)):
         return
@@ -216,7 +210,8 @@ def _check_hub(purpose: Purpose, encoder: HubEncoder, files: Sequence[str]) -> N
         try:
             Remote(sources["hub"].urls_of(path)[0], files[0]).download(Path(folder, "file"))
         except Unavailable as reason:
-            raise DataError(f"expected an encoder on the hub, found {reason}; check name, commit and connection") from None
+            remedy = "check name and commit or, without a network, give its folder: ENCODER=FOLDER"
+            raise DataError(f"expected an encoder on the hub or in a mirror, found {reason}; {remedy}") from None
 
 
 def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:

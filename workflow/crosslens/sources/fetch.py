@@ -3,27 +3,23 @@
 import hashlib
 import io
 import logging
-import lzma
 import os
 import time
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
 
-from crosslens.runs.errors import NO_ROOM, DataError
+from crosslens.runs.errors import DataError
 from crosslens.sources.formats import fault
+from crosslens.sources.mirrors import found_in, opened
+from crosslens.sources.network import Remote, Unavailable
 from crosslens.sources.pins import LOCK, await_reading, forget, pinned
 from crosslens.storage import files
-
-if TYPE_CHECKING:  # slow to import, and most calls end in a mirror
-    from crosslens.sources.network import Remote
+from crosslens.storage.contents import stamp
 
 logger = logging.getLogger(__name__)
 
-COMPRESSIONS = ("", ".xz", ".gz")  # what a mirror may add to an official file's name
 CHUNK = 10**6  # bytes copied at a time
 FRESH = 1.0  # seconds for which a mirror's file must not have changed before it may be pinned
 
@@ -97,11 +93,6 @@ def fetch(
     return digest
 
 
-def in_mirrors(mirrors: Iterable[str | Path], folders: Iterable[str]) -> list[Path]:
-    """A source's folders in mirrors, in order; `folders` are its own inside each."""
-    return [Path(mirror) / folder for mirror in mirrors for folder in folders]
-
-
 @dataclass(frozen=True)
 class Parts:
     """A file of which any part can be read.
@@ -119,7 +110,7 @@ def parts(file: str, *, urls: Sequence[str], mirror: Sequence[Path], manual: str
     """Open an official file to read parts of it, in a mirror or on a server; arguments as for `fetch`."""
     path = _path(file)
     if copy := found_in(path, mirror):
-        with _opened(copy, path) as stream:
+        with opened(copy, path) as stream:
             size = stream.seek(0, io.SEEK_END)
 
             def read(start: int, length: int) -> bytes:
@@ -128,8 +119,6 @@ def parts(file: str, *, urls: Sequence[str], mirror: Sequence[Path], manual: str
 
             yield Parts(file, size, read)
         return
-    from crosslens.sources.network import Unavailable
-
     remote, size = _remote(file, urls, mirror, manual)
 
     def receive(start: int, length: int) -> bytes:
@@ -141,10 +130,8 @@ def parts(file: str, *, urls: Sequence[str], mirror: Sequence[Path], manual: str
     yield Parts(file, size, receive)
 
 
-def _remote(file: str, urls: Sequence[str], mirror: Sequence[Path], manual: str | None) -> "tuple[Remote, int]":
+def _remote(file: str, urls: Sequence[str], mirror: Sequence[Path], manual: str | None) -> tuple[Remote, int]:
     """The first server that has a file, and its size there."""
-    from crosslens.sources.network import Remote, Unavailable
-
     reasons = []
     for url in urls:
         remote = Remote(url, file)
@@ -165,56 +152,27 @@ def _path(file: str) -> PurePosixPath:
     return PurePosixPath(*parts[1:])
 
 
-def found_in(path: PurePosixPath, mirror: Sequence[Path]) -> Path | None:
-    """The first mirror folder's copy of a file, None if none has it."""
-    candidates = (folder / f"{path}{suffix}" for folder in mirror for suffix in COMPRESSIONS)
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
-
-
-@contextmanager
-def _opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
-    """A mirror's copy, without the compression that the mirror added."""
-    added = copy.name != path.name
-    try:
-        with files.open_binary(copy) if added else open(copy, "rb") as stream:
-            yield stream
-    except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            raise
-        form = f"{copy.suffix} file" if added else "file"
-        raise DataError(f"{copy}: expected a complete {form}, found: {error}; replace it") from None
-
-
 def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None, settled: bool) -> None:
     """Copy a mirror's file, unpacked. settled: only one that nobody seems to write. Raises DataError where it is not whole."""
-    before = _stamp(copy)
-    if settled and time.time() - before[1] < FRESH:
+    before = stamp(copy)
+    if settled and time.time() - copy.stat().st_mtime < FRESH:
         time.sleep(FRESH)
-    with open(target, "wb") as sink, _opened(copy, path) as source:
+    with open(target, "wb") as sink, opened(copy, path) as source:
         received = 0
         while chunk := source.read(CHUNK):
             received += len(chunk)
             if size is not None and received > size:
                 raise DataError(f"{copy}: expected {size} bytes, found more; replace it")
             sink.write(chunk)
-    if settled and _stamp(copy) != before:
+    if settled and stamp(copy) != before:
         raise DataError(f"{copy}: expected a file that is complete, found that it is being written; try again when it is")
-
-
-def _stamp(path: Path) -> tuple[int, float]:
-    """Size of a file and when it was last changed."""
-    status = path.stat()
-    return status.st_size, status.st_mtime
 
 
 def _git_blob(path: Path) -> str:
     """Id under which git stores a file's content: the SHA-1 of `blob SIZE`, a zero byte and the content."""
     header = b"blob %d\0" % path.stat().st_size
-    digest = hashlib.sha1(header, usedforsecurity=False)
     with open(path, "rb") as stream:
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, lambda: hashlib.sha1(header, usedforsecurity=False)).hexdigest()
 
 
 def _no_file(received: Path, path: PurePosixPath, complete: bool, smallest: int) -> str:
@@ -230,12 +188,10 @@ def _download(
     file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path], size: int | None, manual: str | None
 ) -> tuple[str, bool]:
     """Download to `part`, going on where an earlier call stopped; returns where it came from, and if all of it surely came."""
-    from crosslens.sources.network import Remote, Unavailable, begun
-
-    reasons, (first, *_) = [], begun(part)
-    for url in sorted(urls, key=lambda url: url != first):  # where the part can be continued
-        logger.info("%s: downloading %s", file, url)
-        remote = Remote(url, file, size)
+    reasons = []
+    remotes = [Remote(url, file, size) for url in urls]
+    for remote in sorted(remotes, key=lambda remote: not remote.received(part)):  # first where the part can be continued
+        logger.info("%s: downloading %s", file, remote.url)
         try:
             remote.download(part)
             return remote.origin, remote.size is not None

@@ -1,13 +1,13 @@
 """Where official files lie below the results, and which of them corpora and encoders are made of."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
 from crosslens.config.corpora import Corpus, OfficialCorpus, ParagraphCorpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.readings import Reading
-from crosslens.sources.registry import Source
+from crosslens.sources.registry import Source, place_of
 
 
 class Layout(NamedTuple):
@@ -18,9 +18,7 @@ class Layout(NamedTuple):
 
     def place(self, file: str) -> tuple[str, str]:
         """Source and path of an official file, of which `file` is a copy or, of a dump, a sample."""
-        source, _, path = file.removeprefix(f"{self.folder}/").partition("/")
-        if source not in self.sources:  # SOURCE-sample/BLOCKS-SEED/PATH
-            source, path = source.removesuffix("-sample"), path.partition("/")[2]
+        source, path, _ = place_of(file.removeprefix(f"{self.folder}/"), self.sources)
         return source, path
 
     def facts(self, source: str, path: str) -> dict[str, Any]:
@@ -86,9 +84,3 @@ class Layout(NamedTuple):
     def of_reading(self, reading: Reading) -> list[str]:
         """The models that find sentences, where a reading asks for them."""
         return [f"{self.folder}/{file}" for file in reading.official()]
-
-    def fetched(self, corpora: Iterable[Corpus], encoders: Iterable[Encoder], readings: Iterable[Reading]) -> list[str]:
-        """All files that are not generated, each once."""
-        of_encoders = (self.of_encoder(encoder, "DESCRIPTION", "WEIGHTS") for encoder in encoders)
-        files = chain.from_iterable((*of_encoders, *map(self.of_reading, readings), *map(self.of_corpus, corpora)))
-        return [file for file in dict.fromkeys(files) if not file.startswith(f"{self.folder}/phrasebook/")]

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 from urllib.parse import quote
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -14,13 +14,21 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from crosslens.config.base import Section
 from crosslens.config.scales import read_yaml
 from crosslens.runs.errors import DataError
-from crosslens.sources.fetch import in_mirrors
+from crosslens.sources.mirrors import in_mirrors
 from crosslens.storage.bounded import read_text
 
 SOURCES_YAML = Path(__file__).parents[3] / "resources" / "sources.yaml"
 
 Text = Annotated[str, Field(min_length=1)]
 Url = Annotated[str, Field(pattern=r"^https://")]
+BLOCK = 130_000  # bytes of a block of 100 pages of a multistream dump, about: 90,000 in enwiki, 170,000 in jawiki
+
+
+class Size(NamedTuple):
+    """Size of a file. bytes: None if neither known nor estimated."""
+
+    bytes: int | None
+    is_known: bool
 
 
 class OfficialFile(Section):
@@ -179,3 +187,25 @@ def _table(path: Path) -> dict[str, OfficialFile]:
     lines = (line for line in io.StringIO(read_text(path), newline="") if not line.startswith("#"))
     rows = csv.DictReader(lines, delimiter="\t")
     return {row.pop("path"): OfficialFile.model_validate({name: cell or None for name, cell in row.items()}) for row in rows}
+
+
+def place_of(file: str, sources: Mapping[str, Source]) -> tuple[str, str, int | None]:
+    """Source of a file, path of the official file inside it, and number of blocks of a sample; None for the whole file.
+
+    file: SOURCE/PATH, or SOURCE-sample/BLOCKS-SEED/PATH for a sample of a dump.
+    """
+    source, _, path = file.partition("/")
+    if source in sources:
+        return source, path, None
+    blocks, _, path = path.partition("/")
+    return source.removesuffix("-sample"), path, int(blocks.partition("-")[0])
+
+
+def size_of(file: str, sources: Mapping[str, Source]) -> Size:
+    """Size of an official file, or of a sample of a dump, by the table of sources. file: as in `place_of`."""
+    source, path, blocks = place_of(file, sources)
+    exact, estimate = sources[source].bytes_of(path), sources[source].estimate_of(path)
+    if blocks is None:
+        return Size(exact, True) if exact is not None else Size(estimate, False)
+    whole = exact or estimate
+    return Size(min(blocks * BLOCK, whole) if whole else blocks * BLOCK, False)

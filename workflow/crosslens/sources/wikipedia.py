@@ -12,10 +12,11 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from crosslens.runs.errors import DataError, shown
 from crosslens.runs.progress import Progress
+from crosslens.sources.fetch import Parts
 from crosslens.storage.files import decompress, open_binary
 from crosslens.storage.seals import sealed
 
@@ -28,21 +29,6 @@ FOOTER = b"</mediawiki>\n"
 PAGE_ID = re.compile(rb"<id>(\d+)</id>")  # the first of a page
 
 
-class Ranges(Protocol):
-    """A file that is read in parts, here or on a server."""
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-
-    @property
-    def size(self) -> int:
-        """Size in bytes."""
-
-    def read(self, start: int, length: int) -> bytes:
-        """`length` bytes from `start` on."""
-
-
 class Block(NamedTuple):
     """A block as the index tells it: its first byte and the one after its last, its pages, a checksum of their ids."""
 
@@ -52,7 +38,7 @@ class Block(NamedTuple):
     ids: int
 
 
-def sample(index: Path, ranges: Ranges, target: Path, *, blocks: int, seed: int) -> dict[str, Any]:
+def sample(index: Path, dump: Parts, target: Path, *, blocks: int, seed: int) -> dict[str, Any]:
     """Write a dump of `blocks` blocks, drawn uniformly without replacement; of all where there are not more.
 
     index: the official index of the dump (.txt.bz2), read in one pass; only four numbers a block are kept of it.
@@ -61,27 +47,27 @@ def sample(index: Path, ranges: Ranges, target: Path, *, blocks: int, seed: int)
     Returns blocks and bytes of the dump, blocks and pages drawn, bytes fetched (with the index), and the seed.
     Raises DataError where index and dump do not belong together or a block is damaged; then nothing is written.
     """
-    every = read_index(index, ranges.size)
+    every = read_index(index, dump.size)
     sampled = every if blocks >= len(every) else sorted(random.Random(seed).sample(every, blocks))
     fetched = index.stat().st_size
     with sealed(target) as temporary, open(temporary, "wb") as sink:
-        header = _read(ranges, 0, every[0].start)
+        header = _read(dump, 0, every[0].start)
         fetched += sink.write(header)
-        content = _content(ranges, 0, header)
+        content = _content(dump, 0, header)
         if b"<mediawiki" not in content or b"<page>" in content:
-            raise _wrong(ranges, 0, "the header of a multistream dump", repr(content[:30]))
-        with Progress(len(sampled), f"blocks of {ranges.name}", logger) as progress:
+            raise _wrong(dump, 0, "the header of a multistream dump", repr(content[:30]))
+        with Progress(len(sampled), f"blocks of {dump.name}", logger) as progress:
             for neighbours in _joined(sampled):
                 start = neighbours[0].start
-                data = _read(ranges, start, neighbours[-1].end - start)
+                data = _read(dump, start, neighbours[-1].end - start)
                 for block in neighbours:
-                    _check(ranges, block, data[block.start - start : block.end - start])
+                    _check(dump, block, data[block.start - start : block.end - start])
                     progress.advance()
                 fetched += sink.write(data)
         if sampled[-1] is not every[-1]:  # the dump's own footer comes with its last block
             sink.write(bz2.compress(FOOTER))
     pages = sum(block.pages for block in sampled)
-    return {"blocks": len(every), "bytes": ranges.size, "drawn": len(sampled), "pages": pages, "fetched": fetched, "seed": seed}
+    return {"blocks": len(every), "bytes": dump.size, "drawn": len(sampled), "pages": pages, "fetched": fetched, "seed": seed}
 
 
 def read_index(index: Path, size: int) -> list[Block]:
@@ -131,35 +117,35 @@ def _joined(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     yield row
 
 
-def _read(ranges: Ranges, start: int, length: int) -> bytes:
+def _read(dump: Parts, start: int, length: int) -> bytes:
     if length > LONGEST_BLOCK:
-        raise _wrong(ranges, start, f"a block of at most {LONGEST_BLOCK // 10**6} MB", f"{length} bytes in the index")
-    data = ranges.read(start, length)
+        raise _wrong(dump, start, f"a block of at most {LONGEST_BLOCK // 10**6} MB", f"{length} bytes in the index")
+    data = dump.read(start, length)
     if len(data) != length:
-        raise _wrong(ranges, start, f"{length} bytes", str(len(data)))
+        raise _wrong(dump, start, f"{length} bytes", str(len(data)))
     return data
 
 
-def _content(ranges: Ranges, start: int, data: bytes) -> bytes:
+def _content(dump: Parts, start: int, data: bytes) -> bytes:
     try:
         return decompress(data)
     except (EOFError, OSError) as error:
-        raise _wrong(ranges, start, "a bz2 stream", str(error)) from None
+        raise _wrong(dump, start, "a bz2 stream", str(error)) from None
 
 
-def _check(ranges: Ranges, block: Block, data: bytes) -> None:
+def _check(dump: Parts, block: Block, data: bytes) -> None:
     """Raise DataError unless a block holds the pages that the index tells."""
-    content = _content(ranges, block.start, data)
+    content = _content(dump, block.start, data)
     if not content.lstrip().startswith(b"<page>"):
-        raise _wrong(ranges, block.start, "<page>", repr(content[:30]))
+        raise _wrong(dump, block.start, "<page>", repr(content[:30]))
     page_ids = [match[1] for match in map(PAGE_ID.search, content.split(b"<page>")[1:]) if match]
     checksum = 0
     for id in page_ids:
         checksum = zlib.crc32(id + b"\n", checksum)
     if (len(page_ids), checksum) != (block.pages, block.ids):
-        raise _wrong(ranges, block.start, f"the {block.pages} pages of the index", f"{len(page_ids)} pages with other ids")
+        raise _wrong(dump, block.start, f"the {block.pages} pages of the index", f"{len(page_ids)} pages with other ids")
 
 
-def _wrong(ranges: Ranges, start: int, expected: str, actual: str) -> DataError:
+def _wrong(dump: Parts, start: int, expected: str, actual: str) -> DataError:
     remedy = "fetch index and dump of the same date again"
-    return DataError(f"{ranges.name}: byte {start} of {ranges.size}: expected {expected}, found {actual}; {remedy}")
+    return DataError(f"{dump.name}: byte {start} of {dump.size}: expected {expected}, found {actual}; {remedy}")

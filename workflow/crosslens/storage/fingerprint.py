@@ -33,7 +33,6 @@ SILENT = {  # modules that report, keep records, choose a GPU, or decide whether
     "workflow/crosslens/runs/quantities.py",
     "workflow/crosslens/runs/signals.py",
     "workflow/crosslens/sources/pins.py",
-    "workflow/crosslens/sources/origins.py",
     "workflow/crosslens/storage/bounded.py",
     "workflow/crosslens/storage/contents.py",
     "workflow/crosslens/storage/seals.py",

@@ -14,8 +14,7 @@ from crosslens.monitoring.plan import Job
 from crosslens.papers import papers
 from crosslens.recipes import Data, Recipe, Stage
 from crosslens.reports.studies import Studies
-from crosslens.sources.prefetch import size_of
-from crosslens.sources.registry import Source
+from crosslens.sources.registry import Source, size_of
 
 START = {"train": 10.0, "train_without_weights": 10.0, "train_trials": 10.0, "states": 10.0, "measure_encoder": 10.0}
 """Seconds until a job that needs torch begins; of others the whole job, unless below."""

@@ -46,7 +46,7 @@ prefetch TARGET=...` on a login node: it says how much that target reads, then d
 ## Sources
 
 Names in braces are parts of a file's path. The column `known` counts the files whose checksum or size is known, and their
-bytes; of others `make prefetch` and `make cost` take the estimates of resources/sources.yaml.
+bytes; of others `make prefetch` takes the estimates of resources/sources.yaml.
 """
 COLUMNS = ("id", "source", "version", "comes", "licence", "known", "citation", "address")
 BY_HAND = """

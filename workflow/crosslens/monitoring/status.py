@@ -164,8 +164,8 @@ def main(names: list[str], root: Path = Path()) -> None:
         pinned = unverified(load(), root / LOCK)
     except DataError as error:
         sys.exit(f"status: {error}")
-    begun = [name for name, scale in scales_by_name.items() if has_results(root / scale.results)]
-    for name in names or begun or [*scales_by_name][:1]:  # by name the demo is the first
+    with_results = [name for name, scale in scales_by_name.items() if has_results(root / scale.results)]
+    for name in names or with_results or [*scales_by_name][:1]:  # by name the demo is the first
         scale = scales_by_name[name]
         try:
             config, jobs = plan(["--profile", scale.profile, ALL], root)

@@ -69,10 +69,11 @@ class Estimator:
         self.pace = self._pace()
 
     def kind(self, place: str) -> str:
-        """Kind of the job at a place: the longest beginning of it that is tabulated."""
-        parts = re.sub("@[^/]*", "", place).split("/")  # of a measure KIND@PAPER the kind counts
+        """Kind of the job at a place: the longest beginning of it that is tabulated, or else its first folder."""
+        # Of a measure KIND@PAPER the kind counts, of the jobs trials00, trials01, ... of a search that they are trials.
+        parts = re.sub(r"@[^/]*|(?<=/trials)\d+", "", place).split("/")
         beginnings = ("/".join(parts[:number]) for number in range(len(parts), 0, -1))
-        return next(filter(self.kinds.__contains__, beginnings), "")
+        return next(filter(self.kinds.__contains__, beginnings), "/".join(parts[:-1][:1]))
 
     def kind_of(self, job: Job) -> str:
         """Kind of a job of a plan."""
@@ -82,7 +83,7 @@ class Estimator:
         """Estimate of a job; None where its kind is neither measured nor tabulated."""
         kind, runs_encoder = self.kind_of(job), bool(job.asked.get("gpu"))
         measured, rehearsed = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed"))
-        row = self.rows.get(kind)
+        row = self.rows.get(kind, self.rows.get(""))
         disk = row.megabytes * 1e6 if row else 0.0
         if measured:
             return Estimate(mean(job.seconds for job in measured), "measured", disk)

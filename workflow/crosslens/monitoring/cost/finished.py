@@ -1,4 +1,4 @@
-"""What finished jobs took, from their logs, and from the histories of trainings in a rehearsal."""
+"""Time and memory of finished jobs, from their logs and from the histories of rehearsed trainings."""
 
 import csv
 import json

@@ -10,7 +10,7 @@ from crosslens.monitoring.plan import Job
 from crosslens.runs.quantities import duration, readable
 
 COLUMNS = (
-    "ended",
+    "finished",
     "memory requested",
     "peak",
     "GPU peak",
@@ -36,16 +36,16 @@ def table(estimator: Estimator, jobs: Sequence[Job], updates: int) -> Table:
 
 def _cells(estimator: Estimator, kind: str, jobs: Sequence[Job]) -> list[str]:
     """Texts of a row; "" for what is unknown."""
-    ended, row, estimate = estimator.finished["rehearsed"].get(kind, []), estimator.rows.get(kind), estimator.estimate(jobs[0])
+    finished, row, estimate = estimator.finished["rehearsed"].get(kind, []), estimator.rows.get(kind), estimator.estimate(jobs[0])
     memory = (
         max(job.asked.get("mem_mb", 0) * 10**6 for job in jobs),
-        max((job.memory for job in ended), default=0),
-        max((job.gpu_memory for job in ended), default=0),
+        max((job.memory for job in finished), default=0),
+        max((job.gpu_memory for job in finished), default=0),
     )
-    updates = (row and row.update, mean_update(ended))
+    updates = (row and row.update, mean_update(finished))
     seconds = (row and row.seconds, estimate.seconds if estimate and estimate.basis != "tabulated" else None)
     return [
-        f"{len(ended)} of {len(jobs)}",
+        f"{len(finished)} of {len(jobs)}",
         *(readable(int(size)) if size else "" for size in memory),
         *(f"{update:.3g}" if update else "" for update in updates),
         *(duration(time) if time else "" for time in seconds),

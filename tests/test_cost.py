@@ -181,7 +181,7 @@ def test_make_cost_prints_a_table(root):
     command = [sys.executable, "-m", "crosslens.monitoring.cost", "--profile", "slurm", "results/table1.csv"]
     said = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})
     assert said.returncode == 0, said.stderr
-    assert said.stdout.startswith("Planning results/table1.csv with --profile slurm.\n")
+    assert said.stdout.startswith("Planning: snakemake --profile slurm results/table1.csv\n")
     assert re.search(r"│ train .*│ .* h \(.* to .*\)", said.stdout) and re.search(r"│ all .*48.0 GB", said.stdout)
     assert re.search(r"\d+ jobs tabulated: .*A100.*within a factor of 3", said.stdout)
     with pytest.raises(DataError, match="(?s)expected a plan, found an error:.*results/table1.csv"):

@@ -131,8 +131,8 @@ def leftovers(results: Path) -> list[Path]:
     return sorted(paths | {path for path in results.rglob(CHECKPOINT) if path.with_name("record.json").exists()})
 
 
-def of_kills(scale: str, paths: Sequence[Path]) -> str:
-    """Sentences on leftovers."""
+def advice(scale: str, paths: Sequence[Path]) -> str:
+    """Sentences on the leftovers of a scale."""
     files = [file for path in paths for file in (path, *path.rglob("*")) if file.is_file()]
     size = readable(sum(file.stat().st_size for file in files))
     return (
@@ -177,7 +177,7 @@ def main(names: list[str], root: Path = Path()) -> None:
         items_by_scale[name] = items((f"{scale.results}/{place}{SHOWN[item.form]}" for place, (_, _, item) in places), jobs, root)
         sentences.append(outlook(scale, jobs))
         if paths := leftovers(root / scale.results):
-            sentences.append(of_kills(name, paths))
+            sentences.append(advice(name, paths))
     console = Console()
     if items_by_scale:
         console.print(table(items_by_scale))

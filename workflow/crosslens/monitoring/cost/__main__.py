@@ -1,17 +1,15 @@
 """Print the cost of a run: python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [options of snakemake]."""
 
 import argparse
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from joblib import cpu_count
 from rich.console import Console
 from rich.table import Table
 
-from crosslens.config.scales import scales
 from crosslens.monitoring.cost import rehearsal
 from crosslens.monitoring.cost.estimate import FACTORS, Estimator
 from crosslens.monitoring.plan import Job, plan
@@ -23,7 +21,7 @@ BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
     "scaled": "tabulated, times the pace of the trainings that have run here",
-    "tabulated": "hours.csv, for one A100 (the published study) or two cores; other GPUs: docs/cluster.md",
+    "tabulated": "with the settings as they come, for an A100 (the published study) or two cores; see docs/cluster.md",
 }
 
 
@@ -111,25 +109,14 @@ def assumptions(lines: Sequence[Line]) -> list[str]:
     return [*sentences, "Downloads are not timed."]
 
 
-def announcement(profile: str | None, targets: Sequence[str]) -> str:
-    """Sentence for the time of planning: what is planned, and how something else is."""
-    subject = " ".join(targets) or "all tables and figures of tanti2021 (TARGET= names others)"
-    profiles = ", ".join(scale.profile for scale in scales(Path()))
-    scale = f"with --profile {profile}" if profile else f"of the published study on this machine (PROFILE= one of {profiles})"
-    return f"Planning {subject} {scale}."
-
-
 def main(arguments: list[str]) -> None:
     """Ask Snakemake for the plan and print its cost; of a rehearsal, print what its jobs took."""
     parser = argparse.ArgumentParser(prog="crosslens.monitoring.cost", description=__doc__)
     parser.add_argument("--profile")
     named_options, options = parser.parse_known_args(arguments)
-    profile = named_options.profile
-    where = ["--profile", profile] if profile else ["--cores", str(cpu_count())]
+    where = ["--profile", named_options.profile] if named_options.profile else ["--cores", "1"]
+    print("Planning:", shlex.join(["snakemake", *where, *options]), flush=True)
     try:
-        if not profile or Path(profile, "config.yaml").is_file():  # otherwise the plan's error names the profiles
-            targets = options[options.index("--") + 1 :] if "--" in options else options
-            print(announcement(profile, targets), flush=True)
         config, jobs = plan([*where, *options])
         if config.rehearse:
             _, jobs = plan([*where, "--forceall", *options])

@@ -1,22 +1,23 @@
 """What a run will take: the jobs that Snakemake would run, and what jobs of their kinds took or are tabulated to take."""
 
 import csv
+import io
 import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from crosslens.config.whole import Config
-from crosslens.monitoring.cost import estimate
+from crosslens.monitoring.cost import estimate, rehearsal
 from crosslens.monitoring.cost.__main__ import cost, main
 from crosslens.monitoring.cost.estimate import FACTORS, HOURS, Estimator
 from crosslens.monitoring.cost.finished import finished_jobs
 from crosslens.monitoring.plan import Job
 from crosslens.papers.configuration import load as load_config
 from crosslens.runs.errors import DataError
+from rich.console import Console
 from study import changed, copy_repository, counts, environment, plan, snakemake, tiny
 from test_config import merged
 
@@ -116,6 +117,18 @@ def test_lines_add_up(config):
     assert cost(list(reversed(jobs)), Estimator(config))[0].rule == "train"
 
 
+def test_a_rehearsal_shows_requests_beside_what_was_taken(config):
+    """In the row of a kind: its jobs, requested memory, peaks, seconds of an update and of a job, tabulated and here."""
+    for name in "ab":
+        rehearsed(f"models/p/pos/{name}/seed0", 4.0)
+    jobs = [job(f"models/p/pos/{name}/seed0", gpu=1, mem_mb=48_000) for name in "abc"]
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(rehearsal.table(Estimator(config), jobs, 3))
+    (row,) = [line.strip("│ ") for line in console.export_text().splitlines() if "models/p/pos" in line]
+    cells = ["models/p/pos", "2 of 3", "48.0 GB", "2.1 GB", "1.1 GB", "0.5", "1", "1 min 40 s", "3 min 20 s"]
+    assert [cell.strip() for cell in row.split("│")] == cells
+
+
 # The plan.
 
 
@@ -151,7 +164,9 @@ def test_the_published_study_is_tabulated(root):
     assert total.disk == pytest.approx(13e9, rel=0.3) and total.memory == 48_000
     trainings = [job for job in jobs if job.rule == "train"]
     assert len(trainings) == 8 and all(estimator.rows[estimator.kind_of(job)].update for job in trainings)
-    assert replace(trainings[0], log=["results/logs/models/sixth/x/seed0.log"]) and estimator.kind("models/sixth/x") == "models"
+    trial = "models/tanti2021/pos/frozen/trials"
+    kinds = {"models/sixth/x/seed0": "models", f"{trial}07/seed0": trial, "measures/probes@x/y/seed0": "measures/probes"}
+    assert {place: estimator.kind(place) for place in kinds} == kinds
 
 
 def test_the_table_is_sorted_and_has_no_row_twice():

@@ -13,8 +13,6 @@ from crosslens.monitoring import own_encoder
 from study import REPOSITORY, copy_repository, edit, environment
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
-    EuroBertConfig,
-    EuroBertModel,
     ModernBertConfig,
     ModernBertModel,
     PreTrainedModel,
@@ -34,41 +32,27 @@ def texts() -> list[str]:
     return [line for path in (REPOSITORY / "resources/phrasebook").glob("*/*") for line in path.read_text("utf-8").splitlines()]
 
 
-def save(tokenizer: Tokenizer, model: PreTrainedModel, folder: Path, *, end: bool = True, pad: str = "<pad>") -> Path:
-    """Save an encoder with save_pretrained, as its owner would. end: whether a text has a special piece after it."""
+def save(tokenizer: Tokenizer, model: PreTrainedModel, folder: Path) -> Path:
+    """Save an encoder with save_pretrained, as its owner would."""
     ends = [(piece, tokenizer.token_to_id(piece)) for piece in ("<s>", "</s>")]
-    text, pair = ("<s> $A </s>", "<s> $A </s> </s> $B </s>") if end else ("<s> $A", "<s> $A <s> $B")
+    text, pair = "<s> $A </s>", "<s> $A </s> </s> $B </s>"
     tokenizer.post_processor = processors.TemplateProcessing(single=text, pair=pair, special_tokens=ends)
-    names = SPECIALS | {"cls_token": "<s>", "sep_token": "</s>", "pad_token": pad}
+    names = SPECIALS | {"cls_token": "<s>", "sep_token": "</s>"}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
     model.save_pretrained(folder)
     return folder
 
 
-def byte_level() -> Tokenizer:
-    """A byte-level BPE vocabulary."""
+def modernbert(folder: Path) -> Path:
+    """A tiny ModernBERT with a byte-level BPE vocabulary."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     special, alphabet = list(SPECIALS.values()), pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=800, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator(texts(), trainer)
-    return tokenizer
-
-
-def modernbert(folder: Path) -> Path:
-    """A tiny ModernBERT with a byte-level BPE vocabulary."""
-    tokenizer = byte_level()
     ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2}
     config = ModernBertConfig(vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=512, **SHAPE, **ids)
     return save(tokenizer, ModernBertModel(config), folder)
-
-
-def eurobert(folder: Path) -> Path:
-    """A tiny EuroBERT: no special piece after a text, padding with the end, no mask, no absolute positions."""
-    tokenizer = byte_level()
-    ids = {"pad_token_id": 2, "bos_token_id": 0, "eos_token_id": 2, "mask_token_id": 4}
-    config = EuroBertConfig(vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=512, **SHAPE, **ids)
-    return save(tokenizer, EuroBertModel(config), folder, end=False, pad="</s>")
 
 
 def xlm_roberta(folder: Path, positions: int = 514) -> Path:
@@ -86,7 +70,7 @@ def xlm_roberta(folder: Path, positions: int = 514) -> Path:
     return save(tokenizer, XLMRobertaModel(config, add_pooling_layer=False), folder)
 
 
-SHAPES = {"modernbert": modernbert, "eurobert": eurobert, "xlm_roberta": xlm_roberta}
+SHAPES = {"modernbert": modernbert, "xlm_roberta": xlm_roberta}
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +92,7 @@ def attempt(root: Path, encoder: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("shape", "corpora"), [("modernbert", []), ("eurobert", []), ("xlm_roberta", ["udpos", "xnli", "wikipedia"])]
-)
+@pytest.mark.parametrize(("shape", "corpora"), [("modernbert", []), ("xlm_roberta", ["udpos", "xnli", "wikipedia"])])
 def test_from_a_folder_to_table_1_and_figure_3(root: Path, shape: str, corpora: list[str]) -> None:
     name = f"my-{shape.replace('_', '-')}"
     run = attempt(root, f"encoders/{shape}")

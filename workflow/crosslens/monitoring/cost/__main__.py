@@ -126,7 +126,7 @@ def main(arguments: list[str]) -> None:
     if not jobs:
         print("cost: everything is built; nothing would run")
         return
-    console, estimator = Console(width=None if sys.stdout.isatty() else 140), Estimator(config)
+    console, estimator = Console(width=None if sys.stdout.isatty() else 160), Estimator(config)
     if config.rehearse:
         console.print(rehearsal.table(estimator, jobs, config.rehearse))
         return

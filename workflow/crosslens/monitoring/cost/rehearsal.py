@@ -9,16 +9,8 @@ from crosslens.monitoring.cost.estimate import Estimator, mean_update
 from crosslens.monitoring.plan import Job
 from crosslens.runs.quantities import duration, readable
 
-COLUMNS = (
-    "finished",
-    "memory requested",
-    "peak",
-    "GPU peak",
-    "s an update: tabulated",
-    "here",
-    "a job of the study: tabulated",
-    "here",
-)
+UPDATE, JOB = "s an update, tabulated", "job of the study, tabulated"
+COLUMNS = ("finished", "requested memory", "peak", "GPU peak", UPDATE, "here", JOB, "here")
 
 
 def table(estimator: Estimator, jobs: Sequence[Job], updates: int) -> Table:
@@ -26,7 +18,8 @@ def table(estimator: Estimator, jobs: Sequence[Job], updates: int) -> Table:
     jobs_by_kind = defaultdict(list)
     for job in jobs:
         jobs_by_kind[estimator.kind_of(job)].append(job)
-    grid = Table("jobs", title=f"Rehearsed with {updates} updates and texts; hours are of the whole study", title_justify="left")
+    grid = Table(title=f"Rehearsed with {updates} updates and texts; hours are of the whole study", title_justify="left")
+    grid.add_column("jobs", no_wrap=True)
     for column in COLUMNS:
         grid.add_column(column, justify="right")
     for kind, jobs_of_kind in sorted(jobs_by_kind.items()):

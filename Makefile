@@ -6,7 +6,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 # What a user may set. Recipes read it from the environment, in quotes: a name may have any characters, and $ is one of them here too.
-SETTINGS := ARCHIVE CARD ENCODER LIST OUT PACKAGES PROFILE PYTHON REHEARSE RESULTS SEEDS TARGET
+SETTINGS := ARCHIVE ENCODER LIST OUT PACKAGES PROFILE PYTHON REHEARSE RESULTS SEEDS TARGET
 $(foreach name,$(SETTINGS),$(eval override $(name) := $$(value $(name))))
 export $(SETTINGS)
 
@@ -132,9 +132,9 @@ site: install build/site-tools/installed ## Build the documentation as a web sit
 status: install ## Show what is built, stale or missing at each scale
 	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.status
 
-cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm CARD=a100; REHEARSE=20 shows what that rehearsal took
+cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm; REHEARSE=20 shows what that rehearsal took
 	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.cost $${PROFILE:+--profile="$$PROFILE"} \
-		$${CARD:+--card="$$CARD"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
+		$${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
 
 prefetch: install ## Fetch the official files that a target reads: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names them
 	$(SNAKEMAKE) $${PROFILE:+--profile="$$PROFILE"} $${LIST:+--dry-run} --cores 4 --until fetch dump_sample -- $${TARGET:+"$$TARGET"}

@@ -70,8 +70,8 @@ def test_jobs_at_a_time_never_share_a_gpu(machine):
     folder = machine(3)
     jobs = [job(folder) for _ in range(9)]
     spans = []
-    for each in jobs:
-        first, last = each.communicate(timeout=300)[0].splitlines()
+    for process in jobs:
+        first, last = process.communicate(timeout=300)[0].splitlines()
         gpu, began = first.split()
         spans.append((gpu, float(began), float(last)))
     assert {gpu for gpu, *_ in spans} == {"0", "1", "2"} and max(Counter(gpu for gpu, *_ in spans).values()) <= 5
@@ -118,8 +118,11 @@ def test_as_many_jobs_share_a_gpu_as_is_allowed(machine, monkeypatch):
 
 
 def test_a_job_of_several_gpus_never_has_two_places_of_one(machine, monkeypatch):
+    """One that wants more than there are gets all."""
     monkeypatch.setenv(gpus.JOBS, "4")
     assert gpus.take(2, LOG, machine(3)) == ["0", "1"]
+    os.environ.pop(gpus.VISIBLE)
+    assert sorted(gpus.take(4, LOG, machine(3))) == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("text", ["0", "two", "-1", ""])
@@ -127,12 +130,6 @@ def test_a_number_of_jobs_that_is_none_is_named(machine, monkeypatch, text):
     monkeypatch.setenv(gpus.JOBS, text)
     with pytest.raises(DataError, match=rf"^CROSSLENS_JOBS_PER_GPU: expected a whole number from 1, found '{text}': unset it"):
         gpus.take(1, LOG, machine(2))
-
-
-def test_a_user_who_named_gpus_keeps_to_them(machine, monkeypatch):
-    folder = machine(4)
-    monkeypatch.setenv(gpus.VISIBLE, "2,3")
-    assert gpus.take(1, LOG, folder) == ["2"] and os.environ[gpus.VISIBLE] == "2"
 
 
 @pytest.mark.parametrize(
@@ -172,21 +169,14 @@ def test_jobs_within_an_allocation_share_it(machine, monkeypatch):
     ("variable", "gpus_of_cuda"),
     [
         ("0,-1,1", ["0"]),
-        ("2,0", ["2", "0"]),
-        ("0,0", ["0"]),
         ("1,0,1,2", ["1", "0", "2"]),
-        (" 0, 1", ["0", "1"]),
-        ("0,,1", ["0"]),
+        (" 0,1, ,2", ["0", "1"]),
         ("", []),
-        ("-1", []),
         ("NoDevFiles", []),
-        ("0,none,1", ["0"]),
         ("GPU-8932f937,GPU-5d5b", ["GPU-8932f937", "GPU-5d5b"]),
-        ("GPU-8932f937,0", ["GPU-8932f937"]),
         ("0,GPU-8932f937", ["0"]),
         ("GPU-8932f937,MIG-5d5b", ["GPU-8932f937"]),
         ("MIG-GPU-5d5b/1/0,MIG-GPU-5d5b/2/0", ["MIG-GPU-5d5b/1/0", "MIG-GPU-5d5b/2/0"]),
-        ("MIG-5d5b,MIG-5d5b", ["MIG-5d5b"]),
     ],
 )
 @pytest.mark.fault("CUDA_VISIBLE_DEVICES with repeated, invalid and MIG entries", "survived")
@@ -218,11 +208,9 @@ def test_mig_instances_are_what_can_be_used_of_a_gpu(machine):
         (0, {"SLURM_JOB_ID": "77", "SLURM_JOB_GPUS": "3"}, True),  # in a container without the driver
         (0, {"CUDA_VISIBLE_DEVICES": "MIG-GPU-5d5b/1/0"}, True),
         (1, {}, True),  # one that nvidia-smi lists
-        (4, {}, True),
         (0, {}, False),  # a laptop without a GPU
         (0, {"SLURM_JOB_ID": "77"}, False),  # a job without a GPU
         (1, {"CUDA_VISIBLE_DEVICES": ""}, False),  # switched off
-        (1, {"SLURM_JOB_GPUS": "3", "CUDA_VISIBLE_DEVICES": ""}, False),
         (1, {"CUDA_VISIBLE_DEVICES": "NoDevFiles"}, False),
     ],
 )
@@ -242,41 +230,8 @@ def test_a_gpu_that_pytorch_does_not_see_is_an_error(machine, monkeypatch, caplo
         assert [record.getMessage().partition(", torch")[0] for record in caplog.records] == [f"device: {processor()}"]
 
 
-def test_a_batch_in_more_parts_than_there_are_gpus_takes_all(machine):
-    assert gpus.take(4, LOG, machine(2)) == ["0", "1"]
-
-
 def test_a_machine_without_gpus(machine, monkeypatch):
     machine(0)
     assert gpus.available() == []
     monkeypatch.setenv("PATH", "/nonexistent")
     assert gpus.available() == []
-
-
-SNAKEFILE = f"""
-rule all:
-    input: expand("{{job}}.txt", job=range(6))
-
-rule job:
-    output: "{{job}}.txt"
-    resources: gpu=1
-    shell: "{sys.executable} job.py 1 locks 0.7 > {{output}}"
-"""
-
-
-@pytest.mark.long
-def test_one_snakemake_hands_its_gpus_out(machine):
-    folder = machine(2)
-    (folder / "Snakefile").write_text(SNAKEFILE)
-    (folder / "job.py").write_text(JOB)
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
-    command = [sys.executable, "-m", "snakemake", "--cores", "6", "--resources", "gpu=2"]
-    said = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert said.returncode == 0, said.stderr
-    spans = []
-    for number in range(6):
-        first, last = (folder / f"{number}.txt").read_text().splitlines()
-        spans.append((first.split()[0], float(first.split()[1]), float(last)))
-    assert {gpu for gpu, *_ in spans} == {"0", "1"}
-    for gpu, began, ended in spans:
-        assert not [other for other in spans if other[0] == gpu and began < other[1] < ended]

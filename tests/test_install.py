@@ -107,7 +107,6 @@ USES = {
     ("ARCHIVE", "verify"): ["{}"],
     ("TARGET", "cost"): ["--", "{}"],
     ("TARGET", "prefetch"): ["--", "{}"],
-    ("CARD", "cost"): ["--card={}"],
     ("PROFILE", "cost"): ["--profile={}"],
     ("PROFILE", "prefetch"): ["--profile={}"],
     ("REHEARSE", "cost"): ["--config", "rehearse={}"],

@@ -23,7 +23,7 @@ def tell(display, event, message="", **fields):
 
 
 def info(display, job, rule, message=None, **wildcards):
-    return tell(display, "job_info", jobid=job, rule_name=rule, rule_msg=message, wildcards=wildcards)
+    return tell(display, "job_info", jobid=job, rule_name=rule, rule_msg=message, wildcards=wildcards, output=[])
 
 
 def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(clock):

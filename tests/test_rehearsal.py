@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import for_each_batch
 from crosslens.encoding.blocks import blocks
 from crosslens.encoding.shift import Shift, for_each_shift
@@ -43,15 +42,6 @@ def rehearsing(bench, monkeypatch):
 
     monkeypatch.setattr(type(bench), "encoder", encoder)
     return bench
-
-
-def test_the_folder_of_an_encoder_says_that_it_is_of_a_rehearsal(encoder_folder, tmp_path):
-    source = json.loads((encoder_folder / "source.json").read_text())
-    assert "rehearse" not in source and not hasattr(load_encoder(encoder_folder).config, "rehearse")
-    for file in encoder_folder.glob("*.*"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "source.json").write_text(json.dumps(source | {"rehearse": UPDATES}))
-    assert load_encoder(tmp_path).config.rehearse == UPDATES
 
 
 def test_the_longest_text_passes_all_blocks_and_most_pass_none(bench, rehearsing):
@@ -134,35 +124,24 @@ def test_a_record_says_that_it_is_of_a_rehearsal(bench, tokens, encoder_folder, 
 # The configuration and what is told of it.
 
 
-def test_results_lie_below_those_of_the_study():
+def test_results_lie_below_those_of_the_study_and_nothing_is_concluded():
     values = merged("published")
-    study, rehearsal = load(values), load(values | {"rehearse": 20})
+    study, rehearsal, laptop = (load(more) for more in (values, values | {"rehearse": 20}, merged("laptop") | {"rehearse": 20}))
     assert (study.results, study.counterpart) == ("results", "results/rehearsal")
     assert (rehearsal.results, rehearsal.counterpart) == ("results/rehearsal", "results")
-    laptop = load(merged("laptop") | {"rehearse": 20})
     assert (laptop.results, laptop.counterpart) == ("results/laptop/rehearsal", "results/laptop")
     with pytest.raises(DataError, match=re.escape("rehearse: expected at least 2, found 1")):
         load(values | {"rehearse": 1})
-
-
-def test_nothing_is_concluded_from_a_rehearsal():
-    values = merged("published")
-    load(values).expect_study()
-    with pytest.raises(
-        DataError, match=r"results/rehearsal: expected the results of a study.*\(rehearse: 20\), from which no claim"
-    ):
-        load(values | {"rehearse": 20}).expect_study()
-
-
-def test_trainings_and_draws_are_those_of_the_study():
-    values = merged("published")
-    study, rehearsal = (Studies(load(values | more), papers()) for more in ({}, {"rehearse": 20}))
-    assert study.recipes == rehearsal.recipes and study.draws == rehearsal.draws
+    study.expect_study()
+    with pytest.raises(DataError, match=r"results/rehearsal: expected the results of a study.*\(rehearse: 20\), from which no"):
+        rehearsal.expect_study()
 
 
 def test_nothing_of_a_rehearsal_passes_for_a_result():
+    """Its trainings and draws are those of the study."""
     values = merged("published")
     study, rehearsal = (Studies(load(values | more), papers()) for more in ({}, {"rehearse": 20}))
+    assert study.recipes == rehearsal.recipes and study.draws == rehearsal.draws
     about, other = About(rehearsal, study, load_sources()), About(study, study, load_sources())
     for paper, name, item in rehearsal.items.values():
         (reason, *_) = about.apart(paper, about.uses(paper, item))
@@ -201,9 +180,9 @@ def test_a_rehearsal_of_the_tiny_study(own):
     assert table["reason"].str.startswith("REHEARSAL").all() and not table["comparable"].any()
     record = json.loads((folder / "table2.csv.json").read_text())
     assert {training["encoder"]["rehearse"] for training in record["trainings"]} == {2}
-    assert "Rehearsed with 2 updates and texts; the bill, of the whole study, is for this machine" in said
-    row = re.search(r"│ tanti2021/pos/gradient_reversal +│ 1 of 1 │ +48.0 GB │ +[\d.]+ MB │(.*)", said)
-    assert row and len(re.findall(r"\d", row[1])) >= 4, said
+    assert "Rehearsed with 2 updates and texts" in said
+    # Ended, requested memory, its peak, none on a GPU; an update of the study, for which no hours are tabulated, and this one.
+    assert re.search(r"│ models/tanti2021/pos/gradient_reversal +│ 1 of 1 │ +48.0 GB │ +[\d.]+ MB │ +│ +│ +[\d.]+ │", said), said
     assert jobs_of(snakemake(own, "-n", *options, "rehearse=2", "--", f"{RESULTS}/rehearsal/table2.csv")) == []
     changed_jobs = counts(snakemake(own, "-n", *options, "rehearse=3", "--", f"{RESULTS}/table2.csv"))
     assert changed_jobs["encoder"] == 1 and changed_jobs["train"] == 4 and "tokens" not in changed_jobs

@@ -44,7 +44,7 @@ or to 100 MB. Where compute nodes have no network, run `make prefetch TARGET=...
 ## Sources
 
 Names in braces are parts of a file's path. The column `known` counts the files whose checksum or size is known, and their
-bytes; of others `make cost` takes the estimates of resources/sources.yaml.
+bytes; sizes of others in the docs are the estimates of resources/sources.yaml.
 """
 COLUMNS = ("id", "source", "version", "comes", "licence", "known", "citation", "address")
 BY_HAND = """

@@ -1,5 +1,6 @@
 """Messages beside those of Snakemake: on unknown targets, and on what a run lacks, before its first job."""
 
+import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,24 +28,15 @@ def unknown_target(
     folder of its items -> why the paper does not fit the configuration, which is then the whole message.
     """
     target = message.partition("No rule to produce ")[2].partition(" (")[0]
-    names = [target.rpartition("/")[0], *re.split("[/.]", target)]
-    if paper := next(filter(misfits.__contains__, names), None):
+    folder, *words = [os.path.dirname(target), *re.split("[/.]", target)]
+    if paper := next(filter(misfits.__contains__, (folder, *words)), None):
         return misfits[paper]
-    return f"{message}\n{_advice(target, targets, results, scales)}"
-
-
-def _advice(target: str, targets: Sequence[str], results: str, scales: Iterable[Scale]) -> str:
-    longest_first = sorted(scales, key=lambda scale: -len(scale.results))
-    scale_of_target = next((scale for scale in longest_first if target.startswith(f"{scale.results}/")), None)
-    here = f"{results}/{target.removeprefix(f'{scale_of_target.results}/')}" if scale_of_target else ""
-    if scale_of_target and scale_of_target.results != results and (here in targets or scale_of_target.results != "results"):
-        alternative = f", or ask for {here}, which this profile makes" if here in targets else ""
-        return f"It belongs to the {scale_of_target.name} scale: add --profile {scale_of_target.profile}{alternative}."
-    names = {Path(file).name: file for file in reversed(targets)} | {Path(file).stem: file for file in reversed(targets)}
-    if target in names:
-        return f"Give the whole path: {names[target]}"
-    near = get_close_matches(target, targets, n=3)
-    return f"Did you mean {' or '.join(near)}?" if near else "`make status` lists all tables and figures."
+    for scale in scales:
+        if target.startswith(f"{scale.results}/") and f"{results}/{os.path.relpath(target, scale.results)}" in targets:
+            return f"{message}\nIt belongs to the {scale.name} scale: add --profile {scale.profile}."
+    files = {name: file for file in reversed(targets) for name in (file, Path(file).name, Path(file).stem)}
+    near = dict.fromkeys(files[name] for name in get_close_matches(target, files, n=3))
+    return f"{message}\n" + (f"Did you mean {' or '.join(near)}?" if near else "`make status` lists all tables and figures.")
 
 
 def reason(message: str) -> str:

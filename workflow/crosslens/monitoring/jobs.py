@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import mean
 from typing import Any, TextIO
 
 from crosslens.runs.quantities import duration
@@ -19,16 +20,7 @@ SECONDS = {
 }  # fmt: skip
 """First guess at how long a job of a rule takes: the demo on two cores. Replaced by the mean of those that have finished."""
 OTHERS = 3.0
-HIDDEN = {
-    "workflow_started",
-    "job_info",
-    "job_started",
-    "job_finished",
-    "job_error",
-    "shellcmd",
-    "progress",
-    "resources_info",
-}  # events
+HIDDEN = "workflow_started job_info job_started job_finished job_error shellcmd progress resources_info".split()  # events
 SAID_ELSEWHERE = ("Select jobs to execute", "Execute ", "Finished jobid")
 
 
@@ -40,58 +32,50 @@ class Jobs(logging.Handler):
         super().__init__()
         self.stream, self.began = stream or sys.stderr, time.monotonic()
         self.left: Counter[str] = Counter()  # jobs by rule
-        self.share = 0.0  # of the work that is done, as shown last
-        self.names: dict[int, tuple[str, str]] = {}  # job -> rule, title
-        self.outputs: dict[int, list[str]] = {}  # of trainings
+        self.jobs: dict[int, Any] = {}  # job -> what Snakemake said of it
         self.running: dict[int, float] = {}  # job -> when it began
         self.took: dict[str, list[float]] = defaultdict(list)  # rule -> seconds of its finished jobs
         self.failed: dict[str, list[str]] = {}  # title of the job -> logs, once however often it was tried
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def emit(self, record: Any) -> None:
         """Take note of an event, and print a line where a job has ended."""
         match event_of(record):
             case "run_info" if not self.left:
-                self.left.update({rule: count for rule, count in record.stats.items() if rule != "total"})  # type: ignore[attr-defined]
+                self.left.update({rule: count for rule, count in record.stats.items() if rule != "total"})
             case "job_info":
-                self.names[record.jobid] = record.rule_name, _title(record)  # type: ignore[attr-defined]
-                if record.rule_name.startswith("train"):  # type: ignore[attr-defined]
-                    self.outputs[record.jobid] = list(getattr(record, "output", []))  # type: ignore[attr-defined]
+                self.jobs[record.jobid] = record
             case "job_started":
-                self.running.update(dict.fromkeys(record.jobs, time.monotonic()))  # type: ignore[attr-defined]
-            case "job_finished":
-                seen(self.outputs.pop(record.job_id, []))  # type: ignore[attr-defined]
-                self._finished(record.job_id)  # type: ignore[attr-defined]
+                self.running.update({job: time.monotonic() for job in record.jobs if job in self.jobs})
+            case "job_finished" if record.job_id in self.running:
+                self._finished(self.jobs[record.job_id], time.monotonic() - self.running.pop(record.job_id))
             case "job_error":
-                _, title = self.names.get(record.jobid, ("", _title(record)))  # type: ignore[attr-defined]
-                self.failed[title] = [str(log) for log in record.log]  # type: ignore[attr-defined]
+                title = _title(self.jobs.get(record.jobid, record))
+                self.failed[title] = [str(log) for log in record.log]
                 self._print(f"FAILED: {title}; the reason is repeated at the end")
 
-    def _finished(self, job: int) -> None:
-        if job not in self.running or job not in self.names:
-            return
-        rule, title = self.names[job]
-        seconds = time.monotonic() - self.running.pop(job)
-        self.took[rule].append(seconds)
-        self.left[rule] -= 1
-        self._print(f"{self._ahead()}  {title} ({duration(seconds)})")
+    def _finished(self, job: Any, seconds: float) -> None:
+        if job.rule_name.startswith("train"):
+            seen(job.output)
+        self.took[job.rule_name].append(seconds)
+        self.left[job.rule_name] -= 1
+        self._print(f"{self._ahead()}  {_title(job)} ({duration(seconds)})")
 
     def _ahead(self) -> str:
         """Share of the work that is done, and the time left at the pace so far."""
-        now, done = time.monotonic(), sum(map(sum, self.took.values()))
-        expectations = [(self._expected(self.names[job][0]), start) for job, start in self.running.items() if job in self.names]
-        done += sum(min(now - start, 0.9 * expected) for expected, start in expectations)
+        if not self.left.total():
+            return "100%"
+        now = time.monotonic()
+        expectations = [(self._expected(self.jobs[job].rule_name), now - start) for job, start in self.running.items()]
+        done = sum(map(sum, self.took.values())) + sum(min(seconds, 0.9 * expected) for expected, seconds in expectations)
         total = sum(map(sum, self.took.values())) + sum(self._expected(rule) * count for rule, count in self.left.items())
-        self.share = max(self.share, done / total)  # better guesses never set it back; the time left they do
-        pace = duration(max(1, round((now - self.began) * (total / done - 1))))
-        return f"{self.share:4.0%}, {pace} left" if self.left.total() else "100%"
+        return f"{done / total:4.0%}, {duration(max(1, round((now - self.began) * (total / done - 1))))} left"
 
     def _expected(self, rule: str) -> float:
         """Seconds of a job: the mean of those that have finished, and of those running that already take longer."""
-        now, times = time.monotonic(), self.took[rule] or [SECONDS.get(rule, OTHERS)]
-        running = (now - start for job, start in self.running.items() if job in self.names and self.names[job][0] == rule)
-        longer = [seconds for seconds in running if seconds > sum(times) / len(times)]
-        times = [*self.took[rule], *longer] or times
-        return sum(times) / len(times)
+        typical = mean(self.took[rule] or [SECONDS.get(rule, OTHERS)])
+        running = [time.monotonic() - start for job, start in self.running.items() if self.jobs[job].rule_name == rule]
+        times = [*self.took[rule], *(seconds for seconds in running if seconds > typical)]
+        return mean(times) if times else typical
 
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""

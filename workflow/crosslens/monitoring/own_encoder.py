@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import expanduser, isdir  # of an unknown user it leaves ~NAME
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -29,8 +29,6 @@ from crosslens.encoders.folder import COUNTED, Description, read
 from crosslens.encoders.trim import trim
 from crosslens.runs.errors import DataError
 from crosslens.sources.layout import Layout
-from crosslens.sources.mirrors import found_in
-from crosslens.sources.network import Remote, Unavailable
 from crosslens.sources.registry import load
 from crosslens.storage.files import written
 
@@ -107,27 +105,16 @@ USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMM
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
     """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
-    (id, _, commit), expanded = text.partition("@"), expanduser(text)
+    (id, _, commit), paths = text.partition("@"), filter(None, (text, expanduser(text)))
     try:
-        if text and (folder := next(filter(isdir, (text, expanded)), None)):
+        if folder := next(filter(isdir, paths), None):
             return FolderEncoder(source="folder", path=folder)
-        encoder = HubEncoder(source="hub", id=id, revision=commit)
-    except ValidationError as error:
-        keys = {problem["loc"][0] for problem in error.errors()}
-    else:
         if "/" in id:  # addresses on the hub begin with an owner
-            return encoder
-        keys = {"id"}
-    if not text:
-        fault = "found none"
-    elif "path" in keys:
-        fault = f"found {text!r:.200}, a name with invisible characters or blanks around it"
-    elif "id" in keys:
-        fault = f"found no folder {text!r:.200}, and no name of the hub, OWNER/NAME, either"
-    else:
-        missing = f"{commit!r:.80}, which is no commit" if commit else "no commit"
-        fault = f"found no folder {text!r:.200}, and {missing} of 40 hexadecimal digits; the page of an encoder lists its commits"
-    raise DataError(f"expected {USAGE}, {fault}")
+            return HubEncoder(source="hub", id=id, revision=commit)
+        faults = "no folder of that name"
+    except ValidationError as error:
+        faults = "; ".join(f"{problem['loc'][0]}: {problem['msg']}" for problem in error.errors())
+    raise DataError(f"expected {USAGE}, found {text!r:.200}: {faults}")
 
 
 def name_of(encoder: FolderEncoder | HubEncoder) -> str:
@@ -199,27 +186,10 @@ def _snakemake(*options: str) -> int:
     return subprocess.run([sys.executable, "-m", "snakemake", *options]).returncode
 
 
-def _check_hub(purpose: Purpose, encoder: HubEncoder, files: Sequence[str]) -> None:
-    """Raise DataError where the hub cannot be reached, or has no such encoder. files: hub/PATH of those that are fetched."""
-    sources = load()
-    mirrors: list[str] = next(filter(None, (read_yaml(Path(file)).get("mirror") for file in reversed(purpose.files))), [])
-    path = files[0].removeprefix("hub/")
-    if found_in(PurePosixPath(path), sources["hub"].mirrors(mirrors)):
-        return
-    with TemporaryDirectory() as folder:
-        try:
-            Remote(sources["hub"].urls_of(path)[0], files[0]).download(Path(folder, "file"))
-        except Unavailable as reason:
-            remedy = "check name and commit or, without a network, give its folder: ENCODER=FOLDER"
-            raise DataError(f"expected an encoder on the hub or in a mirror, found {reason}; {remedy}") from None
-
-
 def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:
     """Folder of the files of an encoder from the hub, fetched by the workflow's rule. Exits where that fails."""
     results = purpose.results.format(name)
     files = Layout(f"{results}/sources", load()).of_encoder(encoder, "DESCRIPTION", "WEIGHTS")
-    if missing := [file.removeprefix(f"{results}/sources/") for file in files if not Path(file).exists()]:
-        _check_hub(purpose, encoder, missing)
     settings = [f"results={results}", f"encoders={json.dumps({name: _entry(encoder)})}"]
     if status := _snakemake(*purpose.options, "--config", *settings, "--", *files):
         sys.exit(status)

@@ -39,7 +39,7 @@ class Recorder(logging.Handler):
             resources = {name: value for name, value in job.resources.items() if isinstance(value, int)}
             files = {name: [*map(str, getattr(job, name))] for name in ("output", "input", "log")}
             wildcards = dict(job.wildcards or {})
-            self._write({"rule": job.rule_name, "wildcards": wildcards, "threads": job.threads, "asked": resources, **files})
+            self._write({"rule": job.rule_name, "wildcards": wildcards, "asked": resources, **files, "reason": job.reason})
 
     def _write(self, values: Mapping[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
@@ -48,15 +48,15 @@ class Recorder(logging.Handler):
 
 @dataclass(frozen=True)
 class Job:
-    """A job that would run. asked: requested resources by name, mem_mb, runtime (minutes) and gpu among them."""
+    """A job that would run, and why. asked: requested resources by name, mem_mb, runtime (minutes) and gpu among them."""
 
     rule: str
     wildcards: Mapping[str, str]
-    threads: int
     asked: Mapping[str, int]
     output: Sequence[str]
     input: Sequence[str]
     log: Sequence[str] = ()
+    reason: str = ""
 
 
 def plan(options: Sequence[str], root: Path = Path()) -> tuple[WholeConfig, list[Job]]:

@@ -3,11 +3,7 @@
 import errno
 import reprlib
 
-NO_ROOM = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-)  # of an OSError: the file that was being written is at fault, not the one that was read
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of an OSError: what was being written is at fault, not what was read
 
 
 def shown(text: str, length: int = 200) -> str:

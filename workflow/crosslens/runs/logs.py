@@ -51,9 +51,7 @@ def start(log_path: str | None, target: str, *, seed: int | None = None) -> logg
     signals.handle()
     atexit.register(_spent, log, time.monotonic())
     atexit.register(signals.ignore)  # once the script has ended, its outputs are complete
-    atexit.register(
-        gc.freeze
-    )  # else the garbage collection of a job that imported torch takes up to a second while Python shuts down
+    atexit.register(gc.freeze)  # else the objects of torch take up to a second of garbage collection while Python shuts down
     threads = os.environ.get("OMP_NUM_THREADS", "not set")
     log.info("command: %s", command(target) or shlex.join(sys.orig_argv))
     log.info("versions: %s, crosslens %s", ", ".join(map(" ".join, versions().items())), revision() or "(unversioned)")
@@ -110,9 +108,8 @@ def _of_disk(error: BaseException, target: str) -> str:
     cause: BaseException | None = error
     while cause:
         number = cause.errno if isinstance(cause, OSError) else None
-        name = str(
-            getattr(cause, "filename2", None) or getattr(cause, "filename", None) or target
-        )  # filename2: the destination of a copy
+        names = (getattr(cause, "filename2", None), getattr(cause, "filename", None), target)  # filename2: destination of a copy
+        name = str(next(filter(None, names)))
         if number in NO_ROOM or number is None and FULL.search(str(cause)):
             folders = dict.fromkeys((_existing(Path(name)), Path(tempfile.gettempdir())))
             free = ", ".join(f"{readable(shutil.disk_usage(folder).free)} free now in {folder}" for folder in folders)

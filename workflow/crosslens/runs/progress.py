@@ -1,7 +1,6 @@
 """Progress of long work, with the remaining time."""
 
 import logging
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -15,7 +14,7 @@ EVERY = 10.0  # seconds between two lines of progress
 
 
 class Progress:
-    """Progress through `total` things, named `unit`: a line in the log at most every ten seconds, and a bar on a terminal.
+    """Progress through `total` things, named `unit`: a line in the log at most every ten seconds, and one at the end.
 
     `with Progress(n, "tokens", log) as progress: ... progress.advance(512)`, or, for a loop over single things,
     `for language in Progress(len(languages), "languages", log).over(languages): ...`
@@ -23,25 +22,15 @@ class Progress:
 
     def __init__(self, total: int, unit: str, log: logging.Logger) -> None:
         """Begin to count."""
-        # Imported late: every script imports this module, and many finish in less time than the import of rich takes.
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
         self.total, self.unit, self.log, self.done = total, unit, log, 0
         self.began = self.reported = time.monotonic()
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Bar(*columns, transient=True, disable=not sys.stderr.isatty())
-        self._bar.console.stderr = True  # stdout is for the output of commands
-        self._task = self._bar.add_task(unit, total=total)
 
     def __enter__(self) -> Self:
-        """Show the bar."""
-        self._bar.start()
+        """Return the object that counts."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         """Log speed and peak memory; after an error, also how far the work came."""
-        self._bar.stop()
         took = time.monotonic() - self.began
         done = f"{self.done} {self.unit}" if kind is None else f"stopped after {self.done} of {self.total} {self.unit}"
         rate, peak = self.done / (took or 1), peak_memory() / 2**30
@@ -50,7 +39,6 @@ class Progress:
     def advance(self, n: int = 1) -> None:
         """Count `n` more."""
         self.done += n
-        self._bar.update(self._task, completed=self.done)
         now = time.monotonic()
         if now - self.reported >= EVERY and self.done:
             self.reported = now

@@ -1,31 +1,65 @@
-"""Print the cost of a run.
-
-python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [--card NAME] [options of snakemake]
-"""
+"""Print the cost of a run: python -m crosslens.monitoring.cost [TARGET ...] [--profile NAME] [options of snakemake]."""
 
 import argparse
+import shlex
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from joblib import cpu_count
 from rich.console import Console
 from rich.table import Table
 
-from crosslens.config.scales import read_yaml, scales
 from crosslens.monitoring.cost import rehearsal
-from crosslens.monitoring.cost.bill import Bill, Biller, Line
-from crosslens.monitoring.cost.rehearsal import Rehearsal
-from crosslens.monitoring.cost.speed import Card, speed
-from crosslens.monitoring.plan import plan
+from crosslens.monitoring.cost.estimate import FACTORS, Estimator
+from crosslens.monitoring.plan import Job, plan
 from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import duration, readable
-from crosslens.sources.registry import load
 
-ASSUMED = "a100"  # card of a cluster, where none is named: its login node says nothing of its nodes
+COLUMNS = ("jobs", "with an encoder, GPU time", "others", "the longest", "memory requested", "disk")
+BASES = {
+    "measured": "jobs of this kind have finished here",
+    "rehearsed": "jobs of this kind were rehearsed here",
+    "scaled": "tabulated, times the pace of the trainings that have run here",
+    "tabulated": "with the settings as they come, for an A100 (the published study) or two cores; see docs/cluster.md",
+}
 
 
-def spent(seconds: list[float]) -> str:
+@dataclass
+class Line:
+    """Cost of the jobs of a rule, or of all rules. encoders, others: least, likely and most seconds in all; disk: bytes."""
+
+    rule: str
+    jobs: int = 0
+    encoders: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    others: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    longest: float = 0.0
+    memory: int = 0
+    disk: float = 0.0
+    over: int = 0  # jobs that likely take longer than the time that they request
+    bases: Counter[str] = field(default_factory=Counter)  # jobs by what their estimates rest on; "" for no estimate
+
+    def add(self, job: Job, estimator: Estimator) -> None:
+        """Add the cost of a job."""
+        self.jobs += 1
+        self.memory = max(self.memory, job.asked.get("mem_mb", 0))
+        estimate = estimator.estimate(job)
+        self.bases[estimate.basis if estimate else ""] += 1
+        if estimate:
+            gpus = job.asked.get("gpu", 0)
+            total = self.encoders if gpus else self.others
+            total[:] = [before + max(1, gpus) * seconds for before, seconds in zip(total, estimate.range, strict=True)]
+            self.longest, self.disk = max(self.longest, estimate.seconds), self.disk + estimate.disk
+            self.over += estimate.seconds > 60 * job.asked.get("runtime", 10**9)
+
+    def cells(self) -> list[str]:
+        """Texts of its row in the table."""
+        longest = duration(self.longest) if self.longest >= 60 else ""
+        memory = readable(self.memory * 10**6) if self.memory else ""
+        return [self.rule, f"{self.jobs:,}", spent(self.encoders), spent(self.others), longest, memory, readable(int(self.disk))]
+
+
+def spent(seconds: Sequence[float]) -> str:
     """Likely time, and the range in which it lies: 17 h (5.5 to 50)."""
     if not seconds[1]:
         return ""
@@ -34,80 +68,72 @@ def spent(seconds: list[float]) -> str:
     return f"{likely} {unit} ({low} to {high})"
 
 
-def table(bill: Bill, machine: str) -> Table:
+def cost(jobs: Sequence[Job], estimator: Estimator) -> list[Line]:
+    """Lines of all rules, the most expensive first, and of their sum last."""
+    lines: dict[str, Line] = {}
+    total = Line("all")
+    for job in jobs:
+        for line in (lines.setdefault(job.rule, Line(job.rule)), total):
+            line.add(job, estimator)
+    return [*sorted(lines.values(), key=lambda line: (-line.encoders[1], -line.others[1])), total]
+
+
+def table(lines: Sequence[Line]) -> Table:
     """Table with a row for each rule, and one for all."""
-    bill_table = Table("rule", title=f"What would run, and what it takes on {machine}", title_justify="left")
-    for column in ("jobs", "trainings", "with an encoder", "the longest", "others", "memory requested", "disk"):
-        bill_table.add_column(column, justify="right")
-    for line in [*bill.lines, bill.total]:
-        if line is bill.total:
-            bill_table.add_section()
-        bill_table.add_row(line.rule, *_cells(line))
-    return bill_table
+    grid = Table("rule", title="What would run, and what it takes", title_justify="left")
+    for column in COLUMNS:
+        grid.add_column(column, justify="right")
+    for line in lines:
+        if line is lines[-1]:
+            grid.add_section()
+        grid.add_row(*line.cells())
+    return grid
 
 
-def _cells(line: Line) -> list[str]:
-    longest = duration(line.longest) if line.longest >= 60 else ""
-    memory = readable(line.memory * 10**6) if line.memory else ""
-    counts = [f"{line.jobs:,}", f"{line.trainings:,}" if line.trainings else ""]
-    return [*counts, spent(line.encoders), longest, spent(line.others), memory, readable(int(line.disk))]
-
-
-def announcement(profile: str | None, targets: list[str], card: str | None) -> Iterator[str]:
-    """Sentences for the time before the bill: what is planned, how something else is, and that this machine is measured.
-
-    targets: as on the command line, [] for the default one; card: of the bill, None for this machine. Raises DataError where a
-    profile cannot be read.
-    """
-    subject = " ".join(targets) or "all tables and figures of tanti2021 (TARGET= names others)"
-    profiles = ", ".join(scale.profile for scale in scales(Path()))
-    scale = f"with --profile {profile}" if profile else f"of the published study on this machine (PROFILE= one of {profiles})"
-    yield f"Planning {subject} {scale}."
-    if card is None:
-        yield "Then this machine is measured, the first time for a minute; CARD=h100 (or --card) prices a card instead."
+def assumptions(lines: Sequence[Line]) -> list[str]:
+    """Sentences on what the hours rest on, and on jobs that they leave out or that may be cut."""
+    *rules, total = lines
+    sentences = [
+        f"{total.bases[basis]:,} jobs {basis}: {words}; the true time lies within a factor of {FACTORS[basis]:g}."
+        for basis, words in BASES.items()
+        if total.bases[basis]
+    ]
+    if unknown := total.bases[""]:
+        sentences.append(f"{unknown:,} jobs unknown, and not in the sums: none of their kind has finished or is tabulated.")
+    if total.over:
+        names = ", ".join(f"{line.over} of {line.rule}" for line in rules if line.over)
+        sentences.append(
+            f"Time limits: {names} likely take longer than they request. Trainings go on where they were cut; for others raise "
+            "it, as in --set-resources tokens:runtime=600 (minutes)."
+        )
+    return [*sentences, "Downloads are not timed."]
 
 
 def main(arguments: list[str]) -> None:
-    """Ask Snakemake for the plan and print the bill."""
+    """Ask Snakemake for the plan and print its cost; of a rehearsal, print what its jobs took."""
     parser = argparse.ArgumentParser(prog="crosslens.monitoring.cost", description=__doc__)
     parser.add_argument("--profile")
-    parser.add_argument("--card", help=f"a GPU: {', '.join(Card.PEAKS)}; otherwise this machine is measured, for a minute")
     named_options, options = parser.parse_known_args(arguments)
-    profile = Path(named_options.profile or "profiles/default", "config.yaml")
-    cluster = profile.is_file() and "executor" in read_yaml(profile)
-    card = named_options.card or (ASSUMED if cluster else None)
+    where = ["--profile", named_options.profile] if named_options.profile else ["--cores", "1"]
+    print("Planning:", shlex.join(["snakemake", *where, *options]), flush=True)
     try:
-        if profile.is_file():  # otherwise it may be a misspelt one, which the plan's error says
-            targets = options[options.index("--") + 1 :] if "--" in options else options
-            print(*announcement(named_options.profile, targets, card), sep="\n", flush=True)
-        # As many cores as here: with fewer than a job's threads Snakemake would plan, and the probe measure, fewer threads.
-        where = ["--profile", named_options.profile] if named_options.profile else ["--cores", str(cpu_count())]
         config, jobs = plan([*where, *options])
         if config.rehearse:
             _, jobs = plan([*where, "--forceall", *options])
-        if not jobs:
-            print("cost: everything is built; nothing would run")
-            return
-        console = Console(width=None if sys.stdout.isatty() else 140)
-        biller, machine = Biller(config, speed(card), load(additions=config.sources)), card or "this machine"
-        if config.rehearse:
-            console.print(rehearsal.table(Rehearsal(biller).rows(jobs), config.rehearse, machine))
-            return
-        bill = biller.bill(jobs)
     except DataError as error:
         sys.exit(f"cost: {error}")
-    console.print(table(bill, machine))
-    assumptions = list(bill.assumptions)
-    if card and not named_options.card:
-        assumptions.insert(0, f"Card: none was named, so {ASSUMED} is assumed; CARD=h100 (or --card) names another.")
-    if bill.total.checkpoint:
-        weights, checkpoint = (readable(int(size)) for size in (bill.total.weights, bill.total.checkpoint))
-        assumptions.append(
-            f"Disk: {weights} of it are weights of trained models, kept where later jobs read them. A running training also has "
-            f"a checkpoint of {checkpoint} at most, removed at its end."
-        )
-    for line in assumptions:
-        console.print(f"- {line}", soft_wrap=True, highlight=False, markup=False)
+    jobs = [job for job in jobs if job.log]  # a rule without a log only names targets
+    if not jobs:
+        print("cost: everything is built; nothing would run")
+        return
+    console, estimator = Console(width=None if sys.stdout.isatty() else 160), Estimator(config)
+    if config.rehearse:
+        console.print(rehearsal.table(estimator, jobs, config.rehearse))
+        return
+    lines = cost(jobs, estimator)
+    console.print(table(lines))
+    for sentence in assumptions(lines):
+        console.print(f"- {sentence}", soft_wrap=True, highlight=False, markup=False)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             (options.site / "index.md").write_text(front_page, encoding="utf-8")
             reports.write(root, options.site)
             return 0
-        texts = configuration.documents() | sources.documents() | templates.documents(root) | errata.documents()
+        errata.check(ROOT)
+        texts = configuration.documents() | sources.documents() | templates.documents(root)
         texts |= licences.documents(root) | verdicts.documents(root)
     except DataError as error:
         print(error)

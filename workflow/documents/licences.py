@@ -20,7 +20,8 @@ COMMITTED = {
     "everything but the files below": "Apache-2.0 (LICENSE)",
     "`resources/phrasebook`": "Apache-2.0: words, sentences and grammar are our own; names and values of features (typology.csv) "
     "are those of WALS, CC BY 4.0",
-    "`resources/published`, `resources/errata`": "Apache-2.0; numbers and settings as printed or released, each with its place",
+    "`resources/published`, `resources/errata.yaml`": "Apache-2.0; numbers and settings as printed or released, each with "
+    "its place",
     "`resources/languages.csv`, `resources/pretraining.yaml`": "Apache-2.0; names, families, scripts and codes of languages, and "
     "languages of pretraining",
     "`resources/mediawiki.yaml`": "Apache-2.0; words, prefixes, digits and codes of languages as in MediaWiki, Wikimedia's "

@@ -62,10 +62,10 @@ class Tables:
 
     def __init__(self, root: Path) -> None:
         self.folder = root / TABLES
-        self._read = cache(lambda name: _read(self._path(name)))
+        self._read = cache(lambda name: _read(self.path(name)))
         self.claims_in_markdown = cache(self._claims_in_markdown)
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
         """Path of a table, which must match its record."""
         path = self.folder / f"{name}.csv"
         record = path.with_name(f"{path.name}.json")
@@ -80,7 +80,7 @@ class Tables:
 
     def claims(self, scale: str) -> Rows:
         """Rows of the claims of a scale (crosslens.reports.claims.table) as text."""
-        with self._path(f"{scale}/claims").open(newline="", encoding="utf-8") as stream:
+        with self.path(f"{scale}/claims").open(newline="", encoding="utf-8") as stream:
             return list(csv.DictReader(stream))
 
     def _claims_in_markdown(self, scale: str) -> Rows:

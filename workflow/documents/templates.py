@@ -118,26 +118,19 @@ class Tables:
         for name, chosen in where.items():
             values = [chosen] if isinstance(chosen, str) else chosen
             for value in values:
-                _expect(table, name, value, list(dict.fromkeys(row[name] for row in rows)))
+                _expect(table, name, value, [*dict.fromkeys(row[name] for row in rows)])
             rows = [row for value in values for row in rows if row[name] == value]
         return rows
 
-    def _row(self, table: str, columns: Sequence[str], where: Where) -> dict[str, str]:
-        rows = self._rows(table, columns, where)
-        if len(rows) != 1:
-            place = _conditions(where)
-            raise DataError(f"{TABLES}/{table}.csv: expected one row for {place}, found {len(rows)}: name more columns")
-        return rows[0]
-
     def value(self, table: str, column: str, **where: str) -> Decimal:
         """The number in one cell."""
-        text = self._row(table, [column], where)[column]
-        try:
-            return Decimal(text)
-        except InvalidOperation:
+        texts = [row[column] for row in self._rows(table, [column], where)]
+        if len(texts) != 1 or not _is_number(texts[0]):
+            place = ", ".join(f"{name}='{value}'" for name, value in where.items())
             raise DataError(
-                f"{TABLES}/{table}.csv: {column}: expected a number for {_conditions(where)}, found '{text}'"
-            ) from None
+                f"{TABLES}/{table}.csv: {column}: expected one number for {place}, found {', '.join(texts) or 'none'}"
+            )
+        return Decimal(texts[0])
 
     def interval(self, table: str, column: str, **where: str) -> str:
         """The number in one cell with its interval."""
@@ -192,10 +185,6 @@ def _expect(table: str, kind: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
         expected = ", ".join(f"'{known_name}'" for known_name in names)
         raise DataError(f"{TABLES}/{table}.csv: {kind}: expected one of {expected}, found '{name}'{nearest(name, names)}")
-
-
-def _conditions(where: Where) -> str:
-    return ", ".join(f"{name}='{value}'" for name, value in where.items()) or "a table of several rows"
 
 
 def _cell(row: Mapping[str, str], name: str, places: int) -> str:

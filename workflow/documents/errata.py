@@ -19,9 +19,9 @@ PAGE, CHECKS = "docs/errata.md", "resources/errata.yaml"
 COLUMNS = ("item", "row", "column", "metric", "definition")  # of a table, in the order of the names in a check
 AVERAGE = "(?i)aver|avg|mean"
 PAIRS: dict[str, Callable[[pd.Series, Any], pd.Series]] = {
-    "less": lambda values, others: values - others,
-    "times": lambda values, others: values / others,
-    "percent of": lambda values, others: 100 * values / others,
+    "less": lambda values, reference: values - reference,
+    "times": lambda values, reference: values / reference,
+    "percent of": lambda values, reference: 100 * values / reference,
 }
 RELATIONS: dict[str, Callable[[pd.Series], Any]] = {
     "mean": pd.Series.mean,
@@ -74,8 +74,8 @@ def numbers(root: Path, paper: str, line: Check) -> list[tuple[str, float]]:
             raise DataError(f"{CHECKS}: {paper}: expected {len(stated)} cells, found {len(values)} of {line['of']}")
         pairs += zip(stated, values, strict=True)
     for name in CORRELATIONS.keys() & line.keys():
-        others = _beside(_cells(root, paper, line["against"]), values)
-        pairs.append((line[name], values.corr(others, CORRELATIONS[name])))
+        reference = _beside(_cells(root, paper, line["against"]), values)
+        pairs.append((line[name], values.corr(reference, CORRELATIONS[name])))
     return pairs
 
 
@@ -112,11 +112,11 @@ def _read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-def _beside(others: pd.Series, values: pd.Series) -> Any:
+def _beside(reference: pd.Series, values: pd.Series) -> Any:
     """Numbers to be set beside values: by label, by place where no label is the same, or one beside all."""
-    if len(others) == 1:
-        return others.iloc[0]
-    return others.reindex(values.index) if {*values.index} & {*others.index} else others.set_axis(values.index)
+    if len(reference) == 1:
+        return reference.iloc[0]
+    return reference.reindex(values.index) if {*values.index} & {*reference.index} else reference.set_axis(values.index)
 
 
 def _agrees(stated: str, computed: float) -> bool:

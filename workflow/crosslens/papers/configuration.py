@@ -40,7 +40,7 @@ TRUTHS = "; YAML reads yes, no, on and off as truth values: put it in quotes"
 
 def _line(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
     """Key of a problem as the user wrote it, the message, and what was found with the nearest name, if that is not in it."""
-    kind, location, context, found = problem["type"], problem["loc"], problem.get("ctx", {}), problem["input"]
+    kind, location, context, value = problem["type"], problem["loc"], problem.get("ctx", {}), problem["input"]
     if location[:1] in (("encoders",), ("corpora",)):
         location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
     key = ".".join(_written(location, values, missing=kind == "missing"))
@@ -51,9 +51,9 @@ def _line(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
     if kind == "extra_forbidden":
         return key, f"unknown key{nearest(location[-1])}", ""
     names = re.findall("'([^']+)'", str(context.get("expected") or context.get("expected_tags") or ""))
-    found = context.get("tag", found)
-    hint = TRUTHS if isinstance(found, bool) else nearest(found, names)
-    return key, shown(problem["msg"][0].lower() + problem["msg"][1:], 400), f", found {short(found)}{hint}"
+    value = context.get("tag", value)
+    hint = TRUTHS if isinstance(value, bool) else nearest(value, names)
+    return key, shown(problem["msg"][0].lower() + problem["msg"][1:], 400), f", found {short(value)}{hint}"
 
 
 def _written(location: Sequence[str | int], values: Any, missing: bool) -> Iterator[str]:

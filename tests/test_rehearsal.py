@@ -139,7 +139,7 @@ def test_results_lie_below_those_of_the_study():
     assert (rehearsal.results, rehearsal.counterpart) == ("results/rehearsal", "results")
     laptop = load(merged("laptop") | {"rehearse": 20})
     assert (laptop.results, laptop.counterpart) == ("results/laptop/rehearsal", "results/laptop")
-    with pytest.raises(DataError, match=re.escape("rehearse: expected at least 2, found 1")):
+    with pytest.raises(DataError, match=re.escape("rehearse: input should be greater than or equal to 2, found 1")):
         load(values | {"rehearse": 1})
 
 

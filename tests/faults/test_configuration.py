@@ -171,7 +171,7 @@ def test_a_key_that_is_there_twice(tmp_path: Path, tally) -> None:
 SAID = {  # what a file beside config.yaml says -> the last part of what Snakemake says
     "seeds: [0, 0]": "seeds: expected each entry once, found 0 a second time; remove the repetition",
     "threads: true": "threads: expected a number, found True (YAML reads yes, no, on and off as truth values)",
-    "threads: 1\nthreads: 2": "more.yaml:2:1: not valid YAML: key 'threads' a second time; correct it",
+    "threads: 1\nthreads: 2": "more.yaml:2:1: not valid YAML: key 'threads' a second time; correct it near that line",
     "encoders: {mbert: {id: ../../etc}}": "encoders.mbert.id: expected a name on the hub, OWNER/NAME or NAME, found '../../etc'",
     "corpora: {wals: {folder: ../x}}": "corpora.wals: folder: expected a path within the source, without .. and not absolute, "
     "found '../x'",

@@ -18,12 +18,12 @@ from documents.templates import Tables
 PAGE, CHECKS = "docs/errata.md", "resources/errata.yaml"
 COLUMNS = ("item", "row", "column", "metric", "definition")  # of a table, in the order of the names in a check
 AVERAGE = "(?i)aver|avg|mean"
-PAIRS: dict[str, Callable[[pd.Series, Any], pd.Series]] = {
+PAIRS: dict[str, Callable[[Any, Any], Any]] = {
     "less": lambda values, reference: values - reference,
     "times": lambda values, reference: values / reference,
     "percent of": lambda values, reference: 100 * values / reference,
 }
-RELATIONS: dict[str, Callable[[pd.Series], Any]] = {
+RELATIONS: dict[str, Callable[[Any], Any]] = {
     "mean": pd.Series.mean,
     "median": pd.Series.median,
     "t": lambda values: values.mean() / values.sem(),
@@ -81,7 +81,7 @@ def numbers(root: Path, paper: str, line: Check) -> list[tuple[str, float]]:
 
 def _remarks(page: str) -> dict[tuple[str, str], str]:
     """Text of each remark by paper and title, without the commas in numbers."""
-    texts = {}
+    texts: dict[tuple[str, str], str] = {}
     for part in page.split("\n## ")[1:]:
         paper, *remarks = part.split("\n### ")
         texts |= {(paper.strip(), text.partition("\n")[0]): re.sub(r"(?<=\d),(?=\d{3})", "", text) for text in remarks}
@@ -98,7 +98,7 @@ def _cells(root: Path, paper: str, names: list[Any], column: str = "here") -> pd
         table = _read(Tables(root).path(names[0]))
     for name, pattern in patterns.items():
         any_of = [pattern] if isinstance(pattern, str) else pattern
-        texts = [text for text in table[name].unique() if any(fnmatchcase(text, part) for part in any_of)]
+        texts = [text for text in dict.fromkeys(table[name]) if any(fnmatchcase(text, part) for part in any_of)]
         if "*" in pattern and name in ("row", "column"):
             texts = [text for text in texts if not re.search(AVERAGE, text)]
         table = table[table[name].isin(texts)]

@@ -58,9 +58,11 @@ def _line(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _written(location: Sequence[str | int], values: Any, missing: bool) -> Iterator[str]:
     """Parts of a location that a user wrote, without names of union members. missing: whether the last part is missing."""
+    node: Any = values
     for part in location:
-        if isinstance(values, Mapping) and part in values or isinstance(values, list) and isinstance(part, int):
-            values = values[part]
+        exists = part in node if isinstance(node, Mapping) else isinstance(node, list) and isinstance(part, int)
+        if exists:
+            node = node[part]
             yield shown(str(part))
     if missing:
         yield shown(str(location[-1]))

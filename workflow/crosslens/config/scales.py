@@ -57,10 +57,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else path
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
-        context = getattr(error, "context", None)
-        raise DataError(
-            f"{place}: not valid YAML{f', {context}' if context else ''}: {problem}; correct it near that line"
-        ) from None
+        reading = ", ".join(filter(None, ("not valid YAML", getattr(error, "context", None))))
+        raise DataError(f"{place}: {reading}: {problem}; correct it near that line") from None
     if not isinstance(content, dict):
         raise DataError(f"{path}: expected keys and values in YAML, found {type(content).__name__}; write `key: value` lines")
     return content

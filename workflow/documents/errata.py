@@ -98,7 +98,7 @@ def _cells(root: Path, paper: str, names: list[Any], column: str = "here") -> pd
         table = _read(Tables(root).path(names[0]))
     for name, pattern in patterns.items():
         any_of = [pattern] if isinstance(pattern, str) else pattern
-        texts = [text for text in dict.fromkeys(table[name]) if any(fnmatchcase(text, part) for part in any_of)]
+        texts = [text for text in dict.fromkeys(map(str, table[name])) if any(fnmatchcase(text, part) for part in any_of)]
         if "*" in pattern and name in ("row", "column"):
             texts = [text for text in texts if not re.search(AVERAGE, text)]
         table = table[table[name].isin(texts)]

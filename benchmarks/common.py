@@ -6,8 +6,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,19 +88,13 @@ def trimmed(encoder: tuple[Description, weights.State], treebanks: Iterable[Path
 
 def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
     """Rows as texts of at most 128 pieces, with the head 'task' for UPOS."""
-    with token_file(encoder, rows, Reading(drop_unknown=False)) as path:
-        return load([path], UPOS, ["xx"])
-
-
-@contextmanager
-def token_file(encoder: Path, rows: Iterable[Mapping[str, Any]], reading: Reading) -> Iterator[Path]:
-    """A token file of rows, as the library reads them, that is gone afterwards."""
+    reading = Reading(drop_unknown=False)
     tokenizer = load_tokenizer(encoder, reading.whole_text)
     table, counts = tokenise(tokenizer, map(dict, rows), reading)
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "xx.train.parquet"
         write_tokens(table, path, counts, tokenizer)
-        yield path
+        return load([path], UPOS, ["xx"])
 
 
 def tagging(

@@ -1,7 +1,6 @@
-"""How often 95 % intervals hold the true value, simulated at the sizes of the studies, before and after; docs/intervals.md.
+"""How often 95 % intervals hold the true value, simulated at the sizes of the studies; docs/intervals.md.
 
-Before: percentile bootstrap over sentences of all languages as if they were independent; Student's t over seeds, over pairs of
-languages and over languages. After: crosslens.numerics.intervals. A second table is of the intervals of claims
+The first table is of the intervals of scores (crosslens.numerics.intervals), the second of those of claims
 (crosslens.numerics.estimates). `--write` puts both into docs/benchmarks.md.
 """
 
@@ -23,23 +22,22 @@ from crosslens.numerics.f1 import Counts, accuracy, macro_f1, overall, token_cou
 from crosslens.numerics.intervals import Sample, mean_interval, pairs_intervals, score_interval
 
 DOCUMENT = Path(__file__).parents[1] / "docs/benchmarks.md"
-HEAD = "| what varies | true value | before: coverage | width | no width | after: coverage | width |\n" + 7 * "|---" + "|\n"
+HEAD = "| what varies | true value | coverage | width |\n" + 4 * "|---" + "|\n"
 HEAD_OF_CLAIMS = (
     "| seeds | languages (families) | score | effect | over seeds: coverage | width | over languages: coverage | width |\n"
 )
 HEAD_OF_CLAIMS += 8 * "|---" + "|\n"
 ALIKE = 0.65  # correlation of correctness between the languages of a pair of XNLI, in the demo
-RESAMPLES = 500
 POPULATION = 10**6
 
 Ends = tuple[float, float]
-Draw = Callable[[np.random.Generator], tuple[Ends, Ends]]
+Draw = Callable[[np.random.Generator], Ends]
 
 
 class Case(NamedTuple):
     """A row of the table.
 
-    name: what varies; truth: the true value; draw: ends of intervals of made-up data, before and after; all as fractions.
+    name: what varies; truth: the true value; draw: ends of the interval of made-up data; all as fractions.
     """
 
     name: str
@@ -47,22 +45,14 @@ class Case(NamedTuple):
     draw: Draw
 
 
-def percentiles(values: np.ndarray) -> Ends:
-    """Ends of a percentile interval."""
-    low, high = np.percentile(values, [2.5, 97.5])
-    return float(low), float(high)
-
-
 def pooled(pairs: int, languages: int, share: float, alike: float = ALIKE) -> Case:
     """Accuracy over all languages of pairs whose translations are alike: a beta-binomial."""
     a, b = (part * (1 / alike - 1) for part in (share, 1 - share))
     sample = Sample(np.tile(np.arange(pairs), languages), np.zeros(pairs, int))
 
-    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
+    def draw(generator: np.random.Generator) -> Ends:
         right = (generator.random((languages, pairs)) < generator.beta(a, b, pairs)).astype(float).reshape(-1, 1)
-        counts = Counts(np.ones_like(right), np.ones_like(right), right)
-        resampled = generator.binomial(right.size, right.mean(), RESAMPLES) / right.size  # units are right or not
-        return percentiles(resampled), score_interval(counts, accuracy, sample)[1:]
+        return score_interval(Counts(np.ones_like(right), np.ones_like(right), right), accuracy, sample)[1:]
 
     over = f"over {languages} languages" if languages > 1 else "in one language"
     return Case(f"pairs of XNLI: accuracy {over}, {pairs:,} pairs", share, draw)
@@ -81,11 +71,8 @@ def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np
         right = generator.random(len(rows)) < ndtr(threshold[gold] + hardness)
         return token_counts(gold, np.where(right, gold, guesses), rows, n, k)
 
-    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
-        counts = sample(generator, sentences)
-        weights = generator.multinomial(sentences, np.full(sentences, 1 / sentences), RESAMPLES).astype(float)
-        resampled = Counts(weights @ counts.true, weights @ counts.predicted, weights @ counts.correct)
-        return percentiles(score(resampled)), score_interval(counts, score)[1:]
+    def draw(generator: np.random.Generator) -> Ends:
+        return score_interval(sample(generator, sentences), score)[1:]
 
     truth = float(score(overall(sample(np.random.default_rng(0), POPULATION // 20))))
     return Case(f"sentences: {name} of tags, {sentences:,} sentences", truth, draw)
@@ -94,9 +81,8 @@ def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np
 def seeds(number: int, level: float, spread: float) -> Case:
     """A score of several trainings, normal on the scale of logits."""
 
-    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
-        values = expit(level + spread * generator.standard_normal(number))
-        return mean_interval(values, score=False)[1:], mean_interval(values)[1:]
+    def draw(generator: np.random.Generator) -> Ends:
+        return mean_interval(expit(level + spread * generator.standard_normal(number)))[1:]
 
     values = expit(level + spread * np.random.default_rng(0).standard_normal(POPULATION))
     return Case(f"seeds: {number} trainings, sd {100 * values.std():.1f}", float(values.mean()), draw)
@@ -106,13 +92,13 @@ def pairs_of_languages(languages: int, number: int | None, logit: float, of_lang
     """Mean accuracy of probes for pairs of languages, some of which are easier to tell than others; 400 test words a pair."""
     all_pairs = np.array(list(combinations(range(languages), 2)))
 
-    def draw(generator: np.random.Generator) -> tuple[Ends, Ends]:
+    def draw(generator: np.random.Generator) -> Ends:
         pairs = all_pairs[np.sort(generator.permutation(len(all_pairs))[:number])]
         effects = of_language * generator.standard_normal(languages)
         logits = logit + effects[pairs].sum(1) + of_pair * generator.standard_normal(len(pairs))
         values = generator.binomial(400, expit(logits)) / 400
         _, low, high = pairs_intervals(values[:, None], [(f"{a}", f"{b}") for a, b in pairs])
-        return mean_interval(values, score=False)[1:], (float(low[0]), float(high[0]))
+        return float(low[0]), float(high[0])
 
     noise = np.sqrt(2 * of_language**2 + of_pair**2) * np.random.default_rng(0).standard_normal(POPULATION)
     count = min(number or len(all_pairs), len(all_pairs))
@@ -141,20 +127,9 @@ def cases() -> Iterator[Case]:
 def row(case: Case, repeats: int) -> str:
     """A line of the table. An interval that is not there holds nothing."""
     generator = np.random.default_rng(1)
-    ends = np.array([case.draw(generator) for _ in range(repeats)])  # (repeats, before and after, 2)
-    coverage = ((ends[..., 0] <= case.truth) & (case.truth <= ends[..., 1])).mean(0)
-    widths = ends[..., 1] - ends[..., 0]
-    before, after = 100 * np.nanmean(widths, 0)
-    none = 100 * np.mean(~(widths[:, 0] > 0))
-    cells = [
-        f"{100 * case.truth:.1f}",
-        f"{coverage[0]:.2f}",
-        f"{before:.1f}",
-        f"{none:.0f} %",
-        f"{coverage[1]:.2f}",
-        f"{after:.1f}",
-    ]
-    return f"| {case.name} | {' | '.join(cells)} |"
+    low, high = np.array([case.draw(generator) for _ in range(repeats)]).T
+    coverage = ((low <= case.truth) & (case.truth <= high)).mean()
+    return f"| {case.name} | {100 * case.truth:.1f} | {coverage:.2f} | {100 * np.nanmean(high - low):.1f} |"
 
 
 class Study(NamedTuple):

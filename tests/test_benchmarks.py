@@ -22,34 +22,8 @@ def training(monkeypatch):
     import training
 
     yield training
-    for name in ("training", "pretraining", "gpu", "common"):
+    for name in ("training", "gpu", "common"):
         sys.modules.pop(name, None)
-
-
-@pytest.mark.parametrize(("number", "updates"), [(4, 1), (16, 4), (122, 30)])
-def test_arms_are_compared_on_as_many_updates_as_the_texts_fill(training, monkeypatch, number, updates):
-    texts = as_texts([[1, 2 + text % 7, 3] for text in range(number)])
-    texts.labels[TASK] = texts.positions
-    runs = []
-
-    def ours(encoder, part, setting, precision):
-        runs.append((len(part), setting.updates))
-        return training.Done(1, 1.0, 0.5)
-
-    def theirs(encoder, examples, setting, sampling, padding, precision):
-        runs.append((len(examples), setting.updates))
-        return training.Done(1, 1.0, 0.5)
-
-    monkeypatch.setattr(training, "ours", ours)
-    monkeypatch.setattr(training, "theirs", theirs)
-    text = training.check(Path("encoder"), texts, batch=4)
-    assert runs == [(4 * updates, updates)] * 4
-    assert text.startswith(f"mean loss of {updates} updates on the same batches")
-
-
-def test_the_first_texts_are_all_where_there_are_fewer(training):
-    texts = as_texts([[1, 2, 3]] * 5)
-    assert [len(training.common.first(texts, count)) for count in (2, 5, 8)] == [2, 5, 5]
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
@@ -66,15 +40,6 @@ def test_all_updates_of_the_trainer_are_timed(training, epochs):
         stopwatch.on_epoch_end(None, None, None)
     stopwatch.on_train_end(None, None, None)
     assert stopwatch.seconds == 2 * epochs
-
-
-def test_blocks_fill_whole_batches(training):
-    import pretraining
-
-    texts = as_texts([[1, 2 + number, 3] for number in range(11)])
-    assert pretraining.whole_batches(texts, 4).ids == texts.ids[:8]
-    with pytest.raises(SystemExit, match="^11 blocks, 12 needed for a batch: "):
-        pretraining.whole_batches(texts, 12)
 
 
 def test_trainings_at_once_are_as_fast_as_the_slowest_of_each_epoch(training):

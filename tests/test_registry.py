@@ -11,7 +11,7 @@ import yaml
 from crosslens.runs.errors import DataError
 from crosslens.sources import registry
 from crosslens.sources.registry import SOURCES_YAML, OfficialFile, Size, Source, size_of
-from documents.sources import markdown
+from documents import templates
 
 ROOT = Path(__file__).parents[1]
 RESOURCES = SOURCES_YAML.parent
@@ -201,7 +201,7 @@ def test_treebanks_of_wu2019_parsing_are_those_of_its_source() -> None:
 
 def test_the_page_says_what_to_supply() -> None:
     common = {"title": "A corpus", "version": "1", "licence": "l", "citation": "c", "example": "a/b.zip"}
-    page = markdown({
+    page = templates.rendered(templates.environment(ROOT), "docs/templates/data.md.j2", sources={
         "licensed": Source(**common, manual="ask the publisher for it"),
         "fetched": Source(**common, url=["https://x.org/{path}"]),
         "slow": Source(**common, url=["https://x.org/{path}"], manual="its server is slow"),

@@ -130,7 +130,7 @@ def test_results_lie_below_those_of_the_study_and_nothing_is_concluded():
     assert (study.results, study.counterpart) == ("results", "results/rehearsal")
     assert (rehearsal.results, rehearsal.counterpart) == ("results/rehearsal", "results")
     assert (laptop.results, laptop.counterpart) == ("results/laptop/rehearsal", "results/laptop")
-    with pytest.raises(DataError, match=re.escape("rehearse: expected at least 2, found 1")):
+    with pytest.raises(DataError, match=re.escape("rehearse: input should be greater than or equal to 2, found 1")):
         load(values | {"rehearse": 1})
     study.expect_study()
     with pytest.raises(DataError, match=r"results/rehearsal: expected the results of a study.*\(rehearse: 20\), from which no"):

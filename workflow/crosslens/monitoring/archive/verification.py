@@ -188,7 +188,7 @@ def same(before: Path, after: Path) -> bool:
         return False
     texts = [rows.to_numpy(object) for rows in (one, two)]
     numbers = [rows.apply(pd.to_numeric, errors="coerce").to_numpy(float) for rows in (one, two)]
-    return bool(((texts[0] == texts[1]) | np.isclose(*numbers, rtol=TOLERANCE, atol=0)).all())
+    return bool(((texts[0] == texts[1]) | np.isclose(numbers[0], numbers[1], rtol=TOLERANCE, atol=0)).all())
 
 
 def _rows(path: Path) -> pd.DataFrame:

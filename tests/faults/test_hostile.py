@@ -23,7 +23,6 @@ ROOT = Path(__file__).parents[2]
 MEMORY = 1500 * 10**6  # bytes of address space over what importing takes; the bombs hold up to 10 GB
 SECONDS = 60  # of the processor that one file may take
 COMPRESSED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-ONE = {".gz": gzip.compress(b""), ".bz2": bz2.compress(b""), ".xz": lzma.compress(b"")}
 
 # Reads files, each by a call of its own, and prints what came of it: a line of JSON each.
 READER = """
@@ -130,12 +129,6 @@ def sparse() -> bytes:
     return bytes(header) + bytes(1024)
 
 
-def pax_sparse() -> bytes:
-    info = tarfile.TarInfo("ud/x.conllu")
-    info.pax_headers = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.size": str(2**43), "GNU.sparse.map": "0,0"}
-    return info.tobuf(tarfile.PAX_FORMAT) + bytes(1024)
-
-
 def overstated(size: int) -> bytes:
     """A zip whose member says it is of another size than it is."""
     content = bytearray(zipped({"a.conllu": b"x" * 100}))
@@ -157,127 +150,80 @@ def announced(kind: bytes, size: int = 2 * 10**9) -> bytes:
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
+def packed(*members: tuple[str, bytes] | tarfile.TarInfo) -> bytes:
+    return gzip.compress(tar(*members))
+
+
 def files() -> Iterator[tuple[str, str, str, Callable[[], bytes]]]:
     """Name, reader, file, content."""
-    outside = ["../x", "/etc/x", "a/../../x", "..\\x", "ud/..", "\0../x"[1:], "./../x", "C:\\..\\x"]
+    text = "de.txt"
     for suffix in COMPRESSED:
-        yield f"a line of {suffix}", "lines", f"de.txt{suffix}", lambda s=suffix: bomb(s, 5 * 10**9)
-        yield f"lines of {suffix}", "lines", f"de.txt{suffix}", lambda s=suffix: bomb(s, 600 * 10**6, filling=b"x" * 999 + b"\n")
+        yield f"a line of {suffix}", "lines", f"{text}{suffix}", lambda s=suffix: bomb(s, 5 * 10**9)
         yield f"a mirror's {suffix}", "mirror", f"x.bin{suffix}", lambda s=suffix: bomb(s, 600 * 10**6)
-        if suffix != ".bz2":
-            yield f"a mirror's {suffix}, size known", "sized", f"x.bin{suffix}", lambda s=suffix: bomb(s, 300 * 10**6)
         yield f"a table of {suffix}", "wals", f"codes.csv{suffix}", lambda s=suffix: bomb(s, 600 * 10**6, b"ID,")
         yield f"a dump of {suffix}", "dump", f"x.xml{suffix}", lambda s=suffix: bomb(s, 600 * 10**6, b"<mediawiki>")
-        yield f"pages of {suffix}", "dump", f"x.xml{suffix}", lambda s=suffix: bomb(
-            s, 600 * 10**6, b"<mediawiki>", b"<page><title>x</title><ns>0</ns></page>")  # fmt: skip
-        yield (
-            f"trees of {suffix}",
-            "conllu",
-            f"x.conllu{suffix}",
-            lambda s=suffix: bomb(s, 600 * 10**6, filling=b"#" + b"x" * 998 + b"\n"),  # fmt: skip
-        )
         yield f"a tar of {suffix}", "members", f"ud.tar{suffix}", lambda s=suffix: COMPRESSED[s](tar(("a", bytes(300 * 10**6))))
         yield f"zeros after a tar of {suffix}", "members", f"ud.tar{suffix}", lambda s=suffix: bomb(s, 300 * 10**6, filling=b"\0")
-        yield f"Reuters in {suffix}", "reuters", f"rcv.tar{suffix}", lambda s=suffix: COMPRESSED[s](
-            tar(("A/1.xml", b"x" * 80 * 10**6)))  # fmt: skip
-        yield f"a tar's name in {suffix}", "members", f"ud.tar{suffix}", lambda s=suffix: COMPRESSED[s](
-            tar(("a" * 150 * 10**6, b"")))  # fmt: skip
-        yield f"an archive in an archive of {suffix}", "nested", "all.zip", lambda s=suffix: zipped(
-            {f"a.tar{s}": COMPRESSED[s](tar(("a", bytes(300 * 10**6))))})  # fmt: skip
-        yield f"cut {suffix}", "lines", f"de.txt{suffix}", lambda s=suffix: COMPRESSED[s](b"text\n" * 10**4)[:-9]
-        yield f"nothing in {suffix}", "lines", f"de.txt{suffix}", lambda s=suffix: ONE[s]
-        yield f"garbage after {suffix}", "conllu", f"x.conllu{suffix}", lambda s=suffix: COMPRESSED[s](b"# x\n") + os.urandom(99)
-        yield f"{suffix} by name alone", "lines", f"de.txt{suffix}", lambda: b"text\n"
-        yield f"{suffix} in {suffix}", "conllu", f"x.conllu{suffix}", lambda s=suffix: COMPRESSED[s](bomb(s, 10**8))
-        for number, name in enumerate(outside):
-            yield f"{suffix} out of itself {number}", "members", f"ud.tar{suffix}", lambda s=suffix, n=name: COMPRESSED[s](
-                tar((n, b"x")))  # fmt: skip
-        kinds = {
-            "a link": tarfile.SYMTYPE,
-            "a hard link": tarfile.LNKTYPE,
-            "a device": tarfile.CHRTYPE,
-            "a disk": tarfile.BLKTYPE,
-            "a pipe": tarfile.FIFOTYPE,
-        }
-        for kind, code in kinds.items():
-            yield f"{kind} in {suffix}", "members", f"ud.tar{suffix}", lambda s=suffix, c=code: COMPRESSED[s](tar(special(c)))
-            through = lambda s=suffix, c=code: COMPRESSED[s](tar(special(c, "ud", "/tmp"), ("ud/x", b"x")))  # noqa: E731
-            yield f"{kind} and a file through it in {suffix}", "members", f"ud.tar{suffix}", through
-        yield f"8 TB of zeros in {suffix}", "members", f"ud.tar{suffix}", lambda s=suffix: COMPRESSED[s](sparse())
-        yield f"8 TB of pax's zeros in {suffix}", "members", f"ud.tar{suffix}", lambda s=suffix: COMPRESSED[s](pax_sparse())
-        yield (
-            f"a tar cut in {suffix}",
-            "members",
-            f"ud.tar{suffix}",
-            lambda s=suffix: COMPRESSED[s](tar(("a", b"x" * 9000))[:5000]),
-        )
-        yield f"no tar in {suffix}", "members", f"ud.tar{suffix}", lambda s=suffix: COMPRESSED[s](b"text " * 999)
+        yield f"cut {suffix}", "lines", f"{text}{suffix}", lambda s=suffix: COMPRESSED[s](b"text\n" * 10**4)[:-9]
+        yield f"{suffix} by name alone", "lines", f"{text}{suffix}", lambda: b"text\n"
+    lines = {"lines": b"x" * 999 + b"\n", "conllu": b"#" + b"x" * 998 + b"\n"}
+    for reader, filling in lines.items():
+        yield f"many {reader}", reader, "de.conllu.xz", lambda f=filling: bomb(".xz", 600 * 10**6, filling=f)
+    small_page = b"<page><title>x</title><ns>0</ns></page>"
+    yield "pages", "dump", "x.xml.xz", lambda: bomb(".xz", 600 * 10**6, b"<mediawiki>", small_page)
+    yield "size known", "sized", "x.bin.gz", lambda: bomb(".gz", 300 * 10**6)
+    yield "Reuters", "reuters", "rcv.tar.gz", lambda: packed(("A/1.xml", b"x" * 80 * 10**6))
+    yield "nested bombs", "nested", "all.zip", lambda: zipped({"a.tar.gz": packed(("a", bytes(300 * 10**6)))})
+    yield "a zip in a zip in a zip", "nested", "ud.zip", lambda: zipped({"a.zip": zipped({"b.zip": bytes(200 * 10**6)})})
+    for name in ("../x", "/etc/x", "a/../../x", "..\\x", "ud/..", "C:\\..\\x"):
+        yield f"a tar out of itself: {name}", "members", "ud.tar.gz", lambda n=name: packed((n, b"x"))
+        yield f"a zip out of itself: {name}", "members", "ud.zip", lambda n=name: zipped({n: b"x"})
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE):
+        yield f"kind {kind!r}", "members", "ud.tar.gz", lambda k=kind: packed(special(k))
+        yield f"through {kind!r}", "members", "ud.tar.gz", lambda k=kind: packed(special(k, "ud", "/tmp"), ("ud/x", b"x"))
+    for mode in (0o120777, 0o020666, 0o010666):
+        yield f"zip of a member of kind {mode:o}", "members", "ud.zip", lambda m=mode: zipped({"a": b"/etc/passwd"}, m)
+    yield "8 TB of zeros", "members", "ud.tar.gz", lambda: gzip.compress(sparse())
+    yield "a tar cut", "members", "ud.tar.gz", lambda: gzip.compress(tar(("a", b"x" * 9000))[:5000])
+    yield "no tar", "members", "ud.tar.gz", lambda: gzip.compress(b"text " * 999)
     yield "2 GB of a tar's attributes", "members", "ud.tar", lambda: announced(tarfile.XHDTYPE)
     yield "2 GB of a tar's name", "members", "ud.tar", lambda: announced(tarfile.GNUTYPE_LONGNAME)
-    yield "2 GB of attributes of all members", "members", "ud.tar.gz", lambda: gzip.compress(announced(tarfile.XGLTYPE))
-    for number, name in enumerate(outside):
-        yield f"zip out of itself {number}", "members", "ud.zip", lambda n=name: zipped({n: b"x"})
-    for kind in (0o120777, 0o020666, 0o060666, 0o010666, 0o140777):
-        yield f"zip of a member of kind {kind:o}", "members", "ud.zip", lambda k=kind: zipped({"a": b"/etc/passwd"}, k)
     yield "a zip's member", "members", "ud.zip", lambda: zipped({"a.conllu": bytes(300 * 10**6)})
     yield "many members of a zip", "members", "ud.zip", lambda: zipped({f"{i}": bytes(10**6) for i in range(300)})
-    yield "a zip in a zip in a zip", "nested", "ud.zip", lambda: zipped({"a.zip": zipped({"b.zip": bytes(200 * 10**6)})})
-    for size in (0, 1, 50, 2**31, 2**32 - 2):
+    for size in (1, 2**32 - 2):
         yield f"a zip's member of {size} bytes by name alone", "members", "ud.zip", lambda s=size: overstated(s)
-    yield "a zip that is none", "members", "ud.zip", lambda: b"text " * 999
-    yield "an empty zip", "members", "ud.zip", lambda: b""
-    yield "a zip without its end", "members", "ud.zip", lambda: zipped({"a": os.urandom(9000)})[:-40]
-    yield "a zip of other bytes", "members", "ud.zip", lambda: zipped({"a": b"x" * 9000}).replace(b"x" * 9, b"y" * 9)[:-60]
+    for name, content in {"none": b"text " * 999, "empty": b"", "cut": zipped({"a": os.urandom(9000)})[:-40]}.items():
+        yield f"a zip: {name}", "members", "ud.zip", lambda c=content: c
     yield "a block of a dump", "dump", "x.xml.bz2", lambda: bz2.compress(b"<mediawiki>") + bomb(".bz2", 400 * 10**6, one=True)
-    yield "a block of pages", "dump", "x.xml.bz2", lambda: bz2.compress(b"<mediawiki>") + 2 * bomb(
-        ".bz2", 300 * 10**6, one=True, filling=b"<page><title>x</title><ns>0</ns></page>")  # fmt: skip
-    yield (
-        "a head of a dump",
-        "dump",
-        "x.xml.bz2",
-        lambda: bomb(".bz2", 400 * 10**6, b"<mediawiki>", one=True) + bz2.compress(b"<page>") * 2,  # fmt: skip
-    )
     yield "a line of an index", "index", "index.txt.bz2", lambda: bomb(".bz2", 5 * 10**9)
-    yield "lines of an index", "index", "index.txt.bz2", lambda: bomb(".bz2", 300 * 10**6, filling=b"600:1:" + b"x" * 993 + b"\n")
     yield "an index of digits", "index", "index.txt.bz2", lambda: bz2.compress(b"6" * 5000 + b":1:x\n")
-    yield "an index below 0", "index", "index.txt.bz2", lambda: bz2.compress(b"-600:1:x\n")
-    entity = b'<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa">' + b"".join(
+    entities = b'<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa">' + b"".join(
         b'<!ENTITY %c "%s">' % (i + 1, b"&%c;" % i * 10) for i in range(ord("a"), ord("k"))) + b"]>"  # fmt: skip
     other = b'<!DOCTYPE m [<!ENTITY k SYSTEM "file:///etc/passwd">]>'
-    page = b"<page><title>&k;</title><ns>0</ns><revision><text>&k;</text></revision></page></mediawiki>"
-    for suffix in ("", *COMPRESSED):
-        pack = COMPRESSED.get(suffix, bytes)
-        yield f"entities in a dump{suffix}", "dump", f"x.xml{suffix}", lambda p=pack: p(entity + b"<mediawiki>" + page)
-        yield f"entities within a dump{suffix}", "dump", f"x.xml{suffix}", lambda p=pack: p(b"<mediawiki>" + entity + page)
-        yield f"a file named in a dump{suffix}", "dump", f"x.xml{suffix}", lambda p=pack: p(other + b"<mediawiki>" + page)
-        yield f"depth of a dump{suffix}", "dump", f"x.xml{suffix}", lambda p=pack: p(b"<mediawiki>" + b"<a>" * 10**6)
+    page = b"<mediawiki><page><title>&k;</title><ns>0</ns><revision><text>&k;</text></revision></page></mediawiki>"
+    for name, content in {"entities": entities, "a file named": other}.items():
+        yield f"{name} in a dump", "dump", "x.xml", lambda c=content: c + page
         yield (
-            f"a page without end{suffix}",
-            "dump",
-            f"x.xml{suffix}",
-            lambda p=pack: p(b"<mediawiki><page><title>" + b"x" * 40 * 10**6),
+            f"{name} in Reuters",
+            "reuters",
+            "rcv.tar.gz",
+            lambda c=content: packed(("A/1.xml", c + b"<newsitem>&k;</newsitem>")),
         )
-        yield f"a namespace of digits{suffix}", "dump", f"x.xml{suffix}", lambda p=pack: p(
-            b"<mediawiki>" + page.replace(b"&k;", b"x").replace(b"0", b"9" * 5000))  # fmt: skip
-    for suffix in COMPRESSED:
-        for name, content in {"entities": entity, "a file named": other}.items():
-            yield f"{name} in Reuters{suffix}", "reuters", f"rcv.tar{suffix}", lambda s=suffix, c=content: COMPRESSED[s](
-                tar(("A/1.xml", c + b"<newsitem>&k;</newsitem>")))  # fmt: skip
+    yield "depth of a dump", "dump", "x.xml", lambda: b"<mediawiki>" + b"<a>" * 10**6
+    yield "a page without end", "dump", "x.xml", lambda: b"<mediawiki><page><title>" + b"x" * 40 * 10**6
     for reader, name in {"conllu": "x.conllu", "nli": "xnli.test.tsv", "ner": "train", "muse": "en-de.txt", "sib": "dev.tsv",
-                         "wals": "codes.csv", "lines": "de.txt"}.items():  # fmt: skip
+                         "wals": "codes.csv", "lines": text}.items():  # fmt: skip
         yield f"a line of 40 MB for {reader}", reader, name, lambda: b"x" * 40 * 10**6
-        yield f"NUL for {reader}", reader, name, lambda: b"\0" * 1000
         yield f"nothing for {reader}", reader, name, lambda: b""
-        yield f"an open quote for {reader}", reader, name, lambda: b'"\xff' + b"x\t" * 10**6
         yield f"no UTF-8 for {reader}", reader, name, lambda: b"\xff\xfe" * 1000
 
 
 def test_hostile_files(tmp_path, often, tally) -> None:
     counted = tally("A hostile file: bombs, archives that reach out, lines and numbers without end")
     chosen = list(files())
-    assert len(chosen) >= 200 and len({name for name, *_ in chosen}) == len(chosen)
+    assert len(chosen) >= 90 and len({name for name, *_ in chosen}) == len(chosen)
     archives = [case for case in chosen if case[1] == "members"]  # which take no time
-    chosen = chosen if often(1, 0) else [case for case in archives if case[0] in HUGE] + archives[::12]
+    chosen = chosen if often(1, 0) else [case for case in archives if case[0] in HUGE] + archives[::6]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow"), "TMPDIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "ignore", "-c", READER, str(MEMORY)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:

@@ -13,11 +13,14 @@ import subprocess
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 
 import pytest
 from crosslens.storage import seals as digests
+from crosslens.storage.files import sha256
+from crosslens.storage.metadata import SealedMetadata
 from snakemake.io import _IOFile
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.persistence.file import FilePersistence
@@ -40,12 +43,9 @@ CHANGES = {  # file, (old, new): what the reasons say
 }
 WAYS: dict[str, Callable[[Path, Path], object]] = {
     "cp -r": lambda one, two: subprocess.run(["cp", "-r", one, two], check=True),
-    "cp -a": lambda one, two: subprocess.run(["cp", "-a", one, two], check=True),
     "mv": lambda one, two: (shutil.copytree(one, f"{one}-moved"), subprocess.run(["mv", f"{one}-moved", two], check=True)),
     "tar": lambda one, two: (two.mkdir(), subprocess.run(f"tar c -C {one} . | tar x -C {two}", shell=True, check=True)),
 }
-if shutil.which("rsync"):
-    WAYS["rsync -a"] = lambda one, two: subprocess.run(["rsync", "-a", f"{one}/", two], check=True)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_records_gone(origin, tmp_path, often, tally):
     """Results copied or moved into a fresh clone, with and without a change: planned as where they were built."""
     found, chance = tally("results without Snakemake's records, in a fresh clone"), random.Random(39)
     cases = [(change, way) for change in CHANGES for way in WAYS if (change, way) != (LAMBDA, "cp -r")]
-    for change, way in [(LAMBDA, "cp -r"), *chance.sample(cases, often(24, 1) - 1)]:
+    for change, way in [(LAMBDA, "cp -r"), *chance.sample(cases, often(12, 1) - 1)]:
         root = clone(origin, tmp_path / "clone")
         WAYS[way](origin / RESULTS, root / RESULTS)
         expected, reasons = plan(origin, change)
@@ -143,47 +143,14 @@ def test_records_gone(origin, tmp_path, often, tally):
     assert found.silent == []
 
 
-def test_an_older_version_restored(own, tmp_path, often, tally):
-    """An artefact of earlier settings among later ones, times kept or new: it is planned, or what was made of another is."""
-    tries = often(20, 0)
-    found, chance = tally("an artefact of an earlier version is restored"), random.Random(93)
-    if not tries:
-        pytest.skip("takes a minute: make test-faults")
-    names = [name for name in artefacts(own) if "phrasebook" not in name]
-    shutil.copytree(own / RESULTS, tmp_path / "earlier")
-    for file, edits in (LAMBDA, READER):
-        edit(own / file, edits)
-    pretend(own, "second", *TARGETS)
-    assert plan(own)[0] == []
-    shutil.copytree(own / RESULTS, tmp_path / "later")
-    remade = [name for name in names if not same(own / name, tmp_path / "earlier" / name.removeprefix(f"{RESULTS}/"))]
-    assert {TOKENS, f"{MODEL}/predictions.parquet"} <= set(remade) < set(names)
-    for number in range(tries):
-        name = chance.choice(remade)
-        place = name.removeprefix(f"{RESULTS}/")
-        restore(tmp_path / "earlier", own / RESULTS, place, times=number % 2 == 0)
-        jobs, said = plan(own)
-        if jobs:
-            assert re.search("Params have changed|made from another|Updated input files", said), said
-            found.rerun += 1
-            found.seen = next(line for line in said.splitlines() if line.startswith("Reason: "))
-        else:
-            found.silent.append(name)
-        restore(tmp_path / "later", own / RESULTS, place, times=number % 2 == 1)
-        assert plan(own)[0] == [], name
-    assert found.silent == []
-
-
-def same(one: Path, two: Path) -> bool:
-    """Whether two artefacts have the same content."""
-    return digests.read_seal(one).identity == digests.read_seal(two).identity
-
-
+@pytest.mark.fault("An artefact of another study, with its seal and any time", "rerun")
 def test_what_was_made_of_another_artefact_is_planned(own, tmp_path):
     """Settings are set back, and all but the training is restored, times and all: it has read other tokens than lie there."""
     shutil.copytree(own / RESULTS, tmp_path / "earlier")
     with changed(own / READER[0], READER[1]):
         pretend(own, "second", *TARGETS)
+    jobs, said = plan(own)
+    assert "Tokenise udpos for random, reading without_unknown" in jobs and "Params have changed" in said, said
     for name in artefacts(own):
         if not name.startswith((MODEL, TARGETS[1])):
             restore(tmp_path / "earlier", own / RESULTS, name.removeprefix(f"{RESULTS}/"), times=True)
@@ -210,17 +177,6 @@ def test_nobody_knows(own):
 
 
 @pytest.mark.long
-def test_a_file_that_was_sealed_by_hand_is_made_again_unless_it_is_touched(own):
-    """Nobody knows how it was made; with --touch it counts as what its rule makes, and what reads it is up to date."""
-    path = own / f"{MODEL}/predictions.parquet"
-    path.write_text("corrected")
-    digests.seal(path)
-    assert plan(own)[0] == [f"Measure classification of {RECIPE}", f"Train {RECIPE}, seed 0"]
-    tiny(own, f"{MODEL}/predictions.parquet", "--touch")
-    assert plan(own)[0] == [f"Measure classification of {RECIPE}"]
-
-
-@pytest.mark.long
 def test_another_name_for_the_results(own):
     """Records in seals do not depend on what the folder is called."""
     os.rename(own / RESULTS, own / "results/renamed")
@@ -238,22 +194,15 @@ def test_an_artefact_in_anothers_place_is_planned(own):
     assert jobs == ["Lay out dataset_sizes"] and "made as dataset_sizes.csv" in said, said
 
 
-DELETED: dict[str, Callable[[Path], object]] = {  # what is gone of the outputs of a training that is there
-    "weights": lambda root: (root / MODEL / "model.safetensors").unlink(),
-    "weights and their seal": lambda root: [path.unlink() for path in (root / MODEL).glob("*model.safetensors*")],
-    "Snakemake's record of the weights": lambda root: record_file(root, f"{MODEL}/model.safetensors").unlink(),
-    "weights, and all of Snakemake's records": lambda root: [
-        (root / MODEL / "model.safetensors").unlink(),
-        shutil.rmtree(root / ".snakemake/metadata"),
-    ],
-}
-
-
-@pytest.mark.parametrize("deleted", DELETED)
+@pytest.mark.parametrize("names", [["model.safetensors"], ["model.safetensors", ".model.safetensors.sha256"]])
+@pytest.mark.parametrize("records_gone", [True, False])
 @pytest.mark.fault("A setting changes, and an output or its record is gone", "rerun")
-def test_a_change_is_seen_although_an_output_has_no_record(own, deleted):
+def test_a_change_is_seen_although_an_output_has_no_record(own, names, records_gone):
     """Snakemake by itself compares nothing of a job as soon as one of its outputs has no record."""
-    DELETED[deleted](own)
+    for name in names:
+        (own / MODEL / name).unlink()
+    if records_gone:
+        shutil.rmtree(own / ".snakemake/metadata")
     assert plan(own)[0] == []
     assert f"Train {RECIPE}, seed 0" in plan(own, LAMBDA)[0]
 
@@ -270,41 +219,6 @@ def test_a_language_more_hides_no_change(own):
     assert set(jobs) <= set(plan(own)[0])
 
 
-@pytest.mark.parametrize("old_time", [True, False])
-@pytest.mark.fault("An artefact of another study, with its seal and any time", "rerun")
-def test_an_artefact_of_another_study_is_made_again_and_keeps_its_seal(own, tmp_path, old_time):
-    """Tokens of other settings, with their seal and whatever time: they are tokenised again, and nothing is made to fit."""
-    shutil.copytree(own / RESULTS, tmp_path / "ours")
-    with changed(own / READER[0], READER[1]):
-        pretend(own, "second", *TARGETS)
-    shutil.move(own / RESULTS, tmp_path / "theirs")
-    shutil.copytree(tmp_path / "ours", own / RESULTS)
-    assert plan(own)[0] == []
-    place = TOKENS.removeprefix(f"{RESULTS}/")
-    restore(tmp_path / "theirs", own / RESULTS, place, times=False)
-    if old_time:
-        for path in (own / TOKENS).iterdir():
-            os.utime(path, (1e9, 1e9))
-    before = (own / TOKENS / digests.SUMS).read_bytes()
-    jobs, said = plan(own)
-    assert "Tokenise udpos for random, reading without_unknown" in jobs and "Params have changed" in said, said
-    tiny(own, f"{RESULTS}/corpora/udpos")
-    assert (own / TOKENS / digests.SUMS).read_bytes() == before
-
-
-@pytest.mark.parametrize("sealed_at", ["now", "in the future"])
-@pytest.mark.fault("An edit of equal size under the old time", "rerun")
-def test_an_edit_is_noticed_whatever_the_times(own, sealed_at):
-    """Of equal size, its time set back, and that of the seal ahead: what reads it runs, and refuses it."""
-    path = own / f"{MODEL}/predictions.parquet"
-    times = path.stat()
-    path.write_bytes(bytes(reversed(path.read_bytes())))
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    if sealed_at == "in the future":
-        os.utime(digests.seal_beside(path), (4e9, 4e9))
-    assert plan(own)[0] == [f"Measure classification of {RECIPE}"]
-
-
 def test_what_another_language_needs_reruns_nothing(own):
     """A row, a frame and a folder of languages that are not generated."""
     for file in ("resources/languages.csv", "resources/phrasebook/languages.csv"):
@@ -318,14 +232,19 @@ def test_what_another_language_needs_reruns_nothing(own):
     assert "Write the phrasebook's corpora" in plan(own)[0]
 
 
+@pytest.mark.fault("An edit of equal size under the old time", "rerun")
 def test_times_say_nothing_and_an_edited_file_is_noticed(own):
-    """Touched artefacts, as by `cp -r` of a whole clone, rerun nothing; an edited file reruns what reads it, and refuses it."""
+    """Touched artefacts, as by `cp -r` of a whole clone, rerun nothing; an edit under the old time reruns what reads the file."""
     for name in artefacts(own):
         os.utime(own / name)
         if (own / name / ".snakemake_timestamp").exists():
             os.utime(own / name / ".snakemake_timestamp")
     assert plan(own)[0] == []
-    (own / f"{MODEL}/predictions.parquet").write_text("edited")
+    path = own / f"{MODEL}/predictions.parquet"
+    times = path.stat()
+    path.write_bytes(bytes(reversed(path.read_bytes())))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.utime(digests.seal_beside(path), (4e9, 4e9))  # the seal's time is ahead
     assert plan(own)[0] == [f"Measure classification of {RECIPE}"]
 
 
@@ -338,25 +257,12 @@ def test_snakemake_is_the_one_whose_insides_are_known():
     assert iscoroutinefunction(PersistenceBase.finished) and iscoroutinefunction(_IOFile.is_newer)
 
 
-def test_a_flipped_byte_in_the_record_of_a_seal(own, often, tally):
-    """A change is planned as it would be without the flip, and no plan ends in a traceback."""
-    tries = often(20, 0)
-    found, chance = tally("a byte of the record in a seal is flipped, and Snakemake has none"), random.Random(40)
-    if not tries:
-        pytest.skip("takes a minute: make test-faults")
-    shutil.rmtree(own / ".snakemake/metadata")
-    for _ in range(tries):
-        name = chance.choice([f"{MODEL}/predictions.parquet", TOKENS, TARGETS[0]])
-        seal = digests.read_seal(own / name).file
-        before = seal.read_bytes()
-        content = bytearray(before)
-        start = before.index(b"# record")
-        content[chance.randrange(start, before.index(b"\n", start))] ^= 1 << chance.randrange(7)
-        seal.write_bytes(content)
-        jobs, said = plan(own)
-        with changed(own / LAMBDA[0], LAMBDA[1]):
-            assert f"Train {RECIPE}, seed 0" in plan(own)[0], said
-        found.rerun += bool(jobs)
-        found.survived += not jobs
-        seal.write_bytes(before)
-    found.seen = "Params have changed since last execution"
+@pytest.mark.parametrize("text", ["", "{", "[1]", "3", '{"params": 3}', "[" * 10**5])
+def test_a_seal_whose_record_is_damaged_fits_no_job(tmp_path, text):
+    metadata = SealedMetadata("results", dict, sha256)
+    (tmp_path / "x").write_text("x")
+    digests.seal(tmp_path / "x")
+    seal = replace(digests.read_seal(tmp_path / "x"), notes={"record": text, "inputs": text})
+    assert metadata.values(seal) == {} and not metadata.fits(seal, set(), set())
+    seal.write()
+    assert metadata.read(f"{tmp_path}/x") == metadata.unknown()

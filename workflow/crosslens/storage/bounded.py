@@ -1,11 +1,10 @@
 """Reading of small files during planning, restricted to regular files of limited size.
 
-Tables, YAML and JSON that describe a study have some ten kilobytes. A pipe, a device or an endless file of zeros causes a
-one-line error here, where it would otherwise hang or fill the memory.
+A pipe, a device or an endless file of zeros in an encoder's folder causes a one-line error here, where it would otherwise hang or
+fill the memory.
 """
 
 import json
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,9 @@ LARGEST_JSON = 10**7  # bytes: config.json of an encoder names its labels, of wh
 
 def regular(path: Path) -> int:
     """Size of a regular file in bytes. Raises DataError for a folder, pipe or device, OSError if the path does not exist."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise DataError(f"{path}: expected a file, found {_kind(status.st_mode)}; put the file itself there")
-    return status.st_size
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: expected a file, found a folder, a pipe or a device; put the file itself there")
+    return path.stat().st_size
 
 
 def read_text(path: Path, largest: int = LARGEST) -> str:
@@ -29,15 +27,10 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
 
     Raises DataError if it is not a regular file, larger than `largest` bytes or not UTF-8, OSError if it may not be read.
     """
-    size = regular(path)
-    if size <= largest:  # a file that grows, or that pretends to be empty, is cut
-        with open(path, "rb") as stream:
-            content = stream.read(largest + 1)
-        size = len(content)
-    if size > largest:
+    if (size := regular(path)) > largest:
         raise DataError(f"{path}: expected at most {readable(largest)}, found {readable(size)}; put the right file there")
     try:
-        return content.decode("utf-8")
+        return path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: expected UTF-8, found byte {error.start} that is not; save it in UTF-8") from None
 
@@ -53,8 +46,3 @@ def parse_json(text: str | bytes, place: object) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
         raise DataError(f"{place}: not valid JSON: {' '.join(str(error).split()):.200}; correct it") from None
-
-
-def _kind(mode: int) -> str:
-    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-    return kinds.get(stat.S_IFMT(mode), "a socket")

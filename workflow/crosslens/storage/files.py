@@ -1,7 +1,6 @@
 """Opening and writing files: decompression by suffix within bounds, and atomic writing."""
 
 import bz2
-import fcntl
 import glob
 import gzip
 import hashlib
@@ -12,7 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -21,7 +20,7 @@ from crosslens.runs.errors import DataError
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 EXPANSION = 100  # largest ratio of content to size of a compressed file; that of text is 20 at most
 SMALL = 10**8  # bytes to which any compressed file may expand
-ABANDONED = 86400.0  # seconds after which an unlocked temporary folder is taken for that of a killed process
+ABANDONED = 86400.0  # seconds after which a temporary folder in which nothing changes is taken for that of a killed process
 
 
 class Budget:
@@ -115,47 +114,32 @@ def written(path: str | os.PathLike[str], finish: Callable[[Path], None] | None 
     """Yield a temporary path beside `path`, which is renamed to `path` when the block succeeds and removed when it fails.
 
     The block may write a file or a folder; an existing folder is replaced. finish: called with the temporary path before it is
-    renamed; `share` unless stated. The temporary path lies in a new folder of a random name, closed to other users. Raises
-    DataError if another process has removed or replaced that folder.
+    renamed; `share` unless stated. The temporary path lies in a new folder of a random name, closed to other users.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in abandoned(path):
-        with suppress(OSError):  # another user's
-            remove(leftover)
-    folder = path.with_name(Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=path.parent)).name)
-    temporary, descriptor = folder / path.name, os.open(folder, os.O_RDONLY)  # as long as it is open, no other has its inode
-    try:
-        _lock(descriptor)
+        shutil.rmtree(leftover, ignore_errors=True)  # it may be another user's
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.part-", dir=path.parent, ignore_cleanup_errors=True) as folder:
+        temporary = Path(folder, path.name)
         yield temporary
-        if not _is_at(folder, descriptor):
-            raise DataError(
-                f"{path}: another process has removed or replaced {folder}, in which this one was writing; run it again"
-            )
         (finish or share)(temporary)
-        if path.is_dir():
-            if not temporary.is_dir() and not path.is_symlink():
-                raise DataError(f"{path}: expected a file, found a folder: remove it, and run again")
-            path.rename(folder / f"{path.name}.earlier")
+        if temporary.is_dir() and os.path.lexists(path):
+            path.rename(Path(folder, f"{path.name}.earlier"))
         os.replace(temporary, path)
-    finally:
-        if _is_at(folder, descriptor):
-            remove(folder)
-        os.close(descriptor)
 
 
-def _is_at(folder: Path, descriptor: int) -> bool:
-    """Whether a folder is still the one that was opened."""
-    return os.path.lexists(folder) and os.path.samestat(os.lstat(folder), os.fstat(descriptor))
+def abandoned(path: Path) -> list[Path]:
+    """Temporary folders in which killed processes were writing a path: unchanged for a day."""
+    return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if _is_abandoned(folder)]
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock a folder, which shows others that its writer is alive, and return whether that was possible."""
+def _is_abandoned(folder: Path) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held by another process, or a file system without locks
+        latest = max(entry.lstat().st_ctime for entry in (folder, *folder.rglob("*")))  # which, unlike mtime, nothing copies
+    except OSError:  # removed meanwhile, or another user's
         return False
-    return True
+    return time.time() - latest > ABANDONED
 
 
 def remove(path: Path) -> None:
@@ -164,26 +148,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def abandoned(path: Path) -> list[Path]:
-    """Temporary folders in which killed processes were writing a path: unlocked, and unchanged for a day."""
-    return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if _is_abandoned(folder)]
-
-
-def _is_abandoned(folder: Path) -> bool:
-    # Numbers of processes say nothing: containers number theirs anew, and a number is used again.
-    try:
-        latest = max(entry.lstat().st_ctime for entry in (folder, *folder.rglob("*")))  # which, unlike mtime, nothing copies
-        if time.time() - latest < ABANDONED:
-            return False
-        descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:  # removed meanwhile, another user's, or a link
-        return False
-    try:
-        return _lock(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def share(path: Path) -> None:

@@ -5,21 +5,33 @@ moved, restored or put in the place of others. `install` has Snakemake keep that
 of each input, and read it from there. Whether it still fits is left to Snakemake, so that a rerun has Snakemake's reason.
 
 This is the only module that replaces methods of Snakemake: PersistenceBase's `metadata`, `has_metadata` and `finished`, and
-`_IOFile.is_newer`.
+`_IOFile.is_newer`. tests/faults/test_records.py fails on a version of Snakemake that has others.
 """
 
 import json
 import os
 import re
 from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from crosslens.runs.errors import DataError
+from crosslens.storage.bounded import parse_json
 from crosslens.storage.seals import Seal, readable_seal
 
 PLACE = "{results}/"  # stands for the folder of results in the metadata of seals: it may have another name elsewhere
 EDITED = "edited"  # identity of an artefact that has changed since it was sealed
+
+
+def noted(seal: Seal, word: str, prefix: str = "") -> dict[str, Any]:
+    """The JSON object in a note of a seal; empty if there is none. prefix: what stands there for the folder of results."""
+    text = seal.notes.get(word, "").replace(PLACE, json.dumps(prefix)[1:-1])
+    with suppress(DataError):
+        if isinstance(value := parse_json(text, seal.file), dict):
+            return value
+    return {}
 
 
 @dataclass
@@ -36,9 +48,10 @@ class SealedMetadata:
     _identities: dict[str, str] = field(default_factory=dict)
     _records: dict[str, Any] = field(default_factory=dict)
 
-    def owns(self, path: str) -> bool:
-        """Whether a path lies below these results."""
-        return path.startswith(f"{self.results}/")
+    @property
+    def prefix(self) -> str:
+        """How the paths of these results begin."""
+        return f"{self.results}/"
 
     def read(self, output: str) -> Any:
         """Record of an output by its seal, for Snakemake to judge it by; None without a seal.
@@ -56,11 +69,12 @@ class SealedMetadata:
 
     def write(self, output: str, recorded: Mapping[str, Any]) -> None:
         """Keep Snakemake's record of an output in its seal, with the identities of its inputs."""
-        seal, place = readable_seal(Path(output)), self._place(output)
+        seal, place = readable_seal(Path(output)), output.removeprefix(self.prefix)
         if seal and seal.notes.get("artefact", place) == place:
-            text = re.sub(rf"(?<=[\"']){re.escape(self._prefix)}", PLACE, json.dumps(recorded))
-            seals = {path: readable_seal(Path(path)) for path in filter(self.owns, recorded["input"])}
-            identities = {self._place(path): seal.identity for path, seal in seals.items() if seal}
+            text = re.sub(rf"(?<=[\"']){re.escape(json.dumps(self.prefix)[1:-1])}", PLACE, json.dumps(recorded))
+            inputs = [path.removeprefix(self.prefix) for path in recorded["input"] if path.startswith(self.prefix)]
+            seals = {name: readable_seal(Path(self.results, name)) for name in inputs}
+            identities = {name: seal.identity for name, seal in seals.items() if seal}
             replace(seal, notes={"artefact": place, "record": text, "inputs": json.dumps(identities)}).write()
         self._identities.clear()
         self._records.clear()
@@ -74,12 +88,12 @@ class SealedMetadata:
 
     def values(self, seal: Seal) -> dict[str, Any]:
         """Snakemake's record in a seal, with the name that the folder of results has here; empty without one."""
-        values = parsed(seal.notes.get("record", "").replace(PLACE, self._prefix))
+        values = noted(seal, "record", self.prefix)
         return values if all(isinstance(values.get(name), list) for name in ("params", "input")) else {}
 
     def inputs(self, seal: Seal) -> dict[str, Any]:
         """Identity of each sealed input of an artefact, by its place below the results, as it was when the artefact was made."""
-        return parsed(seal.notes.get("inputs", ""))
+        return noted(seal, "inputs")
 
     def fits(self, seal: Seal, params: Set[str], inputs: Set[str]) -> bool:
         """Whether an artefact was made by a job of these params and inputs, as Snakemake records them."""
@@ -88,7 +102,7 @@ class SealedMetadata:
 
     def _judged(self, output: str, seal: Seal) -> Any:
         values, place = self.values(seal), seal.notes.get("artefact", "")
-        if place not in ("", self._place(output)):
+        if place not in ("", output.removeprefix(self.prefix)):
             return self.record(params=[f"made as {place}"])
         if not values:
             return self.unknown()
@@ -96,13 +110,6 @@ class SealedMetadata:
         changed_inputs = [path for path, identity in inputs.items() if self.identity(path) not in ("", identity)]
         params = [*values["params"], *(f"made from another {path}" for path in changed_inputs)]
         return self.record(params=params, input=sorted(values["input"]))
-
-    @property
-    def _prefix(self) -> str:
-        return json.dumps(f"{self.results}/")[1:-1]
-
-    def _place(self, path: str) -> str:
-        return path.removeprefix(f"{self.results}/")
 
 
 def install(persistence: Any, file: Any, metadata: SealedMetadata) -> None:
@@ -114,7 +121,7 @@ def install(persistence: Any, file: Any, metadata: SealedMetadata) -> None:
 
     def read_sealed(self: Any, target: Any) -> Any:
         path = str(target)
-        if not metadata.owns(path):
+        if not path.startswith(metadata.prefix):
             return read_record(self, target)
         return metadata.read(path) or read_record(self, target) or (metadata.unknown() if os.path.lexists(path) else None)
 
@@ -125,22 +132,15 @@ def install(persistence: Any, file: Any, metadata: SealedMetadata) -> None:
     async def finish_sealed(self: Any, job: Any) -> None:
         await finish(self, job)
         self._clear_cache()
-        for path in filter(metadata.owns, map(str, job.output)):
-            if recorded := self._read_record(path):
+        for path in map(str, job.output):
+            if path.startswith(metadata.prefix) and (recorded := self._read_record(path)):
                 metadata.write(path, dict(recorded.items()))
 
     async def is_newer_unsealed(self: Any, time: float) -> bool:
         # The identity of a sealed input says whether it is another one; its time says nothing.
-        return not (metadata.owns(str(self)) and metadata.identity(str(self))) and await is_newer(self, time)
+        path = str(self)
+        is_sealed = path.startswith(metadata.prefix) and metadata.identity(path)
+        return not is_sealed and await is_newer(self, time)
 
     persistence.metadata, persistence.has_metadata, persistence.finished = read_sealed, has_metadata, finish_sealed
     file.is_newer = is_newer_unsealed
-
-
-def parsed(text: str) -> dict[str, Any]:
-    """A JSON object; empty if the text is not one."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

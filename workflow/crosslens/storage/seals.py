@@ -1,4 +1,4 @@
-"""Seals of artefacts, which are written with an artefact and verified whenever it is read.
+"""Seals: files of checksums that are written with an artefact and verified whenever it is read.
 
 A seal has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, the artefact's place below the
 folder of results and the record of how it was made (storage/metadata.py).
@@ -18,12 +18,11 @@ from crosslens.runs.errors import DataError
 from crosslens.storage.contents import stamp
 from crosslens.storage.files import sha256, share, written
 
-SUMS = ".SHA256SUMS"  # digests of a folder's files; that of a single file is beside it as .NAME.sha256; sha256sum checks both
+SUMS = ".SHA256SUMS"  # seal of a folder, inside it; that of a single file is beside it as .NAME.sha256
 RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
 NO_DIGEST = "without the digest that it was written with"
 FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws", "models", "states", "measures", "scores")
-"""Folders of results in which every visible file belongs to an artefact, except those of BESIDE."""
-BESIDE = re.compile(r"checkpoint\.safetensors|.*\.(damaged|wrong)")  # files of trainings and downloads beside their outputs
+"""Folders of results in which the artefacts of the stages lie."""
 UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
 
 
@@ -32,7 +31,7 @@ class Seal:
     """Content of a seal.
 
     file: its path. sums: its lines with digests. notes: its comments by their first word: `artefact`, the place of the artefact
-    below the folder of results; `record` and `inputs`, how it was made. Seals of earlier versions have no notes.
+    below the folder of results; `record` and `inputs`, how it was made. A seal that a user made with sha256sum has no notes.
     """
 
     file: Path
@@ -58,13 +57,10 @@ class Seal:
         """
         try:
             sealed_at = self.file.stat().st_ctime_ns
-            for path, expected_digest in self.digests.items():
-                if path.exists() or self.file.name == SUMS:
-                    if path.stat().st_ctime_ns >= sealed_at and digest(path) != expected_digest:
-                        return True
-        except (OSError, ValueError, DataError):  # missing, no regular file, or a damaged seal
+            files = [item for item in self.digests.items() if self.file.name == SUMS or item[0].exists()]
+            return any(path.stat().st_ctime_ns >= sealed_at and digest(path) != expected for path, expected in files)
+        except (OSError, ValueError):  # missing, no regular file, or a damaged seal
             return True
-        return False
 
     @classmethod
     def read(cls, file: Path) -> "Seal":
@@ -103,11 +99,17 @@ def seal(content: Path, path: Path | None = None) -> None:
     """Write the seal of a folder into it, or that of a file beside it. path: final path of the artefact; None: `content`."""
     path = path or content
     if content.is_dir():
-        lines = [f"{sha256(file)}  {file.relative_to(content).as_posix()}\n" for file in sorted(_held(content))]
+        file = content / SUMS
+        lines = [f"{sha256(part)}  {part.relative_to(content).as_posix()}\n" for part in sorted(_visible(content))]
     else:
-        lines = [f"{sha256(content)}  {path.name}\n"]
+        file, lines = seal_beside(path), [f"{sha256(content)}  {path.name}\n"]
     place = _place(path)
-    Seal(content / SUMS if content.is_dir() else seal_beside(path), "".join(lines), {"artefact": place} if place else {}).write()
+    Seal(file, "".join(lines), {"artefact": place} if place else {}).write()
+
+
+def seal_beside(path: Path) -> Path:
+    """Place of the seal of a file."""
+    return path.with_name(f".{path.name}.sha256")
 
 
 def read_seal(artefact: Path) -> Seal:
@@ -123,23 +125,19 @@ def readable_seal(artefact: Path) -> Seal | None:
         return None
 
 
-def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Seal | None]]:
-    """Yield paths of artefacts in folders of results, and their seals. Links are not followed, as they lead to other folders."""
-    waiting = [f"{results}/{folder}" for folder in folders]
-    while waiting:
-        folder = waiting.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        if any(entry.name == SUMS for entry in entries):
-            yield folder, readable_seal(Path(folder))
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                waiting.append(entry.path)
-            elif entry.is_file(follow_symlinks=False) and not entry.name.startswith(".") and not BESIDE.fullmatch(entry.name):
-                yield entry.path, readable_seal(Path(entry.path))
+def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Seal]]:
+    """Yield paths of sealed artefacts in folders of results, and their seals. Links to folders are not followed."""
+    for top in folders:
+        for folder, subfolders, names in os.walk(f"{results}/{top}"):
+            if SUMS in names:
+                subfolders.clear()
+                paths = [folder]
+            else:
+                subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+                paths = [f"{folder}/{name}" for name in names if not name.startswith(".")]
+            for path in paths:
+                if seal := readable_seal(Path(path)):
+                    yield path, seal
 
 
 def identities(paths: Iterable[Path]) -> dict[str, str]:
@@ -154,9 +152,10 @@ def verified(path: Path) -> Path:
     Raises DataError, with the command that makes the artefact again, if something is damaged, missing, new, or belongs elsewhere.
     A file is read for this once in a process.
     """
-    artefact, digests = _digests(path)
+    artefact = next((folder for folder in (path, *path.parents) if (folder / SUMS).is_file()), path)
+    digests = _digests(artefact)
     expected = {file: digest for file, digest in digests.items() if path in (file, *file.parents)}
-    files = _held(path) if path.is_dir() else [path] if path.exists() else []
+    files = _visible(path) if path.is_dir() else [path] if path.exists() else []
     if differences := expected.keys() ^ files:
         raise _damaged(min(differences), artefact, "missing" if min(differences) in expected else NO_DIGEST)
     if not expected:
@@ -172,26 +171,25 @@ def digest(file: Path) -> str:
     return _digest(file, *stamp(file))
 
 
-def _digests(path: Path) -> tuple[Path, dict[Path, str]]:
-    """The sealed file or folder that `path` is or lies in, and the digests of its files."""
-    artefact = next((folder for folder in (path, *path.parents) if (folder / SUMS).is_file()), path)
+@cache
+def _digest(path: Path, *stamp: int) -> str:
+    return sha256(path)
+
+
+def _digests(artefact: Path) -> dict[Path, str]:
+    """Digests of an artefact's files. Raises DataError if it has no seal, a damaged one, or that of another place."""
     try:
         seal = read_seal(artefact)
         digests = seal.digests
     except FileNotFoundError:
-        raise _damaged(path, artefact, NO_DIGEST if path.exists() else "missing") from None
+        raise _damaged(artefact, artefact, NO_DIGEST if artefact.exists() else "missing") from None
     except ValueError:
-        raise _damaged(artefact / SUMS if artefact.is_dir() else seal_beside(artefact), artefact, "damaged") from None
+        raise _damaged(artefact, artefact, "its file of checksums is damaged") from None
     place = Path(seal.notes.get("artefact", ""))
-    if artefact.absolute().parts[-len(place.parts) :] != place.parts and place.parts:
+    if place.parts and artefact.absolute().parts[-len(place.parts) :] != place.parts:
         fault = f"expected what belongs here, found what was made as {place}"
         raise _damaged(artefact, artefact, fault, "restore the right one, or ")
-    return artefact, digests
-
-
-@cache
-def _digest(path: Path, *stamp: int) -> str:
-    return sha256(path)
+    return digests
 
 
 def _place(path: Path) -> str:
@@ -200,12 +198,7 @@ def _place(path: Path) -> str:
     return path.relative_to(max(roots, key=lambda root: len(root.parts))).as_posix() if roots else ""
 
 
-def seal_beside(path: Path) -> Path:
-    """Place of the seal of a file."""
-    return path.with_name(f".{path.name}.sha256")
-
-
-def _held(folder: Path) -> set[Path]:
+def _visible(folder: Path) -> set[Path]:
     """All files in a folder except hidden ones, such as seals and files of Snakemake, editors and file systems."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)}

@@ -1,16 +1,14 @@
 """A lock file that admits one run of a training at a time on all machines of a cluster.
 
-Creating a file only if it does not exist works on every shared file system; kernel locks do not. The soft lock of filelock
-records a holder's host and process, but not its SLURM job, which alone can tell that a holder on another node is dead.
+Creating a file only if it does not exist works on every shared file system; kernel locks do not. filelock's SoftFileLease takes
+a dead holder's place only where two names can be exchanged, which NFS cannot, and knows nothing of SLURM.
 """
 
 import os
 import platform
-import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -23,23 +21,39 @@ from crosslens.storage.bounded import read_text
 from crosslens.storage.files import remove
 from crosslens.storage.trainings import CHECKPOINT, HALF_WRITTEN
 
-DELETE = "delete it once no other run is at it"
-Text = Annotated[str, Field(max_length=300)]
-ENDED = (
-    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT",
-)  # fmt: skip
+ENDED = "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT".split()
 """SLURM's states of jobs that are over."""
+UNKNOWN = "unknown"  # start of a process that runs, on a system that does not tell
 
 
-class Holder(BaseModel, strict=True, frozen=True):
-    """Process that holds a lock. job: of SLURM, or "". pids: namespace of its number. began: see `_began`. since: in messages."""
+class Holder(BaseModel, frozen=True):
+    """Process that holds a lock.
 
-    host: Text
-    job: Text
+    machine: its host and the namespace of its process numbers, since a container has its own. began: see `_began`. job: of
+    SLURM; "" without.
+    """
+
+    machine: str
     pid: Annotated[int, Field(gt=0, lt=2**31)]
-    pids: Text = ""
-    began: Text = ""
-    since: Text = ""
+    began: str
+    job: str
+
+    @classmethod
+    def here(cls) -> "Holder":
+        """This process."""
+        return cls(machine=_machine(), pid=os.getpid(), began=_began(os.getpid()), job=os.environ.get("SLURM_JOB_ID", ""))
+
+    def is_dead(self) -> bool:
+        """Whether the process is certainly no longer running."""
+        if self.machine == _machine():
+            return _began(self.pid) not in (self.began, UNKNOWN)
+        if not self.job:
+            return False
+        return self.job == os.environ.get("SLURM_JOB_ID") or _left_queue(self.job)  # a requeued job runs once at a time
+
+    def __str__(self) -> str:
+        """How messages name the process."""
+        return f"process {self.pid} on {self.machine.partition(' ')[0]}" + f", SLURM job {self.job}" * bool(self.job)
 
 
 @contextmanager
@@ -67,105 +81,69 @@ def locked(path: Path, training: str) -> Iterator[None]:
     training: its name in messages. Raises DataError if another holder is alive, or may be.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = _me().model_dump_json()
-    while not _create(path, content):
-        text = _read(path)
-        if text is None:
-            continue  # the holder has finished meanwhile
-        try:
-            holder = Holder.model_validate_json(text)
-        except ValidationError:
-            raise DataError(f"{path}: expected the name of who trains {training}, found none: {DELETE}") from None
-        if not _dead(holder):
-            raise DataError(_refusal(path, training, holder))
-        _take(path, text)
+    content = Holder.here().model_dump_json()
+    if not _create(path, content):
+        _remove_dead(path, training)
+        if not _create(path, content):
+            raise _refusal(path, training, "one that has just begun")
     try:
         yield
     finally:
-        with suppress(DataError):  # something else is there by now
-            if _read(path) == content:
+        with suppress(OSError, DataError):  # somebody else has removed it
+            if read_text(path) == content:
                 path.unlink()
 
 
-def _me() -> Holder:
-    job, pid = os.environ.get("SLURM_JOB_ID", ""), os.getpid()
-    since = f"{datetime.now():%Y-%m-%d %H:%M}"
-    return Holder(host=platform.node(), job=job, pid=pid, pids=_pids(), began=_began(pid), since=since)
-
-
 def _create(path: Path, content: str) -> bool:
-    """Create the lock file with its content, as a hard link to a complete file, and return whether it did not exist before."""
-    with TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
-        complete = Path(folder, path.name)
-        complete.write_text(content, "utf-8")
-        try:
-            os.link(complete, path)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without hard links
-            try:
-                with open(path, "x", encoding="utf-8") as file:
-                    file.write(content)
-            except FileExistsError:
-                return False
+    """Create the lock file, and return whether it did not exist before."""
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
     return True
 
 
-def _read(path: Path) -> str | None:
-    """Content of a lock file; None if there is none. Raises DataError if it cannot be one."""
-    with suppress(DataError):
-        try:
-            if not path.is_symlink():
-                return read_text(path)
-        except FileNotFoundError:
-            return None
-    raise DataError(f"{path}: expected a lock file, found a link, a folder or another kind of file: {DELETE}")
-
-
-def _take(path: Path, text: str) -> None:
-    """Remove the lock file of a dead holder, unless another process has replaced it meanwhile."""
+def _remove_dead(path: Path, training: str) -> None:
+    """Remove the lock file of a dead holder. Raises DataError if the holder may be alive, or the file is no lock file."""
+    try:
+        text = read_text(path)
+        holder = Holder.model_validate_json(text)
+    except FileNotFoundError:  # the holder has finished meanwhile
+        return
+    except (OSError, DataError, ValidationError):
+        raise _refusal(path, training, "a file that does not name it") from None
+    if not holder.is_dead():
+        raise _refusal(path, training, str(holder))
     with suppress(FileNotFoundError), TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
-        aside = path.rename(Path(folder, path.name))
-        if _read(aside) != text:
-            with suppress(FileExistsError):
-                os.link(aside, path)
+        aside = Path(folder, path.name)
+        if read_text(path) == text:
+            path.rename(aside)
+            if read_text(aside) != text:  # another process has taken the dead one's place meanwhile
+                aside.rename(path)
 
 
-def _dead(holder: Holder) -> bool:
-    """Whether a holder is certainly no longer running."""
-    if holder.host == platform.node() and holder.pids == _pids():
-        return not _runs(holder.pid, holder.began)
-    if not holder.job:
-        return False
-    return holder.job == os.environ.get("SLURM_JOB_ID") or _left_queue(holder.job)  # a requeued job runs once at a time
-
-
-def _pids() -> str:
-    """Return the namespace of this machine's process numbers, since a container has its own; "" if unknown."""
+def _machine() -> str:
     try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""
-
-
-def _runs(pid: int, began: str) -> bool:
-    """Whether a process of this machine runs and, if `began` is not empty, is the one that began then."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # another user's
-    return not began or _began(pid) == began
+        return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:  # a system without such namespaces
+        return platform.node()
 
 
 def _began(pid: int) -> str:
-    """Return boot and start time of a process, which no other process of its number shares; "dead" or "" (unknown)."""
+    """Boot and start time of a process, which no other process of its number shares; "" if it does not run."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass  # another user's
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-        return "dead" if state in "ZX" else f"{Path('/proc/sys/kernel/random/boot_id').read_text('utf-8').strip()} {fields[18]}"
-    except (OSError, ValueError, IndexError):
-        return ""
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
+    except OSError:
+        return UNKNOWN
+    return "" if state in "ZX" else f"{boot} {fields[18]}"
 
 
 def _left_queue(job: str) -> bool:
@@ -179,10 +157,8 @@ def _left_queue(job: str) -> bool:
     return answer.stdout.strip() in ("", *ENDED)
 
 
-def _refusal(path: Path, training: str, holder: Holder) -> str:
-    place = holder.host + (f", SLURM job {holder.job}" if holder.job else "")
-    end = f"scancel {shlex.quote(holder.job)}" if holder.job else "end it"
-    return (
-        f"{training}: expected no other run of this training, found one on {place}, process {holder.pid}, since {holder.since}: "
-        f"wait for it or {end}; if it surely has ended, delete {path} (docs/cluster.md)"
+def _refusal(path: Path, training: str, holder: str) -> DataError:
+    return DataError(
+        f"{training}: expected no other run of this training, found {holder}: wait for it or end it; "
+        f"if it surely has ended, delete {path} (docs/cluster.md)"
     )

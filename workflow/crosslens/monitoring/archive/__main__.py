@@ -6,12 +6,11 @@ python -m crosslens.monitoring.archive verify FILE
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from crosslens.monitoring.archive.contents import tables
+from crosslens.monitoring.archive.contents import is_table
 from crosslens.monitoring.archive.packing import pack
 from crosslens.monitoring.archive.verification import Unpacked, unpack
 from crosslens.runs.errors import DataError, shown
@@ -32,42 +31,32 @@ def write(results: Path, file: Path) -> int:
 
 
 def verify(file: Path) -> int:
-    """Verify an archive and say what differs; return the exit status."""
+    """Verify an archive and name each file that differs; return the exit status."""
     start = time.monotonic()
     with TemporaryDirectory() as name:
         folder = Path(name).resolve()
         faults, archive = unpack(file, folder), Unpacked(folder)
+        faults = faults or archive.contradictions()
         print(f"{file}: files that are not as archived: {len(faults) or 'none'}", flush=True)
         for place, fault in sorted(faults.items()):
-            names = ", ".join(archive.tables_from(place))
-            print(shown(f"{place}: {fault}", 1000) + f"; made from it: {names}" * bool(names))
+            print(shown(f"{place}: {fault}", 1000))
         if faults:
             print("nothing was made again, since not everything is as archived")
             return 1
         archive.rebuild()
-        rows, different = Counter[str](), 0
-        for place in (*archive.rebuilt, *archive.summaries):
-            number, lines = archive.compared(place)
-            rows[_unit(place)] += number
-            different += len(lines)
-            for line in lines:
-                print(f"{place}: {line}")
-        counts = ", ".join(f"{number:,} {unit}" for unit, number in rows.items())
-        print(f"made again: {counts}; of these differ: {different or 'none'}")
-        as_archived = [place for place in archive.artefacts.seals if place not in {*archive.rebuilt, *archive.summaries}]
-        print("not made again, since what they are made of is not in the archive, or not as archived:")
-        print(f"  tables: {', '.join(tables(as_archived)) or 'none'}")
-        kinds = dict.fromkeys(place.split("/")[1] for place in as_archived if place.startswith("measures/"))
+        differing = archive.differing()
+        for place in differing:
+            print(f"{place}: made again, it has other values")
+        remade = (*archive.rebuilt, *archive.summaries)
+        measures = [place for place in remade if place.startswith("measures/")]
+        print(f"made again: {len(remade) - len(measures)} tables and {len(measures)} files of measures")
+        print(f"of these differ: {len(differing) or 'none'}")
+        kinds = dict.fromkeys(place.split("/")[1] for place in archive.kept if place.startswith("measures/"))
+        print("not made again, since what they are made of is not in the archive:")
+        print(f"  tables: {', '.join(filter(is_table, archive.kept)) or 'none'}")
         print(f"  measures: {', '.join(kinds) or 'none'}")
     print(f"in {duration(time.monotonic() - start)}")
-    return 1 if different else 0
-
-
-def _unit(place: str) -> str:
-    """Name of the rows of a measure or table, in the plural."""
-    if place.startswith("measures/"):
-        return "records of measures"
-    return {"claims.csv": "verdicts", "scoreboard.csv": "lines of the scoreboard"}.get(place, "cells of tables")
+    return 1 if differing else 0
 
 
 def main(arguments: Sequence[str]) -> None:

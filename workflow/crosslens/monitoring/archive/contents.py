@@ -1,6 +1,6 @@
 """Artefacts of a folder of results: their seals, what was made from what, and which of them an archive has."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.papers import KEYS
-from crosslens.storage.metadata import PLACE, parsed
-from crosslens.storage.seals import FOLDERS, SUMS, Seal, artefacts, readable_seal
+from crosslens.storage.metadata import noted
+from crosslens.storage.seals import FOLDERS, Seal, artefacts, readable_seal
 
 BLANKED = ("tokens", "draws")
 """Stages of which an archive has the files without their texts (blanks.py), since few licences allow these to be passed on."""
@@ -37,31 +37,16 @@ class Artefacts:
     @cached_property
     def records(self) -> dict[str, dict[str, Any]]:
         """How each artefact was made, by place: Snakemake's record, `input` by places where it lies below the results."""
-        texts = ((place, seal.notes.get("record", "").replace(PLACE, "")) for place, seal in self.seals.items())
-        records = {place: parsed(text) for place, text in texts}
+        records = {place: noted(seal, "record") for place, seal in self.seals.items()}
         return {place: record for place, record in records.items() if isinstance(record.get("input"), list)}
 
     def inputs(self, place: str) -> list[str]:
         """Artefacts that an artefact was made from, by place."""
         return [name for name in map(str, self.records.get(place, {}).get("input", ())) if stage(name) in FOLDERS]
 
-    def downstream(self, place: str) -> set[str]:
-        """All artefacts that were made from one, by place."""
-        reached = {place}
-        while further := {name for name in self.records.keys() - reached if not reached.isdisjoint(self.inputs(name))}:
-            reached |= further
-        return reached - {place}
-
     def files(self, place: str) -> list[Path]:
         """Files of an artefact, without its seal."""
         return sorted(self.seals[place].digests)
-
-    def artefact(self, path: Path) -> str:
-        """Place of the artefact that a file or seal below the results belongs to; that of the file where it belongs to none."""
-        name = path.name.removeprefix(".").removesuffix(".sha256") if path.name.endswith(".sha256") else path.name
-        path = path.parent if name == SUMS else path.with_name(name)
-        below = path.relative_to(self.results)
-        return next((place for place in map(str, (below, *below.parents)) if place in self.seals), str(below))
 
 
 def stage(place: str) -> str:
@@ -74,6 +59,6 @@ def is_packed(place: str) -> bool:
     return stage(place) not in (*BLANKED, *SEALS_ALONE) and not place.endswith(WEIGHTS)
 
 
-def tables(places: Iterable[str]) -> Iterator[str]:
-    """Tables among some artefacts: of items, claims, or the scoreboard."""
-    return (place for place in places if place.endswith(".csv") and stage(place) not in FOLDERS)
+def is_table(place: str) -> bool:
+    """Whether an artefact is a table: of an item, of claims, or the scoreboard."""
+    return place.endswith(".csv") and stage(place) not in FOLDERS

@@ -1,6 +1,5 @@
 """Writing of an archive: a zip file with a folder of results as the workflow left it, without texts, states and weights."""
 
-import hashlib
 import json
 import os
 import shlex
@@ -42,9 +41,8 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     """Write the archive of a folder of results.
 
     Returns the tables and figures that are not built, and so not in it, and those in it that the present code or configuration
-    would make again.
-
-    Raises DataError where nothing is built there, a file has changed since it was made, or the results may not be archived.
+    would make again. Raises DataError where nothing is built there, a file has changed since it was made, or the results may not
+    be archived.
     """
     _check_new(out)
     artefacts = Artefacts.of(results)
@@ -56,25 +54,24 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     _check_verdicts(artefacts)
     for place in filter(is_packed, artefacts.seals):
         verified(results / place)
-    sources = load(additions=config.sources)
-    studies = Studies(config, papers())
-    about = About(studies, studies, sources)
+    missing, stale = _pending(jobs, artefacts)
+    sources, studies = load(additions=config.sources), Studies(config, papers())
+    scale = About(studies, studies, sources).scale
     with TemporaryDirectory() as name:
         folder = Path(name)
         for place in (place for place in artefacts.seals if stage(place) in BLANKED):
             write_blanked(results / place, folder / results / place)
-        missing, stale = _pending(jobs, artefacts)
-        (folder / README).write_text(_read_me(about.scale, missing), "utf-8")
         keys = {key: value for key, value in values.items() if key not in LOCAL}
-        (folder / CONFIGURATION).write_text(yaml.safe_dump(keys, allow_unicode=True, sort_keys=False), "utf-8")
+        texts = {README: _read_me(scale, missing), CONFIGURATION: yaml.safe_dump(keys, allow_unicode=True, sort_keys=False)}
+        for file, text in texts.items():
+            (folder / file).write_text(text, "utf-8")
         files = dict(sorted(_files(artefacts, folder)))
-        digests = {name: sha256(path) for name, path in files.items()}
-        facts = {name: (digest, files[name].stat().st_size) for name, digest in digests.items()}
-        crate = json.dumps(metadata(about.scale, facts, artefacts, sources, Path()), indent=1, ensure_ascii=False)
-        texts = {METADATA: f"{crate}\n"}
-        digests[METADATA] = hashlib.sha256(texts[METADATA].encode()).hexdigest()
-        texts[SUMS] = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
-        _write(out, files, texts)
+        facts = {name: (sha256(path), path.stat().st_size) for name, path in files.items()}
+        crate = json.dumps(metadata(scale, facts, artefacts, sources, Path()), indent=1, ensure_ascii=False)
+        (folder / METADATA).write_text(f"{crate}\n", "utf-8")
+        digests = {name: digest for name, (digest, _) in facts.items()} | {METADATA: sha256(folder / METADATA)}
+        (folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())), "utf-8")
+        _write(out, {METADATA: folder / METADATA, SUMS: folder / SUMS} | files)
     return missing, stale
 
 
@@ -109,15 +106,13 @@ def _options(artefacts: Artefacts) -> list[str]:
 
 def _read_me(scale: str, missing: Sequence[str]) -> str:
     """Text of the archive's README."""
-    names = "".join(f"- {place}\n" for place in missing) or "Nothing: all of the scale was built.\n"
     return f"""# Results of crosslens, {scale} scale
 
 Tables, figures and verdicts, and what `make verify ARCHIVE=FILE` makes them again from, in a clone of crosslens at revision
 {revision()}. There docs/archive.md says what each folder holds.
 
-## Not built when this archive was written
-
-{names}"""
+Not built when this archive was written: {", ".join(missing) or "nothing"}.
+"""
 
 
 def _files(artefacts: Artefacts, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -131,16 +126,13 @@ def _files(artefacts: Artefacts, folder: Path) -> Iterator[tuple[str, Path]]:
     yield from ((str(path), path) for path in (Path(WORKFLOW), LOCK) if path.exists())
 
 
-def _write(out: Path, files: Mapping[str, Path], texts: Mapping[str, str]) -> None:
+def _write(out: Path, files: Mapping[str, Path]) -> None:
     with written(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name in [METADATA, SUMS, *files]:
+        for name, path in files.items():
             info = zipfile.ZipInfo(name, TIME)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            if name in texts:
-                archive.writestr(info, texts[name])
-            else:
-                with files[name].open("rb") as source, archive.open(info, "w") as target:
-                    shutil.copyfileobj(source, target)
+            with path.open("rb") as source, archive.open(info, "w") as target:
+                shutil.copyfileobj(source, target)
         _check_new(out)  # it may have come meanwhile
 
 

@@ -3,46 +3,46 @@
 import os
 import re
 import shlex
-import stat
 import subprocess
 import sys
 import zipfile
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from joblib import cpu_count
 
 from crosslens.config.scales import read_yaml
-from crosslens.monitoring.archive.comparison import differences, differing, read_rows
-from crosslens.monitoring.archive.contents import Artefacts, stage, tables
+from crosslens.monitoring.archive.contents import Artefacts, is_table, stage
 from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW
 from crosslens.monitoring.archive.packing import CLAIMS, CONFIGURATION, LOCAL, SEALS, SUMS
 from crosslens.papers.configuration import load_fitting
 from crosslens.runs.errors import DataError, shown
 from crosslens.sources.pins import LOCK
-from crosslens.storage.bounded import parse_json
+from crosslens.storage import parquet
 from crosslens.storage.files import Budget
-from crosslens.storage.seals import Seal
+from crosslens.storage.seals import verified
 
 ROOT = Path(__file__).resolve().parents[4]  # of the repository, whose rules and library are the only code that runs
 RULES = ("measure", "table")  # rules whose jobs need neither models nor texts where their inputs are in the archive
 SUMMARIES = {"scoreboard.csv": "scoreboard", CLAIMS: "claims"}  # tables about tables, made after them, and their rules
 EARLIER = "earlier"  # folder for the archive's files of what is made again
 EARLIEST = 0  # time of all that is unpacked, so that for Snakemake nothing has changed but what it is to make again
+NAME = r"[\w@=+,-][\w@=+,.-]*"
 UNPACKED = re.compile(
-    rf"(results|{SEALS})(/[\w@=+,-][\w@=+,.-]*)*/(\.SHA256SUMS|\.[\w@=+,-][\w@=+,.-]*\.sha256|"
-    r"[\w@=+,-][\w@=+,.-]*\.(csv|html|json|parquet|png|svg|txt))",
-    re.ASCII,
+    rf"(results|{SEALS})(/{NAME})*/(\.SHA256SUMS|\.{NAME}\.sha256|{NAME}\.(csv|html|json|parquet|png|svg|txt))", re.ASCII
 )
 """Names of files that are unpacked, with data and seals; none of them is code, and none that Snakemake reads by itself."""
 READ = (CONFIGURATION, METADATA)  # further files that are unpacked
-OTHERS = (README, WORKFLOW, str(LOCK), "support.csv")  # compared with their digests; the last is of earlier archives
+OTHERS = (README, WORKFLOW, str(LOCK))  # compared with their digests alone
 LINE = re.compile("([0-9a-f]{64})  (.+)")  # of SUMS
+CALL = "command"  # column of a table that says how Snakemake was called, which is no result
+TOLERANCE = 1e-6  # largest relative difference of equal numbers: other processors may add in another order
 
 
 def unpack(archive: Path, folder: Path) -> dict[str, str]:
@@ -50,21 +50,16 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
 
     Only what SUMS names is unpacked, and of that only UNPACKED and READ. Raises DataError if this is no archive, or a bomb.
     """
+    faults: dict[str, str] = {}
     try:
         with zipfile.ZipFile(archive) as packed:
-            listed = packed.infolist()
-            members = {member.filename: member for member in listed if not member.is_dir()}
-            Budget(archive).take(sum(member.file_size for member in listed))
+            Budget(archive).take(sum(member.file_size for member in packed.infolist()))
             digests = _checksums(archive, packed.read(SUMS).decode())
-            faults = dict.fromkeys(members.keys() - digests.keys() - {SUMS}, "added") | dict(_forbidden(listed))
-            faults |= dict.fromkeys(digests.keys() - members.keys(), "missing")
-            for name in sorted(digests.keys() - faults.keys()):
-                digest = ""
-                with suppress(Exception), packed.open(name) as stream:  # whatever an altered file leads to
-                    digest = file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # zipfile's streams have readinto
-                if digest != digests[name]:
-                    faults[name] = "changed"
-                elif name in READ or UNPACKED.fullmatch(name):
+            names = {name for name in packed.namelist() if not name.endswith("/")} - {SUMS}
+            for name in sorted(names | digests.keys()):
+                if fault := _fault(packed, name, digests.get(name)):
+                    faults[name] = fault
+                elif name not in OTHERS:
                     packed.extract(name, folder)
                     os.utime(folder / name, (EARLIEST, EARLIEST))
     except DataError:
@@ -72,7 +67,7 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
     except Exception as error:  # whatever an altered file leads to
         fault = shown(" ".join(str(error).split()))
         raise DataError(f"{archive}: expected what `make archive` wrote, found another or a damaged file ({fault})") from None
-    return dict(_contradictions(folder, digests)) | faults
+    return faults
 
 
 def _checksums(archive: Path, text: str) -> dict[str, str]:
@@ -86,52 +81,18 @@ def _checksums(archive: Path, text: str) -> dict[str, str]:
     return digests
 
 
-def _forbidden(members: list[zipfile.ZipInfo]) -> Iterator[tuple[str, str]]:
-    """Names that no archive has, and files that are none, each with what is wrong with it."""
-    spellings = Counter(member.filename.casefold() for member in members)
-    for member in members:
-        name, kind = member.filename, stat.S_IFMT(member.external_attr >> 16)
-        if name in (*READ, *OTHERS, SUMS) or UNPACKED.fullmatch(name):
-            if spellings[name.casefold()] > 1:
-                yield name, "occurs twice, or differs from another in case alone"
-            elif member.flag_bits & 0x41:  # ZIP's APPNOTE, 4.4.4
-                yield name, "encrypted"
-            elif kind not in (0, stat.S_IFREG):
-                yield name, "expected a file, found a link or a device"
-        elif not member.is_dir() or ".." in name or name.startswith("/"):
-            yield name, "expected a name of the results, found another: do not use it"
-
-
-def _contradictions(folder: Path, digests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Seals, records and metadata that have other digests than SUMS, or cannot be read, each with what is wrong with it."""
-    stated: dict[str, dict[str, str]] = {}  # file -> name -> its digest there
-    official: set[str] = set()
-    for name in sorted(filter(lambda name: (folder / name).is_file(), digests.keys() - {METADATA})):
-        path = folder / name
-        try:
-            if path.suffix == ".json":
-                content = parse_json(path.read_bytes(), name)
-                if isinstance(content, dict) and content.keys() >= {"file", "sha256"}:
-                    stated[name] = {str(Path(name).with_name(content["file"])): content["sha256"]}
-            elif path.name.startswith("."):
-                seal = Seal.read(path)
-                if name.startswith(f"{SEALS}/sources/"):
-                    official |= {*seal.digests.values()}
-                elif not name.startswith(f"{SEALS}/"):
-                    stated[name] = {str(file.relative_to(folder)): digest for file, digest in seal.digests.items()}
-        except (DataError, OSError, ValueError, TypeError) as error:
-            yield name, shown(" ".join(str(error).split()))
-    try:
-        graph = parse_json((folder / METADATA).read_bytes(), METADATA)["@graph"]
-        entities = {entity["@id"]: entity["sha256"] for entity in graph if "sha256" in entity}
-        stated[METADATA] = dict.fromkeys(digests.keys() - {METADATA}, "") | {
-            id: digest for id, digest in entities.items() if id in digests or digest not in official
-        }
-    except (DataError, OSError, ValueError, TypeError, KeyError) as error:
-        yield METADATA, shown(" ".join(str(error).split()))
-    for name, digests_by_name in stated.items():
-        if wrong := [file for file, digest in digests_by_name.items() if digests.get(file) != digest]:
-            yield name, f"has another digest than {SUMS} of {', '.join(wrong[:3])}{' and others' * (len(wrong) > 3)}"
+def _fault(packed: zipfile.ZipFile, name: str, expected_digest: str | None) -> str:
+    """What is wrong with a file of an archive; "" for nothing. expected_digest: None if the list of checksums lacks it."""
+    if name not in (*READ, *OTHERS) and not UNPACKED.fullmatch(name):
+        return "expected a name of the results, found another: do not use it"
+    if expected_digest is None:
+        return "added"
+    digest = ""
+    with suppress(Exception), packed.open(name) as stream:  # whatever an altered file leads to
+        digest = file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # zipfile's streams have readinto
+    if not digest and name not in packed.namelist():
+        return "missing"
+    return "" if digest == expected_digest else "changed"
 
 
 @dataclass(frozen=True)
@@ -146,12 +107,15 @@ class Unpacked:
         config, _ = load_fitting(read_yaml(self.folder / CONFIGURATION), CONFIGURATION)
         return Artefacts.of(self.folder / config.results)
 
-    def tables_from(self, name: str) -> list[str]:
-        """Tables that were made from a file of the archive."""
-        path = self.folder / name
-        if not (self.folder / CONFIGURATION).is_file() or not path.is_relative_to(self.artefacts.results):
-            return []
-        return sorted(tables(self.artefacts.downstream(self.artefacts.artefact(path))))
+    def contradictions(self) -> dict[str, str]:
+        """Files that are not what their seals say: name -> what is wrong with it."""
+        faults = {}
+        for path in (self.artefacts.results / place for place in self.artefacts.seals):
+            try:
+                verified(path)
+            except DataError:
+                faults[str(path.relative_to(self.folder))] = "not what its seal says"
+        return faults
 
     @cached_property
     def rebuilt(self) -> list[str]:
@@ -171,21 +135,26 @@ class Unpacked:
         """Places of the tables about tables."""
         return [place for place in SUMMARIES if place in self.artefacts.seals]
 
+    @cached_property
+    def kept(self) -> list[str]:
+        """Places of measures and tables that cannot be made again."""
+        places = self.artefacts.seals.keys() - {*self.rebuilt, *self.summaries}
+        return sorted(place for place in places if place.startswith("measures/") or is_table(place))
+
     def rebuild(self) -> None:
         """Make again all that can be, with this repository's workflow; the archive's files are moved to EARLIER.
 
         Raises DataError where that fails.
         """
         for place in (*self.rebuilt, *self.summaries):
-            seal = self.artefacts.seals[place]
-            for file in filter(Path.exists, (*self.artefacts.files(place), seal.file)):
-                earlier = self.earlier(file)
+            for file in filter(Path.exists, (*self.artefacts.files(place), self.artefacts.seals[place].file)):
+                earlier = self._earlier(file)
                 earlier.parent.mkdir(parents=True, exist_ok=True)
                 file.rename(earlier)
         for places in filter(None, (self.rebuilt, self.summaries)):
             self._make(places)
 
-    def _make(self, places: list[str]) -> None:
+    def _make(self, places: Iterable[str]) -> None:
         """Make tables or measures. Other rules are not considered: what they made is in the archive, or is not needed."""
         targets = [str((self.artefacts.results / place).relative_to(self.folder)) for place in places]
         where = {"--snakefile": ROOT / "Snakefile", "--directory": self.folder, "--configfile": self.folder / CONFIGURATION}
@@ -199,19 +168,32 @@ class Unpacked:
         if result.returncode:
             raise DataError(f"{shlex.join(command)}: expected tables, found an error:\n{result.stderr}")
 
-    def earlier(self, file: Path) -> Path:
+    def differing(self) -> list[str]:
+        """Places of the tables and measures that were made again and are not as the archive has them."""
+        results = self.artefacts.results
+        return [place for place in (*self.rebuilt, *self.summaries) if not same(self._earlier(results / place), results / place)]
+
+    def _earlier(self, file: Path) -> Path:
         """Where the archive's version of a file lies once it has been made again."""
         return self.folder / EARLIER / file.relative_to(self.artefacts.results)
 
-    def compared(self, place: str) -> tuple[int, list[str]]:
-        """Number of rows of a measure or table that was made again, and a line for each that is not as the archive has it."""
-        file = self.artefacts.results / place
-        after = read_rows(file)
-        try:
-            before = read_rows(self.earlier(file))
-        except (OSError, ValueError, DataError) as error:
-            return len(after), [f"the archive's cannot be read ({' '.join(str(error).split()):.200})"]
-        if place.startswith("measures/"):
-            number = int(differing(before, after).sum())
-            return len(after), [f"{number} of {len(before)} records differ"] * bool(number)
-        return len(after), [*differences(before, after)]
+
+def same(before: Path, after: Path) -> bool:
+    """Whether two tables or measures have the same rows, numbers up to TOLERANCE; False if the first cannot be read."""
+    try:
+        one, two = (_rows(path) for path in (before, after))
+    except (OSError, ValueError):
+        return False
+    if list(one.columns) != list(two.columns) or len(one) != len(two):
+        return False
+    texts = [rows.to_numpy(object) for rows in (one, two)]
+    numbers = [rows.apply(pd.to_numeric, errors="coerce").to_numpy(float) for rows in (one, two)]
+    return bool(((texts[0] == texts[1]) | np.isclose(numbers[0], numbers[1], rtol=TOLERANCE, atol=0)).all())
+
+
+def _rows(path: Path) -> pd.DataFrame:
+    """Rows of a table or a measure as text, without the column CALL."""
+    if path.suffix == ".parquet":
+        rows: pd.DataFrame = parquet.read(path).to_pandas().astype(str).fillna("")
+        return rows
+    return pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns=CALL, errors="ignore")

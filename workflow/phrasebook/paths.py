@@ -17,8 +17,7 @@ MLDOC = {
     "zh": "chinese",
 }
 """MLDoc's names of its languages."""
-SIB200 = {"train": 3, "dev": 1, "test": 1}
-"""How many times `parallel` a split of SIB-200 has."""
+SIB200 = {"train": 3, "dev": 1, "test": 1}  # how many times `parallel` a split of SIB-200 has
 ENTITIES = {
     "de": {split: f"conll-2003-german/deu.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},
     "en": {split: f"conll-2003/eng.{file}" for split, file in (("train", "train"), ("dev", "testa"), ("test", "testb"))},

@@ -1,7 +1,5 @@
 """Realisation of a meaning as a sentence with its words, tags, tree and entities."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,14 +1,11 @@
 """Sentences as CoNLL-U, in the folders and under the names that Universal Dependencies gives its treebanks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from phrasebook.realise import Sentence
 from phrasebook.tables import Language
 
-DOCUMENT = 10
-"""Sentences in a document of the treebank."""
+DOCUMENT = 10  # sentences in a document of the treebank
 
 
 def treebank_path(language: Language, split: str) -> str:

@@ -4,8 +4,6 @@ Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources
 features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence

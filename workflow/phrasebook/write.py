@@ -1,7 +1,5 @@
 """The phrasebook as a folder of sources under their official names and in their official formats."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,8 +9,7 @@ that a small encoder learns something from some hundred pairs; but each also occ
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from phrasebook.errors import PhrasebookError
-from phrasebook.generate import PATIENCE, Stream, draw, split_of
+from phrasebook.generate import Stream, different, draw, split_of
 from phrasebook.grammar import Grammar
 from phrasebook.labels import NLI
 from phrasebook.realise import Meaning
@@ -62,20 +61,17 @@ def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ..
     """
     stream = Stream(seed, "inference", split)
     prompts_by_premise: dict[frozenset[Meaning], Prompt] = {}
-    misses = 0
-    while len(prompts_by_premise) < n:
+
+    def draw_premise(_: int) -> frozenset[Meaning] | None:
         prompt = _prompt(grammar, split, stream)
-        if prompt and frozenset(prompt.premise) not in prompts_by_premise:
-            prompts_by_premise[frozenset(prompt.premise)] = prompt
-            misses = 0
-        else:
-            misses += 1
-        if misses == PATIENCE:
-            raise PhrasebookError(
-                f"phrasebook: {n} prompts of the {split} split requested, only {len(prompts_by_premise)} available; request "
-                "fewer or add concepts"
-            )
-    return tuple(prompts_by_premise.values())
+        if prompt is None:
+            return None
+        premise = frozenset(prompt.premise)
+        prompts_by_premise.setdefault(premise, prompt)
+        return premise
+
+    premises = different(draw_premise, n, f"prompts of the {split} split")
+    return tuple(prompts_by_premise[premise] for premise in premises)
 
 
 def label_of(grammar: Grammar, premise: Sequence[Meaning], hypothesis: Statement) -> str | None:

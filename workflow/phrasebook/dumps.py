@@ -8,7 +8,7 @@ import bz2
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from phrasebook.articles import Article, Paragraph, citation, name_in
@@ -21,8 +21,7 @@ PAGES_A_STREAM = 20
 TALK, TEMPLATE, CATEGORY = 1, 10, 14
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A page of the wiki: namespace number, wiki text, and the target if it is a redirect."""
 
     title: str
@@ -31,17 +30,8 @@ class Page:
     redirect: str = ""
 
 
-@dataclass(frozen=True)
-class Dump:
-    """The two files, and what a reader should get from them: (title, paragraphs of at least 100 characters)."""
-
-    pages: bytes
-    index: bytes
-    plain: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> Dump:
-    """The dump of a language's articles, among redirects, talk and category pages."""
+def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> tuple[bytes, bytes]:
+    """The dump of a language's articles, among redirects, talk and category pages; and its index."""
     stream = Stream(seed, "dump", grammar.language.code)
     pages = list(_pages(grammar, articles, stream))
     blocks, lines = [bz2.compress(_header(grammar.language).encode())], []
@@ -51,8 +41,7 @@ def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> Dump:
         lines += [f"{offset}:{number}:{page.title}\n" for number, page in batch]
         blocks.append(bz2.compress("".join(_page_xml(page, number) for number, page in batch).encode()))
     blocks.append(bz2.compress(b"</mediawiki>\n"))
-    plain = tuple((article.title, tuple(paragraph.text for paragraph in article.paragraphs)) for article in articles)
-    return Dump(b"".join(blocks), bz2.compress("".join(lines).encode()), plain)
+    return b"".join(blocks), bz2.compress("".join(lines).encode())
 
 
 # The wiki around the articles.

@@ -92,7 +92,7 @@ def _treebanks(grammar: Grammar, english: Grammar, seed: int, sizes: Sizes) -> I
 def _dump(grammar: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:
     """(path, content) of a language's dump and its index."""
     files = dump(grammar, articles(grammar, sizes.articles, seed), seed)
-    yield from zip(dump_paths(grammar.language.code), (files.pages, files.index), strict=True)
+    yield from zip(dump_paths(grammar.language.code), files, strict=True)
 
 
 def _inference(grammars: Sequence[Grammar], english: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:

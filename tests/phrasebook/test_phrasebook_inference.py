@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import json
 import math
 import re
 import shutil
@@ -16,7 +15,7 @@ from phrasebook.grammar import read_grammar
 from phrasebook.inference import DENIAL, Statement, label_of, prompts, statements
 from phrasebook.realise import Meaning, realise
 from phrasebook.tables import TABLES, languages_present, read_related
-from phrasebook.xnli import XNLI_LANGUAGES, multinli, xnli
+from phrasebook.xnli import xnli
 
 LANGUAGES = languages_present()
 # Of XNLI 1.0's own files.
@@ -172,23 +171,6 @@ def splits():
     return {split: prompts(english, split, 8, seed=0) for split in ("train", "dev", "test")}
 
 
-def test_multinli(splits):
-    archive = multinli(read_grammar("en"), splits["train"], splits["dev"])
-    assert archive == multinli(read_grammar("en"), splits["train"], splits["dev"])
-    found = members(archive)
-    assert list(found) == ["multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"]
-    for (name, lines), annotators in zip(found.items(), (1, 5), strict=True):
-        assert len(lines) == 24, name
-        for line in map(json.loads, lines):
-            assert list(line) == (
-                "annotator_labels genre gold_label pairID promptID sentence1 sentence1_binary_parse sentence1_parse "
-                "sentence2 sentence2_binary_parse sentence2_parse".split()
-            )
-            assert line["annotator_labels"] == [line["gold_label"]] * annotators
-            assert line["pairID"] == line["promptID"] + line["gold_label"][0]
-            assert line["sentence1"].endswith(".") and line["sentence2"].endswith(".")
-
-
 def test_xnli(splits):
     grammars = [read_grammar(language) for language in ("tr", "en", "fi", "ar", "zh")]
     archive = xnli(grammars, splits["dev"], splits["test"])
@@ -208,10 +190,6 @@ def test_xnli(splits):
             assert re.sub(" ", "", row["sentence1_tokenized"]) == re.sub(" ", "", row["sentence1"])
 
 
-def test_the_languages_are_xnlis():
-    assert list(XNLI_LANGUAGES) == "ar bg de el en es fr hi ru sw th tr ur vi zh".split()
-
-
 # Tables.
 
 
@@ -225,9 +203,3 @@ def test_a_bad_relation_gives_one_readable_error(tmp_path, relation, line):
     ) as error:
         read_related(relation, tmp_path)
     assert "\n" not in str(error.value)
-
-
-def test_too_many_prompts_says_so(monkeypatch):
-    monkeypatch.setattr("phrasebook.inference.PATIENCE", 2)
-    with pytest.raises(PhrasebookError, match=r"prompts of the dev split requested, only \d+ available; request fewer"):
-        prompts(read_grammar("en"), "dev", 10**6, seed=0)

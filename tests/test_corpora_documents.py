@@ -278,14 +278,8 @@ ARCHIVES = {  # members of another archive, and what the message says of it
                            ": expected dataset_dev.csv or "),
     "texts, not tokens": (tables(pieces(4, header="text,lang,page")),
                           f"{TRAIN}:1: expected the columns row, tokens, language, separated by commas, found text, lang, page"),
-    "tabs": (tables(pieces(4).replace(",", "\t")), f"{TRAIN}:1: expected the columns row, tokens, language, separated by commas"),
     "other codes": (tables(pieces(4, languages=("deu", "eng"))),
                     f"{TRAIN}: expected rows with the language 'de', found deu, eng; remove the language"),
-    "a row less": (tables(pieces(4).replace(pieces(2)[len(pieces(1)):], "")), f"{TRAIN}:3: expected row 1, found row '2'"),
-    "a row of nothing": (tables(pieces(1) + "1, ,en\r\n"), f"{TRAIN}:3: expected tokens, found an empty cell"),
-    "a column less": (tables(pieces(1) + "1,en\r\n"), f"{TRAIN}:3: expected 3 columns (row, tokens, language), "),
-    "an open cell": (tables(pieces(1) + '1,"a,en\r\n'), f"{TRAIN}:3: expected cells with closed quotation marks"),
-    "a path outside": ({"../x.csv": "x"} | tables(pieces(4)), ": member '../x.csv' lies outside"),
     "a table twice": (tables(pieces(4)) | {"copy/dataset_train.csv": pieces(4)}, f"{TRAIN}:1: expected files that differ"),
 }  # fmt: skip
 

@@ -623,18 +623,6 @@ def test_the_lines_of_documents_that_come_too_late_are_not_held(tmp_path: Path) 
     assert len(everything) == 3000 * 3 + 1 and drawn == everything[:110]
 
 
-def test_damaged_lines(tmp_path: Path) -> None:
-    path = cc100(tmp_path, *lines_of(300, 3))
-    path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(DataError, match=rf"{path}:\d+: .* found a damaged compressed file"):
-        sample(path, tmp_path / "out", form="lines")
-    path = cc100(tmp_path, name="yy.txt")
-    path.write_bytes("\n".join(["A line that is long enough."] * 300 + ["Öl"]).encode("latin-1"))
-    with pytest.raises(DataError, match=f"{path}:301: expected UTF-8, found an invalid byte, number 1 of the line"):
-        sample(path, tmp_path / "out", form="lines")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("id", "expected"),
     [

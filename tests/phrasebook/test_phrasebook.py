@@ -335,13 +335,6 @@ def surface_text(tokens) -> str:
     return "".join(pieces).strip()
 
 
-def test_parallel_files_share_sent_ids(sources):
-    paths = sorted(sources.glob("ud/*PhrasebookPUD/*.conllu"))
-    assert len(paths) == len(LANGUAGES)
-    ids = [re.findall(r"# sent_id = (.*)", path.read_text(encoding="utf-8")) for path in paths]
-    assert all(each == ids[0] for each in ids)
-
-
 @every_language
 def test_the_dump_parses_and_its_index_is_right(language, sources):
     stem = sources / f"wikipedia/{language}wiki/20260101/{language}wiki-20260101-pages-articles-multistream"
@@ -364,8 +357,3 @@ def test_nothing_is_written_when_a_language_is_unknown(tmp_path):
     with pytest.raises(PhrasebookError, match=r"languages.csv: no line for `xx`, expected one"):
         write_sources(tmp_path / "sources", ["en", "xx"], 0, Sizes())
     assert not (tmp_path / "sources").exists()
-
-
-def test_too_large_a_split_says_so():
-    with pytest.raises(PhrasebookError, match=r"100000 sentences of the dev split requested"):
-        treebank(read_grammar("en"), "dev", 100_000, 0)

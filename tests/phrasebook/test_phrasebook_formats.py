@@ -7,12 +7,10 @@ import csv
 import hashlib
 import lzma
 import shutil
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from crosslens.config.base import languages_table
 from crosslens.config.phrasebook import Phrasebook
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, wals
 from crosslens.corpora.archives import extracted
@@ -60,12 +58,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_configuration_lists_every_file(sources):
     assert set(contents(sources)) == set(Phrasebook(languages=LANGUAGES).files())
-
-
-def test_few_languages_have_few_files(tmp_path):
-    write_sources(tmp_path, ["fi"], 0, SMALL)
-    assert set(contents(tmp_path)) == set(Phrasebook(languages=["fi"], train_languages=[]).files())
-    assert not any(name.startswith(("reuters", "mldoc", "conll", "msra")) for name in contents(tmp_path))
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(tmp_path):
@@ -125,12 +117,6 @@ def test_every_format_is_what_it_was(tmp_path):
 # Named entities.
 
 
-def blocks(text: str) -> list[list[str]]:
-    """Lines between empty lines; the file ends with one."""
-    assert text.endswith("\n\n") and "\n\n\n" not in text
-    return [block.split("\n") for block in text[:-2].split("\n\n")]
-
-
 def meant(language: str, corpus: str, split: str) -> list[list[tuple[str, str]]]:
     found = sentences(read_grammar(language), corpus, split, RECORDS, 0)
     return [[(token.form, tag) for token, tag in tagged(sentence)] for sentence in found]
@@ -142,21 +128,6 @@ def from_iob1(tags: list[str]) -> list[str]:
 
 
 @every_language
-def test_tags_are_over_the_names(language):
-    grammar = read_grammar(language)
-    types = Counter()
-    for sentence in sentences(grammar, "wikiann", "train", RECORDS, 0):
-        words = tagged(sentence)
-        assert [token for token, _ in words] == list(sentence.tokens)
-        assert sum(tag[0] == "B" for _, tag in words) == len(sentence.entities)
-        for entity in sentence.entities:
-            inside = [tag for token, tag in words if token.first <= entity.last and entity.first <= token.last]
-            assert inside == [f"B-{entity.type}"] + [f"I-{entity.type}"] * (len(inside) - 1)
-        types.update(tag for _, tag in words)
-    assert set(types) - {"I-PER", "I-LOC"} == {"O", "B-PER", "B-LOC"}
-
-
-@every_language
 def test_splits_of_named_sentences_share_no_meaning(language):
     grammar = read_grammar(language)
     for corpus in ("wikiann", "conll"):
@@ -164,19 +135,6 @@ def test_splits_of_named_sentences_share_no_meaning(language):
             found = sentences(grammar, corpus, split, RECORDS, 0)
             assert len({sentence.meaning for sentence in found}) == n
             assert {split_of(sentence.meaning) for sentence in found} == {split}
-
-
-@every_language
-def test_one_sentence_in_five_has_no_name(language):
-    found = sentences(read_grammar(language), "wikiann", "train", 60, 0)
-    share = sum(not sentence.entities for sentence in found) / len(found)
-    assert 0.12 < share < 0.35  # where a country is an adjective, or drawing a name fails, a little more
-
-
-def test_iob1_marks_neighbours_only():
-    assert iob1(["B-PER", "I-PER", "O", "B-LOC"]) == ["I-PER", "I-PER", "O", "I-LOC"]
-    assert iob1(["B-PER", "B-PER", "I-PER", "B-LOC"]) == ["I-PER", "B-PER", "I-PER", "I-LOC"]
-    assert iob1([]) == []
 
 
 @every_language
@@ -208,16 +166,6 @@ def test_topics_differ_in_what_they_name_and_not_in_their_sentences(language):
 
 
 # Running text.
-
-
-@pytest.mark.parametrize("language", ["de", "zh"])
-def test_cc_100_has_documents_of_other_paragraphs_than_the_dump(language, sources):
-    name = languages_table()[language]["cc100"]
-    text = lzma.decompress((sources / f"cc-100/{name}.txt.xz").read_bytes()).decode()
-    expected = articles(read_grammar(language), RECORDS, 0, "cc-100")
-    assert [tuple(block) for block in blocks(text)] == [tuple(each.text for each in article.paragraphs) for article in expected]
-    dump = {each.text for article in articles(read_grammar(language), 80, 0) for each in article.paragraphs}
-    assert sum(line in dump for block in blocks(text) for line in block) <= 1
 
 
 def test_too_much_is_refused_with_what_there_is():

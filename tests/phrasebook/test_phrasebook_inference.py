@@ -1,11 +1,8 @@
 """Sentence pairs of the phrasebook: labels that follow, no cues that give them away, and the official archives."""
 
-import io
 import itertools
 import math
-import re
 import shutil
-import zipfile
 from collections import Counter, defaultdict
 
 import pytest
@@ -15,13 +12,9 @@ from phrasebook.grammar import read_grammar
 from phrasebook.inference import DENIAL, Statement, label_of, prompts, statements
 from phrasebook.realise import Meaning, realise
 from phrasebook.tables import TABLES, languages_present, read_related
-from phrasebook.xnli import xnli
 
 LANGUAGES = languages_present()
 # Of XNLI 1.0's own files.
-XNLI_COLUMNS = """language gold_label sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse
-sentence1 sentence2 promptID pairID genre label1 label2 label3 label4 label5
-sentence1_tokenized sentence2_tokenized match""".split()
 
 
 def meaning(frame: str, **fillers: str) -> Meaning:
@@ -158,36 +151,6 @@ def test_neither_the_hypothesis_nor_overlap_tells_all_labels(language):
 
 
 # Archives.
-
-
-def members(archive: bytes) -> dict[str, list[str]]:
-    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-        return {name: opened.read(name).decode().splitlines() for name in opened.namelist()}
-
-
-@pytest.fixture(scope="module")
-def splits():
-    english = read_grammar("en")
-    return {split: prompts(english, split, 8, seed=0) for split in ("train", "dev", "test")}
-
-
-def test_xnli(splits):
-    grammars = [read_grammar(language) for language in ("tr", "en", "fi", "ar", "zh")]
-    archive = xnli(grammars, splits["dev"], splits["test"])
-    assert archive == xnli(grammars[::-1], splits["dev"], splits["test"])
-    found = members(archive)
-    assert list(found) == ["XNLI-1.0/xnli.dev.tsv", "XNLI-1.0/xnli.test.tsv"]
-    for header, *lines in found.values():
-        assert header.split("\t") == XNLI_COLUMNS
-        table = [dict(zip(XNLI_COLUMNS, line.split("\t"), strict=True)) for line in lines]
-        assert [language for language, _ in itertools.groupby(row["language"] for row in table)] == ["ar", "en", "tr", "zh"]
-        blocks = [[row for row in table if row["language"] == language] for language in ("ar", "en", "tr", "zh")]
-        for same in zip(*blocks, strict=True):
-            assert len({(row["promptID"], row["pairID"], row["gold_label"]) for row in same}) == 1
-            assert len({row["sentence2"] for row in same}) == 4
-        for row in table:
-            assert {row[f"label{number}"] for number in range(1, 6)} == {row["gold_label"]}
-            assert re.sub(" ", "", row["sentence1_tokenized"]) == re.sub(" ", "", row["sentence1"])
 
 
 # Tables.

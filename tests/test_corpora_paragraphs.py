@@ -346,7 +346,7 @@ def test_the_language_of_the_wiki_is_that_of_the_dump(tmp_path: Path, language: 
 
 
 def damaged(tmp_path: Path, kind: str) -> Path:
-    path = dump(tmp_path, *(page(f"Page {i}", f"Text {random.Random(i).random()} " * 1500) for i in range(9)), streams=9)
+    path = dump(tmp_path, *(page(f"Page {i}", f"Text {random.Random(i).random()} " * 6000) for i in range(9)), streams=9)
     content = path.read_bytes()
     text = bz2.decompress(content)
     if kind == "cut":

@@ -225,7 +225,7 @@ def titles(pages: Sequence[Page]) -> list[str]:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_cut_dump(tmp_path: Path, processes: int) -> None:
     """The pages before the damage are read; the message names the last of them."""
-    path, _ = multistream(tmp_path, texts(300))
+    path, _ = multistream(tmp_path, texts(3000), pages_a_block=100)
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(DataError, match=rf"^{path}: after page 'T\d+': expected a complete MediaWiki export"):
         list(in_parts(path, titles, processes=processes))

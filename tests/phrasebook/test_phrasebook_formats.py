@@ -68,10 +68,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(tmp_path):
     assert {name for name in one if one[name] == three[name]} == {name for name in one if name.startswith("wals-2020")}
 
 
-# Of these settings, before the other formats came. Compressed bytes depend on libbz2: the digest is of what is in them.
-
-
-# Of some languages at these sizes: the demo's published numbers rest on them.
+# Of some languages at these sizes: the demo's published numbers rest on them. Of compressed bytes, the content.
 PINNED = dict(
     line.split()
     for line in """\
@@ -242,9 +239,6 @@ def test_a_bad_line_of_typology_is_named_before_anything_is_written(line, messag
     with pytest.raises(PhrasebookError, match=rf"typology.csv:{last}: {message}"):
         write_sources(tmp_path / "sources", ["en"], 0, SMALL, tables)
     assert not (tmp_path / "sources").exists()
-
-
-# Sentence pairs.
 
 
 # The readers.

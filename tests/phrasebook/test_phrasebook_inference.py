@@ -14,7 +14,6 @@ from phrasebook.realise import Meaning, realise
 from phrasebook.tables import TABLES, languages_present, read_related
 
 LANGUAGES = languages_present()
-# Of XNLI 1.0's own files.
 
 
 def meaning(frame: str, **fillers: str) -> Meaning:
@@ -148,9 +147,6 @@ def test_neither_the_hypothesis_nor_overlap_tells_all_labels(language):
     best = {number: labels.most_common(1)[0][0] for number, labels in missing.items()}
     right = [best.get(sum(word not in premise for word in hypothesis)) == label for label, premise, hypothesis in test]
     assert sum(right) / len(test) < 0.85
-
-
-# Archives.
 
 
 # Tables.

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 PART = 100  # pages that are sent to a process together
+CHUNK = 2**18  # bytes
 MEGABYTE = 10**6
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 UNREADABLE = (EOFError, OSError, ValueError, ParseError, lzma.LZMAError, zlib.error, LookupError)  # the last: unknown encoding
@@ -100,9 +101,9 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
 
 
 def _events(stream: IO[bytes] | Limited) -> Iterator[tuple[str, Element]]:
-    """Starts and ends of the elements of XML, from pieces of a megabyte: expat reads a long tag anew with each piece."""
+    """Starts and ends of the elements of XML, from few pieces of it: expat reads a long tag anew with each piece."""
     parser = XMLPullParser(("start", "end"))
-    while content := stream.read(MEGABYTE):
+    while content := stream.read(CHUNK):
         parser.feed(content)
         yield from parser.read_events()
     parser.close()

@@ -176,8 +176,9 @@ def _form(text: str, upos: str, lemma: str, place: str) -> Form:
         joined = surface.endswith("_")
         surface = surface.removesuffix("_")
         if marks:
-            _check_tags(*marks, place)
-            parts.append(Part(surface, word_lemma or surface.lower(), *marks, joined))
+            part_upos, relation = marks
+            _check_tags(part_upos, relation, place)
+            parts.append(Part(surface, word_lemma or surface.lower(), part_upos, relation, joined))
         else:
             heads.append(position)
             parts.append(Part(surface, word_lemma or lemma or surface, upos, "", joined))

@@ -49,7 +49,7 @@ class Language:
 
     @property
     def space(self) -> str:
-        """What stands between two words."""
+        """Space between two words; empty in scripts without spaces."""
         return " " if self.spaces else ""
 
 

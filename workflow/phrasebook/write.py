@@ -85,7 +85,8 @@ def _treebanks(grammar: Grammar, english: Grammar, seed: int, sizes: Sizes) -> I
         lines = conllu(treebank(grammar, split, n, seed), split)
         yield treebank_path(code, split), lines.encode()
         yield old_treebank_path(code, split), old_tags(lines).encode()
-    parallel, translations = (treebank(each, "parallel", sizes.parallel, seed) for each in (grammar, english))
+    parallel = treebank(grammar, "parallel", sizes.parallel, seed)
+    translations = treebank(english, "parallel", sizes.parallel, seed)
     yield treebank_path(code, "parallel"), conllu(parallel, "parallel", translations).encode()
 
 

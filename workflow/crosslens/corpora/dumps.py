@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from joblib import Parallel, delayed
@@ -102,7 +102,7 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
 
 def _events(stream: IO[bytes] | Limited) -> Iterator[tuple[str, Element]]:
     """Starts and ends of the elements of XML, from few pieces of it: expat reads a long tag anew with each piece."""
-    parser = XMLPullParser(("start", "end"))
+    parser: Any = XMLPullParser(("start", "end"))
     while content := stream.read(CHUNK):
         parser.feed(content)
         yield from parser.read_events()

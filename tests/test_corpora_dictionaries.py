@@ -71,19 +71,6 @@ def test_another_name_is_refused(tmp_path: Path, name: str) -> None:
         read([path], "fr")
 
 
-@pytest.mark.parametrize(
-    ("line", "parts"), [("chat", 1), ("", 0), ("New York ville", 3), ("a\tb\tc", 3), ("\tb", 1), ("a\t ", 1), ("a ", 1)]
-)
-def test_bad_lines_are_named(tmp_path: Path, line: str, parts: int) -> None:
-    path = save(tmp_path, f"cat chat\n{line}\n")
-    with pytest.raises(DataError) as error:
-        read([path], "fr")
-    assert str(error.value) == (
-        f"{path}:2: expected a source and a target word separated by a tab or a space, found {parts} parts; "
-        "fetch the file again or correct the line"
-    )
-
-
 @needs_mirror
 def test_real_dictionaries() -> None:
     with open(MIRROR / "MANIFEST-other.tsv", encoding="utf-8", newline="") as stream:

@@ -70,22 +70,12 @@ def test_layouts_give_the_same_rows(tmp_path: Path, layout: str) -> None:
     assert schema.read(output).to_pylist() == rows
 
 
-def test_several_files_stay_apart(tmp_path: Path) -> None:
-    paths = [save(tmp_path, columns("\t"), name) for name in ("esp.testa", "esp.testb.gz")]
-    assert [row["id"] for row in read(paths, "es")[0]] == ["esp.testa/1", "esp.testa/2", "esp.testb/1", "esp.testb/2"]
-
-
 def test_the_shared_tasks_own_encoding(tmp_path: Path) -> None:
     path = save(tmp_path, "La Art O\nEspaña NC B-LOC\nB\u00a0C NC O\n\n".encode("iso-8859-1"), "esp.train")
     rows, _ = read([path], "es", encoding="iso-8859-1")
     assert rows[0]["forms"] == ["La", "España", "B\u00a0C"]  # a no-break space parts no columns
     with pytest.raises(DataError, match=f"{path}:2: expected UTF-8, found an invalid byte, number 5 of the line"):
         read([path], "es")
-
-
-def test_characters_are_joined_without_spaces(tmp_path: Path) -> None:
-    path = save(tmp_path, "乌\tB-LOC\n尔\tI-LOC\n姆\tI-LOC\n大\tO\n\n", "msra_train_bio.txt")
-    assert [(row["id"], row["text"]) for row in read([path], "zh")[0]] == [("msra_train_bio/1", "乌尔姆大")]
 
 
 def test_a_prefix_is_taken_off_and_every_word_has_it(tmp_path: Path) -> None:
@@ -111,18 +101,6 @@ def test_words_that_look_as_if_they_had_a_prefix_are_text(tmp_path: Path, first:
         assert read([path], "de")[0][0]["forms"] == turned
 
 
-@pytest.mark.parametrize("place", range(5))
-@pytest.mark.fault("A word without the prefix of all others", "refused")
-def test_one_word_without_the_prefix_is_refused_wherever_it_is(tmp_path: Path, place: int) -> None:
-    words = ["de:Ada", "de:Bo", "de:Cy", "de:Di", "de:Ed"]
-    words[place] = "re:publica"
-    path = save(tmp_path, "".join(f"{word}\tO\n\n" for word in words))
-    with pytest.raises(
-        DataError, match=f"{path}:{2 * place + 1}: expected the prefix de: as for most words, found word 're:publica'"
-    ):
-        read([path], "de")
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.fault("Byte order marks within a file", "survived")
 def test_byte_order_marks_of_joined_files_leave_no_trace(tmp_path: Path, layout: str) -> None:
@@ -135,6 +113,18 @@ def test_byte_order_marks_of_joined_files_leave_no_trace(tmp_path: Path, layout:
     assert [(row["forms"], row["entities"]) for row in rows] == [(FORMS, TAGS), OTHER]
     with pytest.raises(DataError, match=":1: expected UTF-8 without a byte order mark"):
         read([save(tmp_path, "\ufeff" + text)], "de")
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.fault("A word without the prefix of all others", "refused")
+def test_one_word_without_the_prefix_is_refused_wherever_it_is(tmp_path: Path, place: int) -> None:
+    words = ["de:Ada", "de:Bo", "de:Cy", "de:Di", "de:Ed"]
+    words[place] = "re:publica"
+    path = save(tmp_path, "".join(f"{word}\tO\n\n" for word in words))
+    with pytest.raises(
+        DataError, match=f"{path}:{2 * place + 1}: expected the prefix de: as for most words, found word 're:publica'"
+    ):
+        read([path], "de")
 
 
 SCHEMES = {  # tags of the same words -> the key `tags`
@@ -197,46 +187,9 @@ def test_words_of_white_space_leave_the_spans_right(tmp_path: Path, case: str, s
     assert counts == {"opened": case == "outside", "wordless": given.count("-"), "empty": 0}
 
 
-@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
-def test_a_file_of_one_sentence(tmp_path: Path, end: str) -> None:
-    [row], _ = read([save(tmp_path, "de:Ada\tB-PER\nde:traf\tO" + end)], "de")
-    assert row["forms"] == ["Ada", "traf"]
-
-
-@pytest.mark.parametrize("end", ["", "\n"])
-def test_a_file_without_blank_lines_is_no_sentence(tmp_path: Path, end: str) -> None:
-    path = save(tmp_path, "\n".join(["Wort\tO"] * 1501) + end)
-    with pytest.raises(DataError, match=f"{path}:1501: expected a blank line after every sentence, found none in the file"):
-        read([path], "de")
-
-
 def test_a_sentence_without_any_word_is_dropped_and_counted(tmp_path: Path) -> None:
     rows, counts = read([save(tmp_path, "ja:\tO\n\nja:a\tO\n")], "ja")
     assert [row["id"] for row in rows] == ["train/2"] and counts == {"opened": 0, "wordless": 1, "empty": 1}
-
-
-TAG = "O, or B- or I- followed by one of PER LOC ORG MISC"
-BAD = {  # text, the line that is named, what the message says
-    "no tag": ("Ada\tB-PER\nBo\n", 2, "a word and its tag, found a word without a tag; XTREME's"),
-    "test file of XTREME": ("Ada\nBo\n\n", 1, "a word and its tag, found a word without a tag"),
-    "columns": ("Ada NC B-PER\nBo B-PER\n", 2, "3 columns as above, found 2 columns; fetch"),
-    "columns of another sentence": ("Ada\tB-PER\n\nBo\tNC\tB-PER\n", 3, "2 columns as above, found 3 columns; fetch"),
-    "type": ("Ada\tB-PERS\n", 1, f"{TAG}, found tag 'B-PERS'; fetch"),
-    "scheme": ("Ada\tO\nBo\tS-PER\n", 2, f"{TAG}, found tag 'S-PER'"),
-    "cut tag": ("Ada\tB-PER\nBo\tB-\n", 2, f"{TAG}, found tag 'B-'"),
-    "empty tag": ("Ada\tB-PER\nBo\t\n", 2, f"{TAG}, found tag ''"),
-    "space in a tag": ("Ada\tB-PER \n", 1, f"{TAG}, found tag 'B-PER '"),
-    "long tag": (f"Ada\t{'x' * 999}\n", 1, f"{TAG}, found tag '{'x' * 40}'; "),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
-    text, line, what = BAD[case]
-    path = save(tmp_path, text)
-    with pytest.raises(DataError) as error:
-        read([path], "de")
-    assert str(error.value).startswith(f"{path}:{line}: expected {what}") and "\n" not in str(error.value)
 
 
 # The rule of the tags

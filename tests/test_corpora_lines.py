@@ -1,11 +1,9 @@
 """Lines of official files: encodings, numbers, and names of their rows."""
 
-import gzip
-import lzma
 from pathlib import Path
 
 import pytest
-from crosslens.corpora.lines import read_lines, refuse, stem
+from crosslens.corpora.lines import read_lines, stem
 from crosslens.runs.errors import DataError
 
 
@@ -30,14 +28,6 @@ def test_byte_order_marks_of_joined_files_are_left_out(tmp_path: Path) -> None:
         list(read_lines(path))
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
-def test_a_file_cut_short_is_refused_at_its_last_whole_line(tmp_path: Path, compress) -> None:
-    path = tmp_path / f"x.{'gz' if compress is gzip.compress else 'xz'}"
-    path.write_bytes(compress(b"one\ntwo\n")[:-8])
-    with pytest.raises(DataError, match=rf"{path}:\d: expected a complete file, found a damaged compressed file"):
-        list(read_lines(path))
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -47,9 +37,3 @@ def test_a_file_cut_short_is_refused_at_its_last_whole_line(tmp_path: Path, comp
 )  # fmt: skip
 def test_a_stem_tells_the_files_of_a_corpus_apart(name: str, expected: str) -> None:
     assert stem(Path("folder.xz") / name) == expected
-
-
-def test_a_refusal_is_one_line_with_the_place() -> None:
-    with pytest.raises(DataError) as error:
-        refuse(Path("a/b.txt"), 3, "2", "3 columns")
-    assert str(error.value) == "a/b.txt:3: expected 3 columns, found 2; fetch the file again or correct the line"

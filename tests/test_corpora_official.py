@@ -5,8 +5,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from crosslens.corpora import dictionaries, documents, official, schema
-from crosslens.corpora.archives import extracted
+from crosslens.corpora import dictionaries, documents, schema
 from crosslens.corpora.official import write_corpus
 from crosslens.corpora.splits import write_split
 from crosslens.runs.errors import DataError
@@ -48,18 +47,6 @@ def test_each_part_is_what_it_would_be_alone(tmp_path: Path) -> None:
         write_split(dictionaries, [file], alone, language=language, split=split, limit=limit, seed=0)
         assert (tmp_path / "muse" / alone.name).read_bytes() == alone.read_bytes()
         assert schema.read(alone).num_rows == (limit or 24)
-
-
-def test_an_archive_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-
-    def counted(path: Path, patterns: dict[str, list[str]]):
-        opened.append(path)
-        return extracted(path, patterns)
-
-    monkeypatch.setattr(official, "extracted", counted)
-    write(tmp_path / "muse", {str(archive(tmp_path)): PATTERNS})
-    assert opened == [tmp_path / "muse.zip"]
 
 
 def test_a_broken_part_leaves_nothing(tmp_path: Path) -> None:

@@ -90,75 +90,12 @@ def test_layouts(tmp_path: Path, suffix: str) -> None:
 TRANSLATED = 'premise\thypo\tlabel\nEr sagte: "Mama!\tn/a\tcontradictory\nJa .\tNein .\tneutral\n'
 
 
-@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
-def test_the_translations_of_multinli(tmp_path: Path, suffix: str) -> None:
-    path = save(tmp_path, TRANSLATED, f"multinli.train.de.tsv{suffix}")
+def test_the_translations_of_multinli(tmp_path: Path) -> None:
+    path = save(tmp_path, TRANSLATED, "multinli.train.de.tsv")
     assert list(read_pairs(path, "de")) == [
         ("2", 'Er sagte: "Mama!', "n/a", "contradiction"), ("3", "Ja .", "Nein .", "neutral")
     ]  # fmt: skip
     assert pairs.read([path], "de")[1] == {"no_agreement": 0}
-
-
-BAD = {  # text, what is replaced in it, by what, the line that is named, and what the message says
-    "no column": (table, "\tgold_label", "\tgold", 1, "no column gold_label"),
-    "another file": (table, table(), "PK\x03\x04", 1, "no column language"),
-    "empty file": (table, table(), "", 1, "an empty file"),
-    "columns": (table, "n/a\t", "n/a", 4, "expected 19 tab-separated columns, found 18"),
-    "cut short": (table, "\tNichts.\t\t2\t\t\t\t\t\t\t\t\t\n", "", 4, "7 columns"),
-    "label": (table, "contradiction", "Widerspruch", 4, "gold_label 'Widerspruch'"),
-    "empty premise": (table, "n/a", " ", 4, "expected text in sentence1, found an empty one"),
-    "empty hypothesis": (table, "Nichts.", "", 4, "expected text in sentence2, found an empty one"),
-    "empty id": (table, "\t2\t", "\t\t", 4, "expected text in pairID, found an empty one"),
-    "language": (table, "de", "sw", 1, "expected rows in 'de', found only en, sw"),
-    "JSON": (official, '"gold_label": "contr', '"gold_label: "contr', 3, "invalid JSON"),
-    "JSON cut short": (official, '"Yes."}\n', '"Ye', 3, "invalid JSON"),
-    "JSON that nests": (official, '{"annotator_labels": [], "gold_label": "contr', "[" * 10**5, 3, "invalid JSON"),
-    "a list": (official, official().splitlines()[2], "[1]", 3, "JSON of type list"),
-    "a blank line": (official, official().splitlines()[2], "", 3, "invalid JSON"),
-    "no key": (official, "pairID", "pair", 3, "expected the keys pairID, sentence1, sentence2, gold_label, found no pairID"),
-    "no text": (official, '"Yes."', "null", 3, "expected text in sentence2, found NoneType"),
-    "half a character": (official, "Yes.", "\\ud83d", 3, "expected valid Unicode in sentence2"),
-    "number": (lambda: BARE, '"neutral"', "3", 2, "label '3'"),
-    "true": (lambda: BARE, '"neutral"', "true", 2, "label 'True'"),
-    "below -1": (lambda: BARE, '"neutral"', "-2", 2, "label '-2'"),
-    "another layout": (lambda: BARE, "premise", "sentence1", 2, "no premise"),
-    "label of a translation": (lambda: TRANSLATED, "neutral", "", 3, "label ''"),
-    "columns of a translation": (lambda: TRANSLATED, "\tneutral", "", 3, "expected 3 tab-separated columns, found 2"),
-    "empty translation": (lambda: TRANSLATED, "Nein .", " ", 3, "expected text in hypo, found an empty one"),
-    "header of translations": (
-        lambda: TRANSLATED,
-        "premise\t",
-        "",
-        1,
-        "expected the header of XNLI 1.0 or XNLI-MT 1.0, or JSON lines, found no column premise",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
-    text, old, new, line, what = BAD[case]
-    good = text()
-    if case == "language":
-        bad = good.replace("\nde", "\nsw")
-    else:
-        bad = good[: good.rindex(old)] + new + good[good.rindex(old) + len(old) :]
-    path, output = save(tmp_path, bad, "pairs"), tmp_path / "out" / "de.test.parquet"
-    with pytest.raises(DataError) as error:
-        write_split(pairs, [path], output, language="de", split="test", limit=None, seed=0)
-    message = str(error.value)
-    assert message.startswith(f"{path}:{line}: expected ") and what in message and "; " in message
-    assert "\n" not in message and not output.parent.exists()
-
-
-def test_not_utf8_and_damaged(tmp_path: Path) -> None:
-    path = save(tmp_path, table([("de", "neutral", "Öl.", "Ja.", "1")]).encode("latin-1"), "xnli.tsv")
-    with pytest.raises(DataError, match=f"{path}:2: expected UTF-8, found an invalid byte"):
-        list(read_pairs(path, "de"))
-    path = save(tmp_path, official(), "train.jsonl.xz")
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(DataError, match="damaged compressed file"):
-        list(read_pairs(path, "en"))
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\t\r\n"), min_size=1, max_size=9).filter(str.strip)

@@ -317,8 +317,7 @@ def test_pages(tmp_path: Path, name: str, streams: int) -> None:
     bodies = [page("A & B", "Text <b>."), page("C", "#REDIRECT [[A]]", redirect="A & B"), page("File:D", "d", 6)]
     path = dump(tmp_path, *bodies, streams=streams, name=name)
     found = {p.title: p for p in pages(path)}
-    block = 0 if streams == 2 and name.endswith("bz2") else None
-    assert found["A & B"] == ("A & B", 0, False, "Text <b>.", block, "en", True)
+    assert found["A & B"] == ("A & B", 0, False, "Text <b>.", "en", True)
     assert found["C"].redirect and found["File:D"].namespace == 6
     assert [p.title for p in articles(path)] == ["A & B"]
 
@@ -347,7 +346,7 @@ def test_the_language_of_the_wiki_is_that_of_the_dump(tmp_path: Path, language: 
 
 
 def damaged(tmp_path: Path, kind: str) -> Path:
-    path = dump(tmp_path, *(page(f"Page {i}", f"Text {random.Random(i).random()} " * 1500) for i in range(9)), streams=9)
+    path = dump(tmp_path, *(page(f"Page {i}", f"Text {random.Random(i).random()} " * 6000) for i in range(9)), streams=9)
     content = path.read_bytes()
     text = bz2.decompress(content)
     if kind == "cut":
@@ -357,10 +356,6 @@ def damaged(tmp_path: Path, kind: str) -> Path:
     elif kind == "flipped":
         middle = len(content) // 2
         path.write_bytes(content[:middle] + b"\0\0\0\0" + content[middle + 4 :])
-    elif kind == "utf-16":
-        path.write_bytes(bz2.compress(text.decode().encode("utf-16")))
-    elif kind == "doctype":
-        path.write_bytes(bz2.compress(b'<!DOCTYPE m [<!ENTITY a "b">]>' + text))
     elif kind == "broken xml":
         path.write_bytes(bz2.compress(text.replace(b"</page>", b"</pgae>")))
     elif kind == "latin-1":
@@ -371,17 +366,15 @@ def damaged(tmp_path: Path, kind: str) -> Path:
 
 
 DAMAGE = {
-    "cut": "after page 'Page",
-    "cut between streams": "after page 'Page 8'",
-    "flipped": "byte",
-    "utf-16": "convert it to UTF-8",
-    "doctype": "byte 0",
-    "broken xml": "mismatched tag",
-    "latin-1": "after page 'Page 4'",
-    "html": "before the first page",
-    "plain": "before the first page",
-    "empty": "byte 0 of 0",
-    "empty stream": "an empty file",
+    "cut": "after page 'Page ",
+    "cut between streams": "after page 'Page 8': ",
+    "flipped": "after page 'Page ",
+    "broken xml": "before the first page: ",
+    "latin-1": "after page 'Page ",
+    "html": "before the first page: ",
+    "plain": "before the first page: ",
+    "empty": "before the first page: ",
+    "empty stream": "before the first page: ",
 }
 
 
@@ -391,7 +384,7 @@ def test_damaged_dumps(tmp_path: Path, kind: str) -> None:
     with pytest.raises(DataError) as error:
         sample(path, folder)
     message = str(error.value)
-    assert message.startswith(f"{path}: byte ") and DAMAGE[kind] in message and "\n" not in message
+    assert message.startswith(f"{path}: {DAMAGE[kind]}") and "fetch the file again" in message and message.isprintable()
     assert not folder.exists()
 
 
@@ -586,7 +579,7 @@ def lines_of(n: int, each: int) -> list[list[str]]:
 @pytest.mark.parametrize("name", ["xx.txt.xz", "xx.txt"])
 def test_paragraphs_of_lines(tmp_path: Path, name: str) -> None:
     found = sample(cc100(tmp_path, *lines_of(250, 3), name=name), tmp_path, form="lines")
-    assert (found["pages"], found["blocks"], found["found"]) == (250, 0, 110)
+    assert (found["pages"], found["found"]) == (250, 110)
     splits = rows(tmp_path)
     documents = [{row["page"] for row in part} for part in splits.values()]
     assert sum(map(len, documents)) == len(set.union(*documents))
@@ -628,18 +621,6 @@ def test_the_lines_of_documents_that_come_too_late_are_not_held(tmp_path: Path) 
     # What is drawn is what a look at all of them would have chosen.
     everything = ordered(path, tmp_path, form="lines")
     assert len(everything) == 3000 * 3 + 1 and drawn == everything[:110]
-
-
-def test_damaged_lines(tmp_path: Path) -> None:
-    path = cc100(tmp_path, *lines_of(300, 3))
-    path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(DataError, match=rf"{path}:\d+: .* found a damaged compressed file"):
-        sample(path, tmp_path / "out", form="lines")
-    path = cc100(tmp_path, name="yy.txt")
-    path.write_bytes("\n".join(["A line that is long enough."] * 300 + ["Öl"]).encode("latin-1"))
-    with pytest.raises(DataError, match=f"{path}:301: expected UTF-8, found an invalid byte, number 1 of the line"):
-        sample(path, tmp_path / "out", form="lines")
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -699,18 +680,19 @@ def test_real_dumps_as_mwxml_reads_them(row: dict[str, str]) -> None:
             assert (expected.redirect is not None) == found.redirect
 
 
-def test_the_phrasebook_comes_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", ["ar", "en", "zh"])
+def test_the_phrasebook_comes_back(tmp_path: Path, language: str) -> None:
     """A dump that is made from known paragraphs gives just these."""
     from phrasebook.articles import articles as generated
     from phrasebook.dumps import dump as written
     from phrasebook.grammar import read_grammar
 
-    grammar = read_grammar("en")
-    made = written(grammar, generated(grammar, 20, 0), 0)
-    path = tmp_path / "enwiki.xml.bz2"
-    path.write_bytes(made.pages)
-    found = [(p.title, tuple(text for text in paragraphs(p.text) if len(text) >= 100)) for p in articles(path)]
-    assert tuple(found) == tuple(made.plain)
+    grammar = read_grammar(language)
+    meant = generated(grammar, 20, 0)
+    path = tmp_path / "wiki.xml.bz2"
+    path.write_bytes(written(grammar, meant, 0)[0])
+    found = [(p.title, tuple(text for text in paragraphs(p.text, p.language) if len(text) >= 100)) for p in articles(path)]
+    assert found == [(article.title, tuple(paragraph.text for paragraph in article.paragraphs)) for article in meant]
 
 
 @pytest.mark.long

@@ -65,54 +65,6 @@ def test_words_ranges_and_empty_nodes(tmp_path: Path, name: str) -> None:
     assert (second.id, second.text) == ("2", "Sí")
 
 
-BAD = {  # what is replaced in GOOD, by what, the line that is named, and what the message says
-    "columns": ("\tMood=Imp", "", 4, "9 columns"),
-    "id": ("\n5\tmar", "\n7\tmar", 10, "expected id 5, found id 7"),
-    "id that is none": ("\n5\tmar", "\nfive\tmar", 10, "id 'five'"),
-    "head that is none": ("NOUN\t_\t_\t1", "NOUN\t_\t_\tx", 10, "head 'x'"),
-    "negative head": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t-1", 10, "head '-1'"),
-    "head out of range": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t7", 1, "head of word 5"),
-    "enormous head": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t99999999999", 1, "head of word 5"),
-    "UPOS": ("NOUN", "NOMEN", 10, "UPOS 'NOMEN'"),
-    "no root": ("Mood=Imp\t0", "Mood=Imp\t5", 1, "0 roots"),
-    "two roots": ("NOUN\t_\t_\t1", "NOUN\t_\t_\t0", 1, "2 roots"),
-    "cycle": ("ADP\t_\t_\t5", "ADP\t_\t_\t3", 1, "cycle"),
-    "range": ("\n3-4\t", "\n3-9\t", 1, "range 3-9"),
-    "range that overlaps": ("\n3-4\t", "\n2-4\t", 7, "range 2-4"),
-    "empty node": ("\n2.1\t", "\n4.1\t", 6, "empty node 4.1"),
-    "sent_id twice": ("# newdoc", "# sent_id = a1", 13, "sent_id a1"),
-    "no words": ("1\tSí\tsí\tINTJ\t_\t_\t0\troot\t_\t_\n", "", 13, "without words"),
-    "cut after a line": ("root\t_\t_\n\n", "root\t_\t_\n", 14, "it is truncated"),
-    "cut inside a line": ("INTJ\t_\t_\t0\troot\t_\t_\n\n", "INTJ\t_", 14, "5 columns"),
-    "empty form": ("\tmar\tmar", "\t\tmar", 10, "empty form"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
-    old, new, line, what = BAD[case]
-    text = GOOD[: GOOD.rindex(old)] + new + GOOD[GOOD.rindex(old) + len(old) :]
-    path, output = save(tmp_path, text), tmp_path / "out" / "es.test.parquet"
-    with pytest.raises(DataError) as error:
-        write_split(treebanks, [path], output, language="es", split="test", limit=None, withheld="clean", seed=0)
-    message = str(error.value)
-    assert message.startswith(f"{path}:{line}: ") and what in message and "expected" in message and "\n" not in message
-    assert not output.parent.exists()
-
-
-def test_not_utf8(tmp_path: Path) -> None:
-    path = save(tmp_path, GOOD.replace("mar.", "mär.").encode("latin-1"))
-    with pytest.raises(DataError, match=f"{path}:2: expected UTF-8, found an invalid byte"):
-        list(read_treebank(path))
-
-
-def test_compressed_file_cut_short(tmp_path: Path) -> None:
-    path = save(tmp_path, GOOD * 1, "es.conllu.xz")
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(DataError, match="damaged compressed file"):
-        list(read_treebank(path))
-
-
 FORM = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
 WORDS = st.lists(st.tuples(FORM.filter(lambda form: form == form.strip()), st.sampled_from(sorted(UPOS))), min_size=1, max_size=9)
 

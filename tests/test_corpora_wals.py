@@ -58,54 +58,6 @@ def test_values_in_the_order_of_the_file(tmp_path: Path, suffix: str) -> None:
     assert schema.read(tmp_path / "wals.parquet").to_pylist() == rows
 
 
-BAD = {  # table, what is replaced in it, by what, the line that is named, and what the message says
-    "column": ("values", "Code_ID", "Code", 1, "expected the header of values.csv in CLDF, found no column Code_ID"),
-    "empty": ("codes", GOOD["codes"], "", 1, "found no column ID, Parameter_ID, Name, Number"),
-    "another file": ("languages", GOOD["languages"], "<html>\n", 1, "found no column ID, Genus, Family"),
-    "cells": ("values", ",1,87A-1,", "", 5, "expected 6 columns, found a different number"),
-    "more cells": ("values", "87A-1,", "87A-1,,", 5, "found a different number"),
-    "language": ("values", "jpn,", "jap,", 4, "expected a language of the table of languages, found unknown language 'jap'"),
-    "feature": (
-        "values",
-        "eng,87A",
-        "eng,87B",
-        5,
-        "expected a parameter of the table of parameters, found unknown parameter '87B'",
-    ),
-    "code": ("values", "1,81A-1", "3,81A-3", 4, "expected a code of the table of codes, found unknown code '81A-3'"),
-    "code of another feature": ("values", "87A-1", "81A-1", 5, "the code of value 1 of 81A, found code 81A-1 for value 1 of 87A"),
-    "code of another value": ("values", "1,87A-1", "2,87A-1", 5, "found code 87A-1 for value 2 of 87A"),
-    "feature of a code": ("codes", "87A,", "88A,", 4, "unknown parameter '88A'"),
-    "number": ("codes", "SVO,2", "SVO,two", 3, "expected a whole number, found number 'two'"),
-    "large number": ("codes", "SVO,2", "SVO,99999", 3, "found number '99999'"),
-    "twice": ("values", "87A-eng,eng,87A,1,87A-1", "x,eng,81A,1,81A-1", 5, "found 81A of eng a second time"),
-    "a column twice": ("values", "Code_ID,Comment", "Code_ID,Value", 1, "found a column a second time"),
-    "an unused column twice": ("parameters", "Name,Chapter", "Name,Chapter,Chapter", 1, "found a column a second time"),
-    "quotes": ("values", '"two\nlines"', '"two', 3, "in UTF-8, found a damaged table (unexpected end of data)"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_lines_are_named(tmp_path: Path, case: str) -> None:
-    table, old, new, line, what = BAD[case]
-    assert old in GOOD[table]
-    paths = save(tmp_path, **{table: GOOD[table].replace(old, new)})
-    with pytest.raises(DataError) as error:
-        read(paths, ["en"])
-    assert str(error.value).startswith(f"{tmp_path / table}.csv:{line}: expected "), str(error.value)
-    assert f"{what}; " in str(error.value) and "\n" not in str(error.value)
-
-
-def test_another_encoding_and_damaged_files(tmp_path: Path) -> None:
-    paths = save(tmp_path, languages=GOOD["languages"].replace("English", "Österreich").encode("latin-1"))
-    with pytest.raises(DataError, match=rf"{paths[0]}:\d: .* found a damaged table \('utf-8' codec"):
-        read(paths, ["en"])
-    paths = save(tmp_path, ".xz")
-    paths[3].write_bytes(paths[3].read_bytes()[:-20])
-    with pytest.raises(DataError, match=rf"{paths[3]}:\d: expected a complete table in UTF-8, found a damaged table"):
-        read(paths, ["en"])
-
-
 def test_all_four_tables_are_needed(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected values.csv too; name the four tables languages, parameters, codes, values"):
         read(save(tmp_path)[:3], ["en"])

@@ -3,31 +3,27 @@
 import bz2
 import io
 import itertools
+import lzma
 import re
 import shutil
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import conllu
-import mwparserfromhell
 import mwxml
 import pytest
-from crosslens.config.phrasebook import Phrasebook
 from phrasebook.articles import MINIMUM_CHARACTERS, articles
 from phrasebook.check import (
     covering_meanings,
     grammar_problems,
     sentence_problem,
-    tag_agreement,
-    treebank_tags,
 )
-from phrasebook.dumps import dump
 from phrasebook.errors import PhrasebookError
 from phrasebook.generate import SPLITS, Stream, split_of, treebank
 from phrasebook.grammar import read_grammar
-from phrasebook.realise import Meaning, capital, realise
+from phrasebook.paths import treebank_path
+from phrasebook.realise import Meaning, capital, lower, realise
 from phrasebook.tables import TABLES, languages_present
-from phrasebook.treebanks import conllu as to_conllu
-from phrasebook.treebanks import treebank_path
 from phrasebook.write import Sizes, write_sources
 
 LANGUAGES = languages_present()
@@ -78,19 +74,36 @@ def test_entities_are_the_names(language):
         assert sorted(entity.type for entity in realise(grammar, meaning).entities) in types
 
 
+def real_tags(name: str) -> dict[str, Counter[str]]:
+    """Counts of tags by form in the real treebanks of a language, of UD 2.5 only if there are none of 2.7."""
+    found = (sorted(MIRROR.glob(f"{release}/UD_{name.replace(' ', '_')}-*/*.conllu.xz")) for release in ("r2.7", "r2.5"))
+    tags: dict[str, Counter[str]] = defaultdict(Counter)
+    for path in next(filter(None, found), []):
+        for line in lzma.decompress(path.read_bytes()).decode().splitlines():
+            cells = line.split("\t", 4)
+            if cells[0].isdecimal():
+                tags[cells[1]][cells[3]] += 1
+    return tags
+
+
 @every_language
 def test_tags_are_those_of_real_treebanks(language):
     if not MIRROR.exists():
         pytest.skip("no real treebanks in ../shared/mirror/ud")
     grammar = read_grammar(language)
-    tags = treebank_tags(MIRROR, grammar.language.name)
+    tags = real_tags(grammar.language.name)
     if not tags:
         pytest.skip(f"no real treebank of {grammar.language.name} in ../shared/mirror/ud")
     sentences = list(treebank(grammar, "test", 300, seed=0))
     for article in articles(grammar, 20, seed=0):
         sentences += itertools.chain(*(paragraph.sentences for paragraph in article.paragraphs))
-    result = tag_agreement(sentences, tags)
-    assert result.usual >= 0.85, result.disagreements[:20]
+    usual = []
+    for word in (word for sentence in sentences for word in sentence.words if word.upos not in ("PUNCT", "NUM")):
+        # A form with a capital may only open its sentence here: both spellings count.
+        counts = sum((tags[form] for form in {word.form, lower(word.form, language)}), Counter[str]())
+        if counts:
+            usual.append(word.upos == counts.most_common(1)[0][0] or counts[word.upos] >= 0.2 * counts.total())
+    assert sum(usual) / len(usual) >= 0.85
 
 
 def test_english_agreement():
@@ -282,10 +295,6 @@ PERSON = ("w10", "w11", "w12", "w13")
 # Files.
 
 
-def conllu_files(folder: Path):
-    return sorted(folder.glob("ud/*/*.conllu"))
-
-
 SMALL = Sizes(train=40, dev=10, test=12, parallel=12, articles=25, inference_train=12, inference_dev=4, inference_test=6)
 
 
@@ -297,40 +306,12 @@ def sources(tmp_path_factory):
     return folder
 
 
-def test_the_same_seed_gives_the_same_bytes(sources, tmp_path):
-    write_sources(tmp_path, ["en"], 0, SMALL)
-    folders = ("ud", "wikipedia", "multinli", "xnli")
-    again = [path.relative_to(tmp_path) for name in folders for path in (tmp_path / name).rglob("*") if path.is_file()]
-    assert len(again) == 8
-    # XNLI's archive has all languages that are written.
-    alone = Path("xnli/XNLI-1.0.zip")
-    assert all((tmp_path / path).read_bytes() == (sources / path).read_bytes() for path in again if path != alone)
-    write_sources(tmp_path / "other", ["en"], 1, SMALL)
-    assert all((tmp_path / path).read_bytes() != (tmp_path / "other" / path).read_bytes() for path in again)
-
-
-def test_names_are_the_official_ones(sources):
-    names = {str(path.relative_to(sources)) for path in sources.rglob("*") if path.is_file()}
-    assert {
-        "ud/UD_English-Phrasebook/en_phrasebook-ud-train.conllu",
-        "ud/UD_English-Phrasebook/en_phrasebook-ud-test.conllu",
-        "ud/UD_English-PhrasebookPUD/en_phrasebookpud-ud-test.conllu",
-        "wikipedia/enwiki/20260101/enwiki-20260101-pages-articles-multistream.xml.bz2",
-        "wikipedia/enwiki/20260101/enwiki-20260101-pages-articles-multistream-index.txt.bz2",
-        "multinli/multinli_1.0.zip",
-        "xnli/XNLI-1.0.zip",
-    } <= names
-    settings = Phrasebook(languages=LANGUAGES, train_languages=["en"])
-    assert set(settings.files()) == names
-    assert not [name for name in names if name.startswith("ud/") and "train" in name and "English" not in name]
-
-
 @every_language
 def test_conllu_reads_back(language, sources):
     grammar = read_grammar(language)
     for split, n in (("dev", 10), ("test", 12), ("parallel", 12)):
         expected = treebank(grammar, split, n, 0)
-        path = sources / "ud" / treebank_path(grammar.language, split)
+        path = sources / treebank_path(language, split)
         parsed = conllu.parse(path.read_text(encoding="utf-8"))
         assert len(parsed) == len(expected)
         for read, sentence in zip(parsed, expected, strict=True):
@@ -354,13 +335,6 @@ def surface_text(tokens) -> str:
     return "".join(pieces).strip()
 
 
-def test_parallel_files_share_sent_ids(sources):
-    paths = sorted(sources.glob("ud/*PhrasebookPUD/*.conllu"))
-    assert len(paths) == len(LANGUAGES)
-    ids = [re.findall(r"# sent_id = (.*)", path.read_text(encoding="utf-8")) for path in paths]
-    assert all(each == ids[0] for each in ids)
-
-
 @every_language
 def test_the_dump_parses_and_its_index_is_right(language, sources):
     stem = sources / f"wikipedia/{language}wiki/20260101/{language}wiki-20260101-pages-articles-multistream"
@@ -379,46 +353,7 @@ def test_the_dump_parses_and_its_index_is_right(language, sources):
         assert re.findall(r"<page>\s*<title>(.*?)</title>", xml) == [title for _, title in here]
 
 
-@every_language
-def test_paragraphs_survive_their_markup(language, sources):
-    grammar = read_grammar(language)
-    written = dump(grammar, articles(grammar, 25, 0), 0)
-    path = sources / f"wikipedia/{language}wiki/20260101/{language}wiki-20260101-pages-articles-multistream.xml.bz2"
-    assert path.read_bytes() == written.pages
-    prefixes = {grammar.language.file, grammar.language.category, "File", "Image", "Category"}
-    found = []
-    for page in mwxml.Dump.from_file(io.StringIO(bz2.decompress(written.pages).decode())):
-        if page.namespace == 0 and not page.redirect:
-            text = next(iter(page)).text
-            found.append((page.title, tuple(plain_paragraphs(text, prefixes))))
-    assert tuple(found) == written.plain
-
-
-def plain_paragraphs(text: str, prefixes: set[str]):
-    """Lines of at least 100 characters after taking the markup off, with a parser of its own making."""
-    code = mwparserfromhell.parse(text)
-    for node in code.filter(recursive=False):
-        kind = type(node).__name__
-        is_media = kind == "Wikilink" and str(node.title).split(":")[0] in prefixes
-        is_block = kind == "Tag" and str(node.tag) in ("ref", "table", "gallery", "references")
-        if kind in ("Template", "Comment", "Heading") or is_media or is_block:
-            code.remove(node)
-    for line in code.strip_code(collapse=False).replace("\xa0", " ").split("\n"):
-        if len(line.strip()) >= MINIMUM_CHARACTERS:
-            yield line.strip()
-
-
 def test_nothing_is_written_when_a_language_is_unknown(tmp_path):
     with pytest.raises(PhrasebookError, match=r"languages.csv: no line for `xx`, expected one"):
         write_sources(tmp_path / "sources", ["en", "xx"], 0, Sizes())
     assert not (tmp_path / "sources").exists()
-
-
-def test_too_large_a_split_says_so():
-    with pytest.raises(PhrasebookError, match=r"100000 sentences of the dev split requested"):
-        treebank(read_grammar("en"), "dev", 100_000, 0)
-
-
-def test_newlines_end_each_sentence():
-    text = to_conllu(treebank(read_grammar("en"), "dev", 11, 0), "dev")
-    assert text.endswith("\n\n") and text.count("# newdoc id") == 2 and "\r" not in text

@@ -1,12 +1,8 @@
 """Sentence pairs of the phrasebook: labels that follow, no cues that give them away, and the official archives."""
 
-import io
 import itertools
-import json
 import math
-import re
 import shutil
-import zipfile
 from collections import Counter, defaultdict
 
 import pytest
@@ -16,13 +12,8 @@ from phrasebook.grammar import read_grammar
 from phrasebook.inference import DENIAL, Statement, label_of, prompts, statements
 from phrasebook.realise import Meaning, realise
 from phrasebook.tables import TABLES, languages_present, read_related
-from phrasebook.xnli import XNLI_LANGUAGES, multinli, xnli
 
 LANGUAGES = languages_present()
-# Of XNLI 1.0's own files.
-XNLI_COLUMNS = """language gold_label sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse
-sentence1 sentence2 promptID pairID genre label1 label2 label3 label4 label5
-sentence1_tokenized sentence2_tokenized match""".split()
 
 
 def meaning(frame: str, **fillers: str) -> Meaning:
@@ -158,60 +149,6 @@ def test_neither_the_hypothesis_nor_overlap_tells_all_labels(language):
     assert sum(right) / len(test) < 0.85
 
 
-# Archives.
-
-
-def members(archive: bytes) -> dict[str, list[str]]:
-    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-        return {name: opened.read(name).decode().splitlines() for name in opened.namelist()}
-
-
-@pytest.fixture(scope="module")
-def splits():
-    english = read_grammar("en")
-    return {split: prompts(english, split, 8, seed=0) for split in ("train", "dev", "test")}
-
-
-def test_multinli(splits):
-    archive = multinli(read_grammar("en"), splits["train"], splits["dev"])
-    assert archive == multinli(read_grammar("en"), splits["train"], splits["dev"])
-    found = members(archive)
-    assert list(found) == ["multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"]
-    for (name, lines), annotators in zip(found.items(), (1, 5), strict=True):
-        assert len(lines) == 24, name
-        for line in map(json.loads, lines):
-            assert list(line) == (
-                "annotator_labels genre gold_label pairID promptID sentence1 sentence1_binary_parse sentence1_parse "
-                "sentence2 sentence2_binary_parse sentence2_parse".split()
-            )
-            assert line["annotator_labels"] == [line["gold_label"]] * annotators
-            assert line["pairID"] == line["promptID"] + line["gold_label"][0]
-            assert line["sentence1"].endswith(".") and line["sentence2"].endswith(".")
-
-
-def test_xnli(splits):
-    grammars = [read_grammar(language) for language in ("tr", "en", "fi", "ar", "zh")]
-    archive = xnli(grammars, splits["dev"], splits["test"])
-    assert archive == xnli(grammars[::-1], splits["dev"], splits["test"])
-    found = members(archive)
-    assert list(found) == ["XNLI-1.0/xnli.dev.tsv", "XNLI-1.0/xnli.test.tsv"]
-    for header, *lines in found.values():
-        assert header.split("\t") == XNLI_COLUMNS
-        table = [dict(zip(XNLI_COLUMNS, line.split("\t"), strict=True)) for line in lines]
-        assert [language for language, _ in itertools.groupby(row["language"] for row in table)] == ["ar", "en", "tr", "zh"]
-        blocks = [[row for row in table if row["language"] == language] for language in ("ar", "en", "tr", "zh")]
-        for same in zip(*blocks, strict=True):
-            assert len({(row["promptID"], row["pairID"], row["gold_label"]) for row in same}) == 1
-            assert len({row["sentence2"] for row in same}) == 4
-        for row in table:
-            assert {row[f"label{number}"] for number in range(1, 6)} == {row["gold_label"]}
-            assert re.sub(" ", "", row["sentence1_tokenized"]) == re.sub(" ", "", row["sentence1"])
-
-
-def test_the_languages_are_xnlis():
-    assert list(XNLI_LANGUAGES) == "ar bg de el en es fr hi ru sw th tr ur vi zh".split()
-
-
 # Tables.
 
 
@@ -225,9 +162,3 @@ def test_a_bad_relation_gives_one_readable_error(tmp_path, relation, line):
     ) as error:
         read_related(relation, tmp_path)
     assert "\n" not in str(error.value)
-
-
-def test_too_many_prompts_says_so(monkeypatch):
-    monkeypatch.setattr("phrasebook.inference.PATIENCE", 2)
-    with pytest.raises(PhrasebookError, match=r"prompts of the dev split requested, only \d+ available; request fewer"):
-        prompts(read_grammar("en"), "dev", 10**6, seed=0)

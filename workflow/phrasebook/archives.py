@@ -4,8 +4,6 @@ A zip holds its members as they are, since compressed bytes depend on zlib's ver
 are zlib's as well. An .xz is compressed, with preset 1 for speed: its bytes are those of one version of liblzma.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

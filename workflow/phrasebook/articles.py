@@ -1,18 +1,16 @@
 """From one seed: articles in an encyclopedic register, about villages and people."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
-from phrasebook.errors import PhrasebookError
+from phrasebook.errors import check
 from phrasebook.generate import Stream, draw
 from phrasebook.grammar import Grammar
 from phrasebook.realise import Meaning, Sentence, capital, realise
 
-MINIMUM_CHARACTERS = 100
-"""Length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)."""
+MINIMUM_CHARACTERS = 100  # length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)
 
 
 @dataclass(frozen=True)
@@ -21,8 +19,7 @@ class Paragraph:
 
     sentences: tuple[Sentence, ...]
     text: str
-    topic: str
-    """village, history, nature or person."""
+    topic: str  # village, history, nature or person
 
 
 @dataclass(frozen=True)
@@ -35,8 +32,8 @@ class Article:
     paragraphs: tuple[Paragraph, ...]
 
 
-Unit = tuple[Meaning, ...]
-"""Sentences that stay together in this order."""
+Text = TypeVar("Text")
+Unit = tuple[Meaning, ...]  # sentences that stay together in this order
 
 
 def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, ...]:
@@ -45,20 +42,19 @@ def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, .
     No sentence is in two articles, so that splits by article share none. The articles depend on the language and on the key;
     those without a key are the dump's.
     """
-    pages = tuple(itertools.islice(_articles(grammar, seed, *key), n))
-    if len(pages) < n:
-        raise PhrasebookError(f"phrasebook: {n} articles requested, only {len(pages)} available; request fewer")
-    return pages
+    return _first(n, _articles(grammar, seed, *key), "articles")
 
 
 def paragraphs(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Paragraph, ...]:
     """`n` different paragraphs of at least 100 characters, from the articles of a key."""
-    texts = tuple(
-        itertools.islice((paragraph for article in _articles(grammar, seed, *key) for paragraph in article.paragraphs), n)
-    )
-    if len(texts) < n:
-        raise PhrasebookError(f"phrasebook: {n} paragraphs requested, only {len(texts)} available; request fewer")
-    return texts
+    return _first(n, (paragraph for article in _articles(grammar, seed, *key) for paragraph in article.paragraphs), "paragraphs")
+
+
+def _first(n: int, texts: Iterator[Text], name: str) -> tuple[Text, ...]:
+    """The first `n` texts. Raises PhrasebookError where there are fewer."""
+    first = tuple(itertools.islice(texts, n))
+    check(len(first) == n, "phrasebook", f"{n} {name} requested, only {len(first)} available; request fewer")
+    return first
 
 
 def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
@@ -81,9 +77,9 @@ def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
             yield article
 
 
-def joined(sentences: Iterable[Sentence], spaces: bool) -> str:
+def joined(grammar: Grammar, sentences: Iterable[Sentence]) -> str:
     """The text of a paragraph."""
-    return (" " if spaces else "").join(sentence.text for sentence in sentences)
+    return grammar.language.space.join(sentence.text for sentence in sentences)
 
 
 def _paragraph(
@@ -108,9 +104,9 @@ def _paragraph(
         new = [realise(grammar, meaning) for meaning in unit]
         if all(sentence.text not in earlier_texts for sentence in new):
             sentences += new
-        if len(joined(sentences + end, grammar.language.spaces)) >= target:
+        if len(joined(grammar, sentences + end)) >= target:
             break
-    text = joined(sentences + end, grammar.language.spaces)
+    text = joined(grammar, sentences + end)
     return Paragraph(tuple(sentences + end), text, topic) if len(text) >= MINIMUM_CHARACTERS else None
 
 
@@ -138,7 +134,7 @@ def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream,
             paragraphs.append(_paragraph(grammar, stream, section, iter(books), earlier_texts, (identity + birth, death)))
         else:
             paragraphs.append(_paragraph(grammar, stream, section, history if section == "history" else animals, earlier_texts))
-    title = f"{_citation(grammar, village)} ({_citation(grammar, country)})"
+    title = f"{citation(grammar, village)} ({citation(grammar, country)})"
     return Article(grammar.language.code, title, "village", tuple(filter(None, paragraphs)))
 
 
@@ -157,10 +153,10 @@ def name_in(sentence: Sentence) -> str:
     return "".join(token.form + " " * token.space_after for token in tokens).strip()
 
 
-def _citation(grammar: Grammar, concept: str) -> str:
+def citation(grammar: Grammar, concept: str) -> str:
     """A concept's lemma with a capital, for titles."""
     parts = grammar.lexicon[concept].lemma.parts
-    return capital((" " if grammar.language.spaces else "").join(part.text for part in parts), grammar.language.code)
+    return capital(grammar.language.space.join(part.text for part in parts), grammar.language.code)
 
 
 def _facts(grammar: Grammar, stream: Stream) -> Iterator[Unit]:

@@ -4,16 +4,13 @@ Format: https://github.com/facebookresearch/MUSE (a word, a space and its transl
 translation).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from phrasebook.generate import Stream
 from phrasebook.grammar import Grammar
 from phrasebook.realise import lower
 
-TRAIN = 0.75
-"""Share of the source words in `0-5000`, the part to learn from; the others are in `5000-6500`."""
+TRAIN = 0.75  # share of the source words in `0-5000`, the part to learn from; the others are in `5000-6500`
 
 
 def muse(english: Grammar, grammars: Sequence[Grammar], seed: int) -> Iterator[tuple[str, bytes]]:

@@ -4,27 +4,24 @@ Format: https://www.mediawiki.org/xml/export-0.11.xsd; the index has one `offset
 the offset is that of the compressed stream (of up to 20 pages here, 100 in real dumps) that holds the page.
 """
 
-from __future__ import annotations
-
 import bz2
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from phrasebook.articles import Article, Paragraph, name_in
+from phrasebook.articles import Article, Paragraph, citation, name_in
 from phrasebook.generate import Stream
 from phrasebook.grammar import Grammar
-from phrasebook.realise import Sentence, Token, capital
+from phrasebook.realise import Sentence, Token
 from phrasebook.tables import Language
 
 PAGES_A_STREAM = 20
-TALK, TEMPLATE_NAMESPACE, CATEGORY = 1, 10, 14
+TALK, TEMPLATE, CATEGORY = 1, 10, 14
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A page of the wiki: namespace number, wiki text, and the target if it is a redirect."""
 
     title: str
@@ -33,17 +30,8 @@ class Page:
     redirect: str = ""
 
 
-@dataclass(frozen=True)
-class Dump:
-    """The two files, and what a reader should get from them: (title, paragraphs of at least 100 characters)."""
-
-    pages: bytes
-    index: bytes
-    plain: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> Dump:
-    """The dump of a language's articles, among redirects, talk and category pages."""
+def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> tuple[bytes, bytes]:
+    """The dump of a language's articles, among redirects, talk and category pages; and its index."""
     stream = Stream(seed, "dump", grammar.language.code)
     pages = list(_pages(grammar, articles, stream))
     blocks, lines = [bz2.compress(_header(grammar.language).encode())], []
@@ -53,8 +41,7 @@ def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> Dump:
         lines += [f"{offset}:{number}:{page.title}\n" for number, page in batch]
         blocks.append(bz2.compress("".join(_page_xml(page, number) for number, page in batch).encode()))
     blocks.append(bz2.compress(b"</mediawiki>\n"))
-    plain = tuple((article.title, tuple(paragraph.text for paragraph in article.paragraphs)) for article in articles)
-    return Dump(b"".join(blocks), bz2.compress("".join(lines).encode()), plain)
+    return b"".join(blocks), bz2.compress("".join(lines).encode())
 
 
 # The wiki around the articles.
@@ -78,15 +65,12 @@ def _pages(grammar: Grammar, articles: Sequence[Article], stream: Stream) -> Ite
     for concept in ("village", "person"):
         title = _topic_name(grammar, concept)
         yield Page(f"{language.category}:{title}", CATEGORY, f"[[{language.category}:{title}]]\n")
-    yield Page("Template:Infobox", TEMPLATE_NAMESPACE, "{{{name|}}}<noinclude>\nThe name.\n</noinclude>")
+    yield Page("Template:Infobox", TEMPLATE, "{{{name|}}}<noinclude>\nThe name.\n</noinclude>")
 
 
 def _topic_name(grammar: Grammar, topic: str) -> str:
     """A category's or a heading's words: the lemma of a concept for the topic, with a capital."""
-    concept = {"village": "house", "person": "writer", "history": "history", "nature": "nature"}[topic]
-    parts = grammar.lexicon[concept].lemma.parts
-    separator = " " if grammar.language.spaces else ""
-    return capital(separator.join(part.text for part in parts), grammar.language.code)
+    return citation(grammar, {"village": "house", "person": "writer"}.get(topic, topic))
 
 
 # Wiki text.
@@ -135,7 +119,7 @@ def _paragraph_markup(grammar: Grammar, paragraph: Paragraph, title: str, number
         if stream.chance(0.05):
             markup += "{{citation needed|date={{#time:F Y}}}}"
         sentences.append(markup)
-    return (" " if grammar.language.spaces else "").join(sentences)
+    return grammar.language.space.join(sentences)
 
 
 def _sentence_markup(sentence: Sentence, is_first: bool, stream: Stream) -> str:
@@ -229,20 +213,9 @@ def _ending(grammar: Grammar, article: Article, stream: Stream) -> str:
 
 def _header(language: Language) -> str:
     code = language.code
-    names = {
-        -1: "Special",
-        0: "",
-        TALK: language.talk,
-        6: language.file,
-        TEMPLATE_NAMESPACE: "Template",
-        CATEGORY: language.category,
-    }
-    namespaces = "".join(
-        f'      <namespace key="{key}" case="first-letter" />\n'
-        if not name
-        else f'      <namespace key="{key}" case="first-letter">{escape(name)}</namespace>\n'
-        for key, name in names.items()
-    )
+    names = {-1: "Special", 0: "", TALK: language.talk, 6: language.file, TEMPLATE: "Template", CATEGORY: language.category}
+    ends = {key: f">{escape(name)}</namespace>" if name else " />" for key, name in names.items()}
+    namespaces = "".join(f'      <namespace key="{key}" case="first-letter"{end}\n' for key, end in ends.items())
     schema = "http://www.mediawiki.org/xml/export-0.11"
     return (
         f'<mediawiki xmlns="{schema}/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '

@@ -5,8 +5,6 @@ Formats: WikiANN, the archive of Rahimi et al. 2019; CoNLL-2002 in NLTK's editio
 are universal ones; the chunks of CoNLL-2003 are not known, and all O. Types are PER and LOC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -16,12 +14,9 @@ from phrasebook.grammar import Grammar
 from phrasebook.paths import ENTITIES
 from phrasebook.realise import ENTITY_OF_KIND, Sentence, Token, realise
 
-NAMELESS = 0.2
-"""Share of the sentences that have no name."""
-DOCUMENT = 10
-"""Sentences in a document of CoNLL-2003."""
-Word = tuple[Token, str]
-"""A token as it is written, and its tag in IOB2."""
+NAMELESS = 0.2  # share of the sentences that have no name
+DOCUMENT = 10  # sentences in a document of CoNLL-2003
+Word = tuple[Token, str]  # A token as it is written, and its tag in IOB2
 
 
 def wikiann(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:

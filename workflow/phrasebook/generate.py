@@ -4,15 +4,13 @@ Every use draws from a stream of its own, named by a key, so that asking for one
 parallel set's key names no language, so that all languages say the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from phrasebook.errors import PhrasebookError
+from phrasebook.errors import check
 from phrasebook.grammar import Grammar
 from phrasebook.realise import Meaning, Sentence, realise
 from phrasebook.tables import Frame
@@ -21,12 +19,9 @@ Item = TypeVar("Item")
 Drawn = TypeVar("Drawn", bound=Hashable)
 
 SPLITS = ("train", "dev", "test", "parallel")
-SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}
-"""Percent of the meanings without a held-out pair."""
-HELD_OUT = 8
-"""Percent of all pairs of fillers (buy + hat, doctor + wait, ...) that train and dev never show together."""
-PATIENCE = 1000
-"""Number of consecutive draws without anything new after which a split counts as exhausted."""
+SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}  # percent of the meanings without a held-out pair
+HELD_OUT = 8  # percent of all pairs of fillers (buy + hat, doctor + wait, ...) that train and dev never show together
+PATIENCE = 1000  # number of consecutive draws without anything new after which a split counts as exhausted
 
 
 class Stream:
@@ -73,15 +68,15 @@ def different(draw: Callable[[int], Drawn | None], n: int, subject: str) -> tupl
     misses = 0
     while len(things) < n:
         thing = draw(len(things))
-        if thing is not None and thing not in things:
+        is_new = thing is not None and thing not in things
+        misses = 0 if is_new else misses + 1
+        if thing is not None:
             things[thing] = None
-            misses = 0
-        else:
-            misses += 1
-        if misses == PATIENCE:
-            raise PhrasebookError(
-                f"phrasebook: {n} {subject} requested, only {len(things)} available; request fewer or add concepts"
-            )
+        check(
+            misses < PATIENCE,
+            "phrasebook",
+            f"{n} {subject} requested, only {len(things)} available; request fewer or add concepts",
+        )
     return tuple(things)
 
 

@@ -6,19 +6,15 @@ all that the premise states. As in corpora that people wrote, a denial often con
 that a small encoder learns something from some hundred pairs; but each also occurs under the other labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from phrasebook.errors import PhrasebookError
-from phrasebook.generate import PATIENCE, Stream, draw, split_of
+from phrasebook.generate import Stream, different, draw, split_of
 from phrasebook.grammar import Grammar
 from phrasebook.labels import NLI
 from phrasebook.realise import Meaning
 
-DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}
-"""The frames that deny plain statements."""
+DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}  # the frames that deny plain statements
 DENIED = ("e01", "e04", "e19")
 """Those that a premise may deny. A thing's quality is denied in hypotheses only, where an opposite denies it as well."""
 STATED = {"e02": ("e01", "e05"), "e07": ("e05",), "e14": ("e05",), "e15": ("e04",)}
@@ -33,18 +29,13 @@ DECIDING = {
 }
 """The plain frames, and the slots in which two true statements are free to differ. Other slots are left out: who waits in
 the garden is not in the park, what one buys another does not."""
-PAIRED = 0.5
-"""Share of the premises that have two sentences, about different things."""
-CONTRAST = 0.3
-"""Share of these whose other sentence is of the same sort."""
-DENYING = 0.15
-"""Share of the sentences of a premise that deny something, where they may."""
+PAIRED = 0.5  # share of the premises that have two sentences, about different things
+CONTRAST = 0.3  # share of these whose other sentence is of the same sort
+DENYING = 0.15  # share of the sentences of a premise that deny something, where they may
 AFFIRMED = {"entailment": 0.9, "neutral": 0.75, "contradiction": 0.3}
 """Share of the hypotheses that affirm rather than deny, where both are possible."""
-DRAWS = 100
-"""Draws of a sentence before a premise is given up."""
-NEAR = 0.25
-"""Share of the hypotheses that have no other fillers than the premise, where there are such."""
+DRAWS = 100  # draws of a sentence before a premise is given up
+NEAR = 0.25  # share of the hypotheses that have no other fillers than the premise, where there are such
 
 
 @dataclass(frozen=True)
@@ -70,20 +61,17 @@ def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ..
     """
     stream = Stream(seed, "inference", split)
     prompts_by_premise: dict[frozenset[Meaning], Prompt] = {}
-    misses = 0
-    while len(prompts_by_premise) < n:
+
+    def draw_premise(_: int) -> frozenset[Meaning] | None:
         prompt = _prompt(grammar, split, stream)
-        if prompt and frozenset(prompt.premise) not in prompts_by_premise:
-            prompts_by_premise[frozenset(prompt.premise)] = prompt
-            misses = 0
-        else:
-            misses += 1
-        if misses == PATIENCE:
-            raise PhrasebookError(
-                f"phrasebook: {n} prompts of the {split} split requested, only {len(prompts_by_premise)} available; request "
-                "fewer or add concepts"
-            )
-    return tuple(prompts_by_premise.values())
+        if prompt is None:
+            return None
+        premise = frozenset(prompt.premise)
+        prompts_by_premise.setdefault(premise, prompt)
+        return premise
+
+    premises = different(draw_premise, n, f"prompts of the {split} split")
+    return tuple(prompts_by_premise[premise] for premise in premises)
 
 
 def label_of(grammar: Grammar, premise: Sequence[Meaning], hypothesis: Statement) -> str | None:

@@ -1,13 +1,11 @@
 """Realisation of a meaning as a sentence with its words, tags, tree and entities."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from phrasebook.errors import PhrasebookError
+from phrasebook.errors import PhrasebookError, check
 from phrasebook.grammar import Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
 from phrasebook.tables import DIGITS
 
@@ -35,7 +33,6 @@ class Word:
     head: int
     relation: str
     space_after: bool
-    feats: str = "_"
 
 
 @dataclass(frozen=True)
@@ -95,186 +92,150 @@ class Sentence:
 
 @dataclass
 class _Draft:
-    """A word before its head is known: `slot` is the slot that it fills, `origin` the number of its template word."""
+    """A word before its head is known: `slot` is the slot that it fills, `origin` the number of its template word.
 
-    part: Part
-    upos: str
+    relation: to the head of a compound form; empty on that head.
+    """
+
+    text: str
     lemma: str
+    upos: str
+    relation: str
+    joined: bool
     origin: int
-    slot: str
-    is_head: bool
+    slot: str = ""
 
 
 @lru_cache(maxsize=4096)  # articles often share sentences, and three hypotheses share a premise
 def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
     """The sentence of a meaning in a language. Raises PhrasebookError, which names frame, word and key, if a form is missing."""
-    fillers = dict(meaning.fillers)
-    template = _choose(grammar, meaning, fillers)
-    drafts: list[_Draft] = []
-    for number in range(1, len(template.words) + 1):
-        drafts += _drafts(grammar, template, fillers, number)
-    head_of = {draft.origin: position for position, draft in enumerate(drafts, start=1) if draft.is_head}
-    words = [_word(draft, template, head_of) for draft in drafts]
-    ranges = _ranges(grammar, template, fillers, drafts)
-    words = _spaced(words, ranges, drafts, template, grammar.language.spaces)
-    words, ranges = _capitalised(words, ranges, grammar.language.code)
+    lookup = _Lookup(grammar, dict(meaning.fillers))
+    template = lookup.template(meaning.frame)
+    drafts = [draft for number in range(1, len(template.words) + 1) for draft in _drafts(lookup, template, number)]
+    ranges = _ranges(lookup, template, drafts)
+    words = _words(drafts, ranges, template, grammar.language.spaces)
+    _capitalise(words, ranges, grammar.language.code)
     problem = tree_problem([word.head for word in words], [word.relation for word in words])
-    if problem:
-        raise PhrasebookError(f"{template.place}: expected a tree, found {problem} with {fillers}; correct the heads")
-    entities = _entities(grammar, meaning, drafts, words)
-    return Sentence(grammar.language.code, meaning, tuple(words), tuple(ranges), tuple(entities))
-
-
-def _choose(grammar: Grammar, meaning: Meaning, fillers: Mapping[str, str]) -> Template:
-    """The first template all of whose conditions the fillers meet."""
-    for template in grammar.templates.get(meaning.frame, ()):
-        if all(_meets(_agreement(grammar, slot, fillers), part) for slot, part in template.conditions):
-            return template
-    raise PhrasebookError(
-        f"phrasebook/{grammar.language.code}/frames.txt: expected a template of {meaning.frame} without a condition, found none "
-        f"for {dict(fillers)}; add it"
+    check(not problem, template.place, f"expected a tree, found {problem} with {lookup.fillers}; correct the heads")
+    return Sentence(
+        grammar.language.code, meaning, tuple(words), tuple(ranges), tuple(_entities(grammar, meaning, drafts, words))
     )
 
 
-def _meets(agreement: str, part: str) -> bool:
-    return agreement == part or part in agreement.split(".")
+@dataclass(frozen=True)
+class _Lookup:
+    """A language's words for the slots of a meaning."""
+
+    grammar: Grammar
+    fillers: Mapping[str, str]
+
+    def template(self, frame: str) -> Template:
+        """The first template of a frame all of whose conditions the fillers meet."""
+        for template in self.grammar.templates.get(frame, ()):
+            classes = [(self.lexeme(slot).agreement, part) for slot, part in template.conditions]
+            if all(part in (agreement, *agreement.split(".")) for agreement, part in classes):
+                return template
+        place = f"phrasebook/{self.grammar.language.code}/frames.txt"
+        raise PhrasebookError(f"{place}: expected a template of {frame} without a condition, found none; add it")
+
+    def lexeme(self, name: str) -> Lexeme:
+        """The word for a slot or function word; digits become a word of their own, with class TENS.UNITS."""
+        filler = self.fillers.get(name, name)
+        if filler.isdecimal():
+            part = Part(filler, filler, "NUM", "", False)
+            return Lexeme(filler, "NUM", Form((part,), 0), f"{filler[-2:-1]}.{filler[-1]}", {})
+        place = f"phrasebook/{self.grammar.language.code}/lexicon.csv"
+        check(filler in self.grammar.lexicon, place, f"expected a line for `{filler}`, found none; add it")
+        return self.grammar.lexicon[filler]
+
+    def form(self, reference: Reference, place: str) -> Form:
+        """The form that a `{name:key}` stands for."""
+
+        def agree(match: re.Match[str]) -> str:
+            agreement = self.lexeme(match[1]).agreement
+            parts = {str(number): part for number, part in enumerate(agreement.split("."), start=1)}
+            return parts.get(match[2], "") if match[2] else agreement
+
+        key = re.sub(r"@(\w+)(?:\.(\d+)(?!\w))?", agree, reference.key)
+        key = re.sub(r"\.{2,}", ".", key).strip(".")
+        lexeme = self.lexeme(reference.name)
+        form = lexeme.form(key)
+        if form is None:
+            raise PhrasebookError(
+                f"{place}: `{{{reference.name}:{reference.key}}}` needs the form `{key}` of `{lexeme.name}`, which has only "
+                f"{', '.join(lexeme.forms)}; add the form to lexicon.csv or correct the key"
+            )
+        return form
+
+    def surface(self, text: Text, place: str) -> str:
+        """A TEXT as it is written, without tags."""
+        pieces = (piece if isinstance(piece, str) else " ".join(p.text for p in self.form(piece, place).parts) for piece in text)
+        return "".join(pieces)
 
 
-def _lexeme(grammar: Grammar, name: str, fillers: Mapping[str, str]) -> Lexeme:
-    """The word for a slot or function word; digits become a word of their own, with class TENS.UNITS."""
-    filler = fillers.get(name, name)
-    if filler.isdecimal():
-        part = Part(filler, filler, "NUM", "", False)
-        return Lexeme(filler, "NUM", Form((part,), 0), f"{filler[-2:-1]}.{filler[-1]}", {})
-    if filler not in grammar.lexicon:
-        raise PhrasebookError(
-            f"phrasebook/{grammar.language.code}/lexicon.csv: expected a line for `{filler}`, found none; add it"
-        )
-    return grammar.lexicon[filler]
-
-
-def _agreement(grammar: Grammar, name: str, fillers: Mapping[str, str]) -> str:
-    return _lexeme(grammar, name, fillers).agreement
-
-
-def _resolve(grammar: Grammar, reference: Reference, fillers: Mapping[str, str], place: str) -> tuple[Lexeme, Form]:
-    """The lexeme and form that a `{name:key}` stands for."""
-
-    def agree(match: re.Match[str]) -> str:
-        agreement = _agreement(grammar, match[1], fillers)
-        if match[2] is None:
-            return agreement
-        parts = agreement.split(".")
-        return parts[int(match[2]) - 1] if int(match[2]) <= len(parts) else ""
-
-    lexeme = _lexeme(grammar, reference.name, fillers)
-    key = re.sub(r"@(\w+)(?:\.(\d+)(?!\w))?", agree, reference.key)
-    key = re.sub(r"\.{2,}", ".", key).strip(".")
-    form = lexeme.form(key)
-    if form is None:
-        raise PhrasebookError(
-            f"{place}: `{{{reference.name}:{reference.key}}}` needs the form `{key}` of `{lexeme.name}`, which has only "
-            f"{', '.join(lexeme.forms)}; add the form to lexicon.csv or correct the key"
-        )
-    return lexeme, form
-
-
-def _drafts(grammar: Grammar, template: Template, fillers: Mapping[str, str], number: int) -> list[_Draft]:
+def _drafts(lookup: _Lookup, template: Template, number: int) -> list[_Draft]:
     """The words that one template word becomes: usually one, several for a compound form, none for an empty one."""
     word = template.words[number - 1]
-    match = next(((at, piece) for at, piece in enumerate(word.text) if isinstance(piece, Reference)), None)
-    if match is None:
-        text = "".join(map(str, word.text))
-        lemma = word.lemma or lower(text, grammar.language.code)
-        return [_Draft(Part(text, lemma, word.upos, "", word.joined), word.upos, lemma, number, "", True)]
-    position, reference = match
-    lexeme, form = _resolve(grammar, reference, fillers, template.place)
-    if not form.parts:
-        return []
-    before = _surface(grammar, word.text[:position], fillers, template.place)
-    after = _surface(grammar, word.text[position + 1 :], fillers, template.place)
-    parts = list(form.parts)
-    # Mostly there is nothing to add, and `replace` is slow.
-    if before:
-        parts[0] = replace(parts[0], text=before + parts[0].text)
-    if after or word.joined:
-        parts[-1] = replace(parts[-1], text=parts[-1].text + after, joined=parts[-1].joined or word.joined)
-    drafts = []
-    for at, part in enumerate(parts):
-        is_head = at == form.head
-        upos = word.upos if is_head and word.upos else part.upos
-        lemma = word.lemma if is_head and word.lemma else part.lemma
-        drafts.append(_Draft(part, upos, lemma, number, reference.name, is_head))
+    position = next((at for at, piece in enumerate(word.text) if isinstance(piece, Reference)), len(word.text))
+    before, references, after = word.text[:position], word.text[position : position + 1], word.text[position + 1 :]
+    if not references:
+        text = lookup.surface(before, template.place)
+        lemma = word.lemma or lower(text, lookup.grammar.language.code)
+        return [_Draft(text, lemma, word.upos, "", word.joined, number)]
+    reference = references[0]
+    assert isinstance(reference, Reference)
+    form = lookup.form(reference, template.place)
+    drafts = [_Draft(part.text, part.lemma, part.upos, part.relation, part.joined, number, reference.name) for part in form.parts]
+    if drafts:
+        drafts[0].text = lookup.surface(before, template.place) + drafts[0].text
+        drafts[-1].text += lookup.surface(after, template.place)
+        drafts[-1].joined |= word.joined
+        drafts[form.head].upos = word.upos or drafts[form.head].upos
+        drafts[form.head].lemma = word.lemma or drafts[form.head].lemma
     return drafts
 
 
-def _surface(grammar: Grammar, text: Text, fillers: Mapping[str, str], place: str) -> str:
-    """A TEXT as it is written, without tags."""
-    pieces = []
-    for piece in text:
-        if isinstance(piece, str):
-            pieces.append(piece)
-        else:
-            parts = _resolve(grammar, piece, fillers, place)[1].parts
-            pieces.append(" ".join(part.text for part in parts))
-    return "".join(pieces)
-
-
-def _word(draft: _Draft, template: Template, head_of: Mapping[int, int]) -> Word:
-    """A draft with its head counted over the sentence's words."""
-    if not draft.is_head:
-        return Word(draft.part.text, draft.lemma, draft.upos, head_of[draft.origin], draft.part.relation, True)
-    rule = template.words[draft.origin - 1]
-    if rule.head and rule.head not in head_of:
-        raise PhrasebookError(
-            f"{template.place}: expected the head of word {draft.origin} in the sentence, but word {rule.head} is omitted (empty "
-            "form); give the word another head, or a template of its own with a condition"
-        )
-    head = head_of[rule.head] if rule.head else 0
-    return Word(draft.part.text, draft.lemma, draft.upos, head, rule.relation, True)
-
-
-def _ranges(grammar: Grammar, template: Template, fillers: Mapping[str, str], drafts: list[_Draft]) -> list[Range]:
+def _ranges(lookup: _Lookup, template: Template, drafts: list[_Draft]) -> list[Range]:
     """The contractions that apply: a surface that is empty or has a space leaves its words apart."""
     ranges = []
     for contraction in template.contractions:
         inside = [number for number, draft in enumerate(drafts, start=1) if contraction.first <= draft.origin <= contraction.last]
-        surface = _surface(grammar, contraction.surface, fillers, template.place).strip()
+        surface = lookup.surface(contraction.surface, template.place).strip()
         if not contraction.surface:
-            surface = "".join(drafts[number - 1].part.text for number in inside)
+            surface = "".join(drafts[number - 1].text for number in inside)
         if len(inside) > 1 and surface and " " not in surface:
             ranges.append(Range(inside[0], inside[-1], surface))
     return ranges
 
 
-def _spaced(words: list[Word], ranges: list[Range], drafts: list[_Draft], template: Template, spaces: bool) -> list[Word]:
-    """Words with `space_after` as the writing system has it."""
+def _words(drafts: list[_Draft], ranges: list[Range], template: Template, spaces: bool) -> list[Word]:
+    """The drafts with heads counted over the sentence's words, and spaces as the writing system has them."""
+    head_of = {draft.origin: number for number, draft in enumerate(drafts, start=1) if not draft.relation}
     surface = {span.last: span.form for span in ranges}
-    spaced = []
-    for number, (word, draft) in enumerate(zip(words, drafts, strict=True), start=1):
-        form = surface.get(number, word.form)
-        following = words[number].form if number < len(words) else ""
-        space = (
-            spaces
-            and not draft.part.joined
-            and not form.endswith(APOSTROPHES)
-            and form not in OPENING
-            and following not in CLOSING
-        )
-        spaced.append(word if space == word.space_after else replace(word, space_after=space))
-    return spaced
+    words = []
+    for number, draft in enumerate(drafts, start=1):
+        head, relation = head_of[draft.origin], draft.relation
+        if not relation:
+            rule = template.words[draft.origin - 1]
+            fault = f"expected the head of word {draft.origin} in the sentence, but word {rule.head} is omitted (empty form)"
+            remedy = "give the word another head, or a template of its own with a condition"
+            check(not rule.head or rule.head in head_of, template.place, f"{fault}; {remedy}")
+            head, relation = head_of.get(rule.head, 0), rule.relation
+        form = surface.get(number, draft.text)
+        following = drafts[number].text if number < len(drafts) else ""
+        apart = not draft.joined and not form.endswith(APOSTROPHES) and form not in OPENING and following not in CLOSING
+        words.append(Word(draft.text, draft.lemma, draft.upos, head, relation, spaces and apart))
+    return words
 
 
-def _capitalised(words: list[Word], ranges: list[Range], language: str) -> tuple[list[Word], list[Range]]:
-    """The sentence's first letter as a capital, in the word and in the range that it opens."""
+def _capitalise(words: list[Word], ranges: list[Range], language: str) -> None:
+    """Give the sentence's first letter a capital, in the word and in the range that it opens; not after digits."""
     for number, word in enumerate(words, start=1):
         if any(letter.isalpha() for letter in word.form):
-            words = [*words[: number - 1], replace(word, form=capital(word.form, language)), *words[number:]]
-            ranges = [replace(span, form=capital(span.form, language)) if span.first == number else span for span in ranges]
-            break
-        if any(letter.isdecimal() for letter in word.form):
-            break
-    return words, ranges
+            words[number - 1] = replace(word, form=capital(word.form, language))
+            ranges[:] = [replace(span, form=capital(span.form, language)) if span.first == number else span for span in ranges]
+        if any(letter.isalnum() for letter in word.form):
+            return
 
 
 def capital(text: str, language: str) -> str:

@@ -4,8 +4,6 @@ Formats: Thoma 2018, arXiv:1801.07779, sections 2 and 3 (paragraphs there have 1
 https://data.statmt.org/cc-100 (a paragraph a line, an empty line after each document).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -60,7 +58,7 @@ def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tup
         lines: list[str] = []
         for place, article in enumerate(articles(grammar, documents, seed, "text")):
             last = (realise(grammar, meaning) for meaning in meanings[EVERYDAY * place : EVERYDAY * (place + 1)])
-            lines += [*(paragraph.text for paragraph in article.paragraphs), joined(last, grammar.language.spaces), ""]
+            lines += [*(paragraph.text for paragraph in article.paragraphs), joined(grammar, last), ""]
         yield f"text/{grammar.language.code}.txt", _lines(lines)
 
 

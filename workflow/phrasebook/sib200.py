@@ -1,7 +1,5 @@
 """Parallel sentences with topics, in the format of SIB-200 (dadelani/sib-200): tables of index_id, category and text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from phrasebook.generate import Stream, different

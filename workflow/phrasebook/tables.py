@@ -3,8 +3,6 @@
 Source: resources/phrasebook; its README.md describes the format of each file.
 """
 
-from __future__ import annotations
-
 import csv
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -12,19 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from phrasebook.errors import PhrasebookError
+from phrasebook.errors import PhrasebookError, check
 
 TABLES = Path(__file__).resolve().parents[2] / "resources" / "phrasebook"
-DIGITS = ("number", "year")
-"""Slots that digits fill, whatever the language."""
-
-
-@dataclass(frozen=True)
-class Concept:
-    """A concept, such as a thing or an act; its kinds say which slots it may fill."""
-
-    name: str
-    kinds: tuple[str, ...]
+DIGITS = ("number", "year")  # slots that digits fill, whatever the language
 
 
 @dataclass(frozen=True)
@@ -58,6 +47,11 @@ class Language:
     talk: str
     redirect: str
 
+    @property
+    def space(self) -> str:
+        """Space between two words; empty in scripts without spaces."""
+        return " " if self.spaces else ""
+
 
 @cache
 def language_facts() -> dict[str, dict[str, str]]:
@@ -76,10 +70,8 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
     """(place, line) of each line that is not empty or a comment, NFC."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise PhrasebookError(f"{path}: no such file, expected a table of the phrasebook; see its README.md") from None
-    except UnicodeDecodeError as error:
-        raise PhrasebookError(f"{path}: {error.reason} at byte {error.start}, expected UTF-8; save it as UTF-8") from None
+    except (FileNotFoundError, UnicodeDecodeError) as error:
+        raise PhrasebookError(f"{path}: {error}, expected a table of the phrasebook in UTF-8; see its README.md") from None
     for number, line in enumerate(unicodedata.normalize("NFC", text).splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             yield f"{path}:{number}", line
@@ -89,38 +81,34 @@ def rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
     """(place, cells) of each row of a comma-separated table under the expected header."""
     numbered_lines = lines(path)
     place, first = next(numbered_lines, (f"{path}:1", ""))
-    if first.strip() != header:
-        raise PhrasebookError(f"{place}: header `{first.strip()}`, expected `{header}`; restore the first line")
+    check(first.strip() == header, place, f"header `{first.strip()}`, expected `{header}`; restore the first line")
     width = header.count(",") + 1
     for place, line in numbered_lines:
         cells = [cell.strip() for cell in next(csv.reader([line]))]
-        if len(cells) != width:
-            raise PhrasebookError(f"{place}: {len(cells)} cells, expected {width} ({header}); quote a cell that has commas")
+        check(len(cells) == width, place, f"{len(cells)} cells, expected {width} ({header}); quote a cell that has commas")
         yield place, cells
 
 
 @cache
-def read_concepts(tables: Path = TABLES) -> Mapping[str, Concept]:
-    """Concepts by name, in the order of concepts.csv."""
-    concepts: dict[str, Concept] = {}
+def read_concepts(tables: Path = TABLES) -> Mapping[str, tuple[str, ...]]:
+    """Kinds of each concept, such as a thing or an act, which say the slots that it may fill; in the order of concepts.csv."""
+    concepts: dict[str, tuple[str, ...]] = {}
     for place, (name, kinds) in rows(tables / "concepts.csv", "concept,kinds"):
-        if name in concepts:
-            raise PhrasebookError(f"{place}: concept `{name}` a second time, expected once; remove one of the lines")
-        concepts[name] = Concept(name, tuple(kinds.split()))
+        check(name not in concepts, place, f"concept `{name}` a second time, expected once; remove one of the lines")
+        concepts[name] = tuple(kinds.split())
     return concepts
 
 
 @cache
 def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
     """Frames by name, in the order of frames.csv."""
-    kinds = {kind for concept in read_concepts(tables).values() for kind in concept.kinds} | set(DIGITS)
+    kinds = {kind for kinds in read_concepts(tables).values() for kind in kinds} | set(DIGITS)
     frames: dict[str, Frame] = {}
     for place, (name, register, slots, example) in rows(tables / "frames.csv", "frame,register,slots,example"):
+        check(name not in frames, place, f"frame `{name}` a second time, expected once; remove one of the lines")
         pairs = tuple((slot, kind) for slot, _, kind in (pair.partition("=") for pair in slots.split()))
-        bad = [f"{slot}={kind}" for slot, kind in pairs if not slot or kind not in kinds]
-        if bad or name in frames:
-            fault = f"slot `{bad[0]}`" if bad else f"frame `{name}` a second time"
-            raise PhrasebookError(f"{place}: {fault}, expected slot=kind with a kind of concepts.csv, each frame once; fix it")
+        for slot, kind in pairs:
+            check(slot and kind in kinds, place, f"slot `{slot}={kind}`, expected slot=kind with a kind of concepts.csv; fix it")
         frames[name] = Frame(name, register, pairs, example)
     return frames
 
@@ -131,11 +119,9 @@ def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
     concepts = read_concepts(tables)
     animals = {}
     for place, (name, *cells) in rows(tables / "animals.csv", "animal,qualities,landforms,diets"):
-        kinds = ("wild", "quality_animal", "landform", "diet")
-        for kind, cell in zip(kinds, (name, *cells), strict=True):
+        for kind, cell in zip(("wild", "quality_animal", "landform", "diet"), (name, *cells), strict=True):
             for word in cell.split() or [""]:
-                if word not in concepts or kind not in concepts[word].kinds:
-                    raise PhrasebookError(f"{place}: `{word}`, expected a concept of kind {kind}; correct it")
+                check(kind in concepts.get(word, ()), place, f"`{word}`, expected a concept of kind {kind}; correct it")
         animals[name] = Animal(*(tuple(cell.split()) for cell in cells))
     return animals
 
@@ -147,11 +133,13 @@ def read_related(relation: str, tables: Path = TABLES) -> Mapping[str, tuple[str
     related: dict[str, tuple[str, ...]] = {}
     for place, (name, partners) in rows(tables / f"{relation}.csv", f"concept,{relation}"):
         for partner in partners.split() or [""]:
-            kinds = [set(concepts[word].kinds) if word in concepts else set() for word in (name, partner)]
-            if not kinds[0] & kinds[1] or partner in (name, *related.get(name, ())):
-                raise PhrasebookError(
-                    f"{place}: `{name}` and `{partner}`, expected two concepts of one kind, each pair once; correct it"
-                )
+            is_new = partner not in (name, *related.get(name, ()))
+            of_one_kind = {*concepts.get(name, ())} & {*concepts.get(partner, ())}
+            check(
+                is_new and of_one_kind,
+                place,
+                f"`{name}` and `{partner}`, expected two concepts of one kind, each pair once; correct it",
+            )
             related[name] = (*related.get(name, ()), partner)
             related[partner] = (*related.get(partner, ()), name)
     return related
@@ -160,10 +148,9 @@ def read_related(relation: str, tables: Path = TABLES) -> Mapping[str, tuple[str
 @cache
 def read_languages(tables: Path = TABLES) -> Mapping[str, Language]:
     """Languages by code, from languages.csv."""
-    header = "language,name,spaces,file,category,talk,redirect"
     languages = {}
+    header = "language,name,spaces,file,category,talk,redirect"
     for place, (code, name, spaces, *names) in rows(tables / "languages.csv", header):
-        if spaces not in ("yes", "no"):
-            raise PhrasebookError(f"{place}: spaces `{spaces}`, expected yes or no; say whether words are set apart")
+        check(spaces in ("yes", "no"), place, f"spaces `{spaces}`, expected yes or no; say whether words are set apart")
         languages[code] = Language(code, name, spaces == "yes", *names)
     return languages

@@ -5,8 +5,6 @@ Four fields of everyday life stand for Reuters' four main topics. All are told i
 they name the places and things of a field: no single word identifies the topic with certainty.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,14 +27,11 @@ FIELDS = {
     "errands": {"place": ("market", "park", "hospital"), "thing": ("flower", "shirt", "box", "knife", "phone")},
 }
 """Places and things of each topic; together they are all of the phrasebook's."""
-OWN = 0.85
-"""Share of the places and things of a document that are drawn from its topic's; the others from all."""
+OWN = 0.85  # share of the places and things of a document that are drawn from its topic's; the others from all
 FOLDERS = {"de": "FDG", "es": "REUTES", "fr": "REUTFR", "it": "REUTIT", "ja": "FDJA", "ru": "REUTCY", "zh": "FDCH"}
 """How the folders of a language begin in RCV2."""
-FOLDER = 20
-"""Documents in a folder."""
-FIRST_DAY = datetime.date(1996, 8, 20)
-"""Of RCV1, whose folders are days."""
+FOLDER = 20  # documents in a folder
+FIRST_DAY = datetime.date(1996, 8, 20)  # of RCV1, whose folders are days
 SPLITS = {"train.1000": 3, "dev": 1, "test": 1}
 """How many times `records` a split has; it keeps the name that it has with a thousand documents."""
 

@@ -1,27 +1,10 @@
 """Sentences as CoNLL-U, in the folders and under the names that Universal Dependencies gives its treebanks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from phrasebook.realise import Sentence
-from phrasebook.tables import Language
 
-DOCUMENT = 10
-"""Sentences in a document of the treebank."""
-
-
-def treebank_path(language: Language, split: str) -> str:
-    """Path of a split: UD_German-Phrasebook/de_phrasebook-ud-test.conllu; the parallel set is named like PUD."""
-    parallel = split == "parallel"
-    treebank = "PhrasebookPUD" if parallel else "Phrasebook"
-    file = f"{language.code}_{treebank.lower()}-ud-{'test' if parallel else split}.conllu"
-    return f"UD_{language.name.replace(' ', '_')}-{treebank}/{file}"
-
-
-def old_treebank_path(language: Language, split: str) -> str:
-    """Path of a split in UD 1.4: UD_German/de-ud-test.conllu."""
-    return f"UD_{language.name.replace(' ', '_')}/{language.code}-ud-{split}.conllu"
+DOCUMENT = 10  # sentences in a document of the treebank
 
 
 def old_tags(text: str) -> str:
@@ -56,5 +39,5 @@ def _token_lines(sentence: Sentence) -> Iterator[str]:
             yield "\t".join((f"{token.first}-{token.last}", token.form, *"_______", misc))
         for number in range(token.first, token.last + 1):
             word = sentence.words[number - 1]
-            cells = (str(number), word.form, word.lemma, word.upos, "_", word.feats, str(word.head), word.relation, "_")
+            cells = (str(number), word.form, word.lemma, word.upos, "_", "_", str(word.head), word.relation, "_")
             yield "\t".join((*cells, "_" if multiword else misc))

@@ -4,8 +4,6 @@ Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources
 features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from phrasebook.errors import PhrasebookError
+from phrasebook.errors import check
 from phrasebook.tables import TABLES, language_facts, read_languages, rows
 
 COLUMNS = {
@@ -24,6 +22,11 @@ COLUMNS = {
     "values": "ID Language_ID Parameter_ID Value Code_ID Comment Source Example_ID",
 }
 """The tables of the release and their columns."""
+
+
+FACTS = dict(
+    ID="wals", Name="name", Glottocode="glottocode", ISO639P3code="iso639_3", Family="family", Genus="genus", ISO_codes="iso639_3"
+)  # columns of the languages' table, and of resources/languages.csv
 
 
 @dataclass(frozen=True)
@@ -47,14 +50,12 @@ def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
     header = "feature,name,area,value,code,languages"
     for place, (id, name, area, number, code, codes_of_languages) in rows(tables / "typology.csv", header):
         feature = Feature(id, name, area, codes.setdefault(id, {}), values.setdefault(id, {}))
-        if features.setdefault(id, feature) != feature or number in codes[id]:
-            raise PhrasebookError(
-                f"{place}: value {number} of {id} a second time or under another name, expected once; correct it"
-            )
+        is_new = features.setdefault(id, feature) == feature and number not in codes[id]
+        check(is_new, place, f"value {number} of {id} a second time or under another name, expected once; correct it")
         codes[id][number] = code
         for language in codes_of_languages.split():
-            if language not in languages or language in values[id]:
-                raise PhrasebookError(f"{place}: `{language}`, expected a language of languages.csv, once in {id}; correct it")
+            is_new = language in languages and language not in values[id]
+            check(is_new, place, f"`{language}`, expected a language of languages.csv, once in {id}; correct it")
             values[id][language] = number
     return tuple(features.values())
 
@@ -62,21 +63,9 @@ def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
 def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tuple[str, bytes]]:
     """(path, content) of the four tables, for some languages."""
     facts = {code: language_facts()[code] for code in languages}
+    samples = {"Samples_100": "false", "Samples_200": "false"}
     tables: dict[str, Iterable[dict[str, str]]] = {
-        "languages": (
-            {
-                "ID": row["wals"],
-                "Name": row["name"],
-                "Glottocode": row["glottocode"],
-                "ISO639P3code": row["iso639_3"],
-                "Family": row["family"],
-                "Genus": row["genus"],
-                "ISO_codes": row["iso639_3"],
-                "Samples_100": "false",
-                "Samples_200": "false",
-            }
-            for row in facts.values()
-        ),
+        "languages": ({name: row[fact] for name, fact in FACTS.items()} | samples for row in facts.values()),
         "parameters": (
             {"ID": feature.id, "Name": feature.name, "Chapter": feature.name, "Area": feature.area} for feature in features
         ),

@@ -1,9 +1,7 @@
 """The phrasebook as a folder of sources under their official names and in their official formats."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,14 +11,14 @@ from phrasebook.dictionaries import muse
 from phrasebook.dumps import dump
 from phrasebook.entities import conll, wikiann
 from phrasebook.generate import treebank
-from phrasebook.grammar import read_grammar
+from phrasebook.grammar import Grammar, read_grammar
 from phrasebook.inference import prompts
-from phrasebook.paths import DATE
+from phrasebook.paths import dump_paths, old_treebank_path, treebank_path
 from phrasebook.running import cc100, text, wili
 from phrasebook.sib200 import sib200
 from phrasebook.tables import TABLES
 from phrasebook.topics import mldoc
-from phrasebook.treebanks import conllu, old_tags, old_treebank_path, treebank_path
+from phrasebook.treebanks import conllu, old_tags
 from phrasebook.wals import read_features, wals
 from phrasebook.xnli import multinli, xnli, xnli_mt
 
@@ -57,30 +55,10 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
     grammars = [read_grammar(language, tables) for language in languages]
     english = read_grammar("en", tables)
     features = read_features(tables)
-    translations = treebank(english, "parallel", sizes.parallel, seed)
-    for grammar in grammars:
-        language = grammar.language
-        splits = {"dev": sizes.dev, "test": sizes.test, "parallel": sizes.parallel}
-        if language.code in sizes.train_languages:
-            splits = {"train": sizes.train} | splits
-        for split, n in splits.items():
-            sentences = treebank(grammar, split, n, seed)
-            lines = conllu(sentences, split, translations if split == "parallel" else None)
-            _write(folder / "ud" / treebank_path(language, split), lines.encode())
-            if split != "parallel":
-                _write(folder / "ud-1.4" / old_treebank_path(language, split), old_tags(lines).encode())
-        wiki = f"{language.code}wiki"
-        files = dump(grammar, articles(grammar, sizes.articles, seed), seed)
-        stem = folder / "wikipedia" / wiki / DATE / f"{wiki}-{DATE}-pages-articles-multistream"
-        _write(stem.with_name(stem.name + ".xml.bz2"), files.pages)
-        _write(stem.with_name(stem.name + "-index.txt.bz2"), files.index)
-    train = prompts(english, "train", sizes.inference_train, seed)
-    dev = prompts(english, "dev", sizes.inference_dev, seed)
-    test = prompts(english, "test", sizes.inference_test, seed)
-    _write(folder / "multinli" / "multinli_1.0.zip", multinli(english, train, dev))
-    _write(folder / "xnli" / "XNLI-1.0.zip", xnli(grammars, dev, test))
-    _write(folder / "xnli-mt" / "XNLI-MT-1.0.zip", xnli_mt(grammars, train))
-    for path, content in itertools.chain(
+    files = itertools.chain(
+        itertools.chain.from_iterable(_treebanks(grammar, english, seed, sizes) for grammar in grammars),
+        itertools.chain.from_iterable(_dump(grammar, seed, sizes) for grammar in grammars),
+        _inference(grammars, english, seed, sizes),
         wikiann(grammars, sizes.records, seed),
         conll(grammars, sizes.records, seed),
         mldoc(grammars, sizes.records, seed),
@@ -90,13 +68,39 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
         text(grammars, sizes.documents, seed),
         muse(english, grammars, seed),
         wals(languages, features),
-    ):
-        _write(folder / path, content)
+    )
+    for path, content in files:
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{target.name}.part-", dir=target.parent) as temporary:
+            Path(temporary, target.name).write_bytes(content)
+            Path(temporary, target.name).replace(target)
 
 
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{path.name}.part-", dir=path.parent) as folder:
-        temporary = Path(folder, path.name)
-        temporary.write_bytes(content)
-        temporary.replace(path)
+def _treebanks(grammar: Grammar, english: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of a language's treebanks, each but the parallel one also with the tags of UD 1.4."""
+    code = grammar.language.code
+    splits = {"train": sizes.train} if code in sizes.train_languages else {}
+    for split, n in (splits | {"dev": sizes.dev, "test": sizes.test}).items():
+        lines = conllu(treebank(grammar, split, n, seed), split)
+        yield treebank_path(code, split), lines.encode()
+        yield old_treebank_path(code, split), old_tags(lines).encode()
+    parallel = treebank(grammar, "parallel", sizes.parallel, seed)
+    translations = treebank(english, "parallel", sizes.parallel, seed)
+    yield treebank_path(code, "parallel"), conllu(parallel, "parallel", translations).encode()
+
+
+def _dump(grammar: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of a language's dump and its index."""
+    files = dump(grammar, articles(grammar, sizes.articles, seed), seed)
+    yield from zip(dump_paths(grammar.language.code), files, strict=True)
+
+
+def _inference(grammars: Sequence[Grammar], english: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of the archives of sentence pairs."""
+    train = prompts(english, "train", sizes.inference_train, seed)
+    dev = prompts(english, "dev", sizes.inference_dev, seed)
+    test = prompts(english, "test", sizes.inference_test, seed)
+    yield "multinli/multinli_1.0.zip", multinli(english, train, dev)
+    yield "xnli/XNLI-1.0.zip", xnli(grammars, dev, test)
+    yield "xnli-mt/XNLI-MT-1.0.zip", xnli_mt(grammars, train)

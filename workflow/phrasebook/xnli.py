@@ -4,8 +4,6 @@ Formats: MultiNLI, https://cims.nyu.edu/~sbowman/multinli (JSON lines); XNLI, ht
 (19 columns separated by tabs, no quoting); XNLI-MT, three columns, words set apart by spaces. Parses are empty.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -63,7 +61,7 @@ def _texts(grammar: Grammar, meanings: Sequence[Meaning]) -> tuple[str, str]:
     """The sentences as they are written, and their tokens set apart by spaces."""
     sentences = [realise(grammar, meaning) for meaning in meanings]
     tokens = " ".join(token.form for sentence in sentences for token in sentence.tokens)
-    return joined(sentences, grammar.language.spaces), tokens
+    return joined(grammar, sentences), tokens
 
 
 def _multinli_lines(english: Grammar, prompts: Sequence[Prompt], annotators: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from crosslens.config.base import languages_table
 from crosslens.config.labels import TOPICS
-from crosslens.corpora.archives import Archive
+from crosslens.corpora.archives import members, whole
 from crosslens.corpora.lines import LONGEST, is_language, read_lines, refuse, stem
 from crosslens.corpora.schema import DOCUMENTS
 from crosslens.runs.errors import DataError, shown
@@ -157,14 +157,13 @@ def _contents(texts: Path, ids: set[str]) -> Iterator[tuple[str, str, bytes]]:
                 with open(path, "rb") as content:
                     yield id, str(path), _whole(content, str(path))
         return
-    archive = Archive(texts)
-    with archive.whole():
-        for name, opened in archive.members():
+    with whole(texts):
+        for name, opener in members(texts):
             place = PurePosixPath(name)
             id = f"{place.parent.name}-{place.stem}"
             if place.suffix == ".xml" and id in ids:
-                file = f"{archive.name}/{shown(name)}"
-                with opened() as content:
+                file = f"{texts}/{shown(name)}"
+                with opener() as content:
                     yield id, file, _whole(content, file)
 
 

@@ -53,11 +53,10 @@ class Candidate(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Candidates of a part of the source. pages: how many were read to find them; blocks: 1 if it is a block, else 0."""
+    """Candidates of a part of the source. pages: how many were read to find them."""
 
     candidates: list[Candidate]
     pages: int
-    blocks: int = 0
 
 
 def write_paragraphs(
@@ -89,8 +88,8 @@ def write_paragraphs(
     random order, as the authors drew; then every page is parsed.
     processes: how many read a dump; the sample is the same with any number.
     It needs one reading, holds no more paragraphs than it writes, and does not depend on the order of the pages.
-    Metadata: `asked` for, `found` (rows, also by split) and `nominal` (by split) numbers of paragraphs, how many pages and
-    blocks were read, and what was left out of the pages that were looked at.
+    Metadata: `asked` for, `found` (rows, also by split) and `nominal` (by split) numbers of paragraphs, how many pages
+    were read, and what was left out of the pages that were looked at.
     Raises DataError where the source is damaged or a split ends up empty; then nothing is written.
     """
     nominal = apportion(paragraphs, shares)
@@ -163,7 +162,7 @@ class _Sieve:
                 continue
             long = [Paragraph(f"{page.title}#{number}", text) for number, text in enumerate(texts, start=1)]
             candidates.append(self.candidate(page.title, long))
-        return Part(candidates, len(articles), int(any(page.block is not None for page in pages)))
+        return Part(candidates, len(articles))
 
     def is_late(self, page: str) -> bool:
         """Whether even the first key that a page can have comes too late."""
@@ -219,13 +218,12 @@ class _Sample:
         self.sieve, self.number = sieve, number
         self.keys: dict[str, Key] = {}  # of the texts that are held, the smallest where several pages have one
         self.heap: list[Entry] = []
-        self.counts = {name: 0 for name in ("pages", "blocks", "pages_parsed", "pages_unparsable", "twice_in_page", "zero_bytes")}
+        self.counts = {name: 0 for name in ("pages", "pages_parsed", "pages_unparsable", "twice_in_page", "zero_bytes")}
 
     def draw(self, parts: Iterable[Part]) -> None:
         """Read all parts. About k (1 + ln(n / k)) of n pages are parsed where k pages are enough."""
         for part in parts:
             self.counts["pages"] += part.pages
-            self.counts["blocks"] += part.blocks
             for candidate in sorted(part.candidates):
                 if self.sieve.is_late(candidate.page):
                     break  # and so are those after it

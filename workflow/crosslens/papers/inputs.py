@@ -43,7 +43,8 @@ class Inputs:
 
     def has_unseen(self) -> bool:
         """Whether some record is a score on texts unseen in training."""
-        definitions = (parquet.read(path, columns=["definition"])["definition"] for path in self._paths())
+        scored = (path for path in self._paths() if "definition" in parquet.schema(path).names)  # samples have no definitions
+        definitions = (parquet.read(path, columns=["definition"])["definition"] for path in scored)
         return any(pc.any(pc.ends_with(part, UNSEEN)).as_py() for part in definitions)
 
     def _paths(self, kinds: Collection[str] = ()) -> dict[Path, None]:

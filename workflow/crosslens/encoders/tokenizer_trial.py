@@ -140,8 +140,8 @@ def _compare(tokenizer: Tokenizer, characters: Sequence[str], description: Descr
         if encoding.ids != ids:
             kind = f"{type(reference).__name__} of transformers{f' and {SENTENCES}' * bool(lowers)}"
             pieces, fault = " ".join(reference.convert_ids_to_tokens(ids)), " ".join(encoding.tokens)
-            wanted = f"{pieces!r:.80} for {probe!r:.40}, as it is read with {kind}"
-            raise wrong(file, wanted, f"{fault!r:.80}{AS_IT_IS * (kind != 'TokenizersBackend of transformers')}")
+            expectation = f"{pieces!r:.80} for {probe!r:.40}, as it is read with {kind}"
+            raise wrong(file, expectation, f"{fault!r:.80}{AS_IT_IS * (kind != 'TokenizersBackend of transformers')}")
 
 
 def _check_ends(tokenizer: Tokenizer, description: Description) -> None:

@@ -22,8 +22,10 @@ from crosslens.corpora import schema
 from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import Description
+from crosslens.encoders.folder import read as read_description
 from crosslens.encoders.folder import write as write_description
 from crosslens.encoders.load import load_encoder
+from crosslens.encoders.tokenizer_trial import check_tokenizer
 from crosslens.encoding.texts import Texts, load
 from crosslens.papers.configuration import load as load_config
 from crosslens.recipes import Data
@@ -206,6 +208,12 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """The folder of an encoder that has nothing else."""
     config = {"model_type": "bert", "vocab_size": tokenizer.get_vocab_size()}
     write_description(Description(config, json.loads(tokenizer.to_str()), {}), folder)
+
+
+@pytest.fixture(autouse=True)
+def _tokenizers_are_tried_here(monkeypatch) -> None:
+    """Without the process that protects users from a tokenizer that never ends: its start takes seconds."""
+    monkeypatch.setattr("crosslens.encoders.describe.try_tokenizer", lambda folder: check_tokenizer(read_description(folder)))
 
 
 def build_encoder(settings: Encoder, corpora: Sequence[Path], folder: Path, hub: Path | None = None) -> Path:

@@ -199,7 +199,7 @@ REFUSED = {  # text, pair -> what is refused
     "another pair": (
         "<s> $A </s>",
         "<s> $A </s> $B",
-        "expected a tokenizer of tokenizers, found none .other special pieces around",
+        "expected the same special pieces around a text and a pair, found other",
     ),
     "words without marks": (*BERT, "expected words that have the same pieces one by one and in a text, found other pieces"),
 }

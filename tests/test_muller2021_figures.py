@@ -161,14 +161,6 @@ def test_figures_2_and_6_to_8_draw_a_task_with_and_without_re_initialised_layers
             assert_line(row, label, COLUMN[definition], mean(records, recipe, language, definition))
 
 
-def test_four_sets_of_layers_and_ref_are_all_drawn_apart():
-    sets = ("1-2", "1-4", "5-8", "9-12")
-    records = made(tasks=("parsing",), sets=tuple(f"init{layers}" for layers in sets))
-    axis = grid(figure("figure6", records, layers=sets))[0][-1]
-    looks = {(colour, curve.get_marker()) for colour, curve in lines_of(axis)}
-    assert len(looks) == len(lines_of(axis)) == 3 + len(sets)
-
-
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_figure_4_draws_languages_of_the_ner_encoder_and_of_those_that_were_not_tuned(records, figures, definition):
     assert row_names(figures["figure4"]) == ["NER", "pretrained", "untrained"]
@@ -217,21 +209,10 @@ def test_dotted_lines_are_the_mean_similarities_of_shuffled_pairs(records, figur
             assert dotted[names_of(row[-1])[label]] == pytest.approx(mean(records, recipe, "ru", definition, "cka floor"))
 
 
-def test_without_floors_nothing_is_dotted(records):
-    drawn = figure("figure1", records[records["measure"] != "cka floor"], NAMES)
-    assert not any(lines_of(axis, dotted=True) for axis in drawn.axes)
-
-
 def test_pairs_and_seeds_stand_below(figures):
     text = " ".join(figures["figure1"].get_supxlabel().split())
     of_controls = "range over 3 seeds or, of a single seed, 95 % jackknife interval over documents"
     assert text == f"1,000 sentence pairs. Bands: {of_controls}. Dotted: shuffled pairs."
-
-
-def test_no_band_is_over_seeds_where_there_is_one(records):
-    drawn = figure("figure1", records[records["seed"] == records["seed"].min()], NAMES)
-    text = " ".join(drawn.get_supxlabel().split())
-    assert text == "1,000 sentence pairs. Bands: 95 % jackknife interval over documents. Dotted: shuffled pairs."
 
 
 def test_where_russian_is_absent_figures_1_and_2_take_the_first_target_and_say_so(records):
@@ -247,10 +228,6 @@ def test_absent_languages_have_no_row_and_the_others_keep_their_colours(records,
     assert row_names(figure("figure8", there, NAMES)) == ["French", "Turkish", "Indonesian", "Arabic", "Russian"]
     before, after = (names_of(grid(drawn)[0][-1]) for drawn in (figures["figure4"], figure("figure4", there, NAMES)))
     assert after == {name: colour for name, colour in before.items() if name != "German"}
-
-
-def test_languages_that_are_not_asked_for_are_not_drawn(records):
-    assert row_names(figure("figure5", records, {"tr": "Turkish", "ar": "Arabic"})) == ["Turkish", "Arabic"]
 
 
 def test_absent_tasks_and_encoders_have_no_curve():
@@ -317,38 +294,9 @@ def test_the_same_records_in_another_order_give_the_same_bytes(tmp_path, records
         assert (tmp_path / f"0.{suffix}").read_bytes() == (tmp_path / f"1.{suffix}").read_bytes()
 
 
-def test_axes_run_from_the_embeddings_to_the_last_block_and_from_0_to_1(figures):
-    for drawn in figures.values():
-        for axis in drawn.axes:
-            low, high = axis.get_ylim()
-            assert low == pytest.approx(-1.06 if drawn is figures["figure3"] else -0.03) and high < 1.07
-    ticks = figures["figure1"].axes[0].get_xticks()
-    assert [tick for tick in ticks if 0 <= tick <= BLOCKS] == [
-        0,
-        2,
-        BLOCKS,
-    ]  # whole layers; there is room for three in four columns
-
-
 def flat(value, name):
     values = np.full(3, value)
     return Curve(np.arange(3), values, values, values, {"color": "#000000"}, name)
-
-
-def test_values_and_bands_beyond_the_axis_widen_it():
-    wide = Curve(np.arange(2), np.array([0.5, -0.2]), np.array([-3.0, np.nan]), np.ones(2), {"color": "#000000"}, "a")
-    low, high = panels({"": {"": [wide]}}, "", "", ylabel="", ylim=(0, 1)).axes[0].get_ylim()
-    assert -3.2 < low < -3 and 1 < high < 1.2
-
-
-def test_names_stand_beside_the_panel_in_the_order_of_the_curves_ends_and_no_line_leads_to_them():
-    curves = [flat(value, f"name {value}") for value in (0.1, 0.9, 0.5, 0.5)]
-    drawn = panels({"": {"a": [flat(0.3, "")], "b": curves}}, "", "", ylabel="", ylim=(0, 1))
-    drawn.draw_without_rendering()
-    left, right = drawn.axes
-    legend = right.get_legend()
-    assert left.get_legend() is None and [text.get_text() for text in legend.get_texts()] == ["name 0.9", "name 0.5", "name 0.1"]
-    assert legend.get_window_extent().x0 >= right.get_window_extent().x1 and not right.texts
 
 
 def test_a_value_alone_is_a_mark():

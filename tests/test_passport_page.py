@@ -46,12 +46,6 @@ def without(passport: Passport, *keys: str) -> Passport:
     return Passport(passport.table[~passport.table["metric"].isin(keys)], passport.record)
 
 
-def test_twelve_measures_in_order() -> None:
-    assert [measure.number for measure in measures().values()] == [*range(1, 13)]
-    assert "".join(measure.section for measure in measures().values()) == "ABBBCCCCCCCD"
-    assert all(measure.floors and measure.meaning.endswith(".") for measure in measures().values())
-
-
 def test_the_page_says_which_encoder_it_is_of(passport: Passport, tmp_path: Path) -> None:
     said = text_of(html(passport, tmp_path))
     for fact in ("commit 614241f622f5", "licence MIT", "118 M parameters", "12 layers × 384", "Unigram, 250,037 pieces",
@@ -146,13 +140,6 @@ def test_sentences_follow_their_rules(passport: Passport) -> None:
     assert "rises from 68 % to 92 %, which helps" in centring
     assert "most sentences have a nearest neighbour of their own language" in failing and "no language" not in failing
     assert "where the largest topic alone has 25 %" in use and "hardly changes" in use
-
-
-def test_an_encoder_no_better_than_random_weights_is_told_so(passport: Passport) -> None:
-    table = passport.table.copy()
-    chosen = (table["metric"] == "neighbours") & (table["floor_kind"] == "random weights")
-    table.loc[chosen, "here"] = 0.9
-    assert "no more than" in sentences(Passport(table, passport.record))[0]
 
 
 def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tmp_path: Path) -> None:

@@ -415,7 +415,7 @@ def trials(job: str, *items: str) -> list[str]:
 
 
 LIBRARY = "workflow/crosslens"
-MULLER_TABLES = [f"muller2021/table{number}" for number in range(1, 9) if number != 3]
+MULLER_TABLES = [f"muller2021/table{number}" for number in range(1, 9) if number not in (3, 4)]
 PAGE = (f"{LIBRARY}/reports/page.html.j2", f"{LIBRARY}/reports/page.css")
 PAGES = pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)
 REWEIGHTED = "gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 16, reversal: 0.2 }"

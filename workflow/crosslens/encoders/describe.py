@@ -39,7 +39,8 @@ def describe(
     """
     with sealed(folder) as temporary:
         description = _described(settings, corpora, hub, package)
-        try_tokenizer(description)
+        if description.folder != Path():  # the files are somebody else's
+            try_tokenizer(description.folder)
         if corpora and not isinstance(settings, RandomEncoder):
             before = description.config["vocab_size"]
             description = trim(description, _texts(corpora))

@@ -64,17 +64,17 @@ class Description:
         try:
             tokenizer = Tokenizer.from_str(self.tokenizer_text())
         except Exception as error:  # the library's own kind
-            raise _wrong(file, "a tokenizer of tokenizers", f"none ({message(error)})") from None
+            raise wrong(file, "a tokenizer of tokenizers", f"none ({message(error)})") from None
         size = self.config.get("vocab_size")
         if size is not None and tokenizer.get_vocab_size() > size:
-            raise _wrong(file, f"at most {size} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
+            raise wrong(file, f"at most {size} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
         return text_as_text(tokenizer)
 
     def word_tokenizer(self) -> Tokenizer:
         """The tokenizer for words given one by one (`by_words`). Raises DataError as `fast_tokenizer`, and if there is none."""
         tokenizer = by_words(self.fast_tokenizer())
         if tokenizer is None:
-            raise _wrong(self.folder / PARTS["tokenizer"], *FAULT)
+            raise wrong(self.folder / PARTS["tokenizer"], *FAULT)
         return tokenizer
 
 
@@ -93,7 +93,7 @@ def read(folder: Path) -> Description:
     if numbers is not None and not (
         isinstance(numbers, list) and len(numbers) == config["vocab_size"] and all(map(_is_number, numbers))
     ):
-        raise _wrong(folder / KEPT, f"{config['vocab_size']} numbers, the vocab_size of config.json", "other content")
+        raise wrong(folder / KEPT, f"{config['vocab_size']} numbers, the vocab_size of config.json", "other content")
     names = _names(folder)
     _check_tokenizer(folder, tokenizer, config, names if numbers is None else {})
     return Description(config, tokenizer, names, None if numbers is None else tuple(numbers), folder)
@@ -113,20 +113,20 @@ def read_config(folder: Path) -> dict[str, Any]:
     file = folder / PARTS["config"]
     config: dict[str, Any] = _harmless(json_object(file))
     if not isinstance(config.get("model_type"), str):
-        raise _wrong(file, "the name of a model_type", repr(config.get("model_type"))[:40])
+        raise wrong(file, "the name of a model_type", repr(config.get("model_type"))[:40])
     if config.get("is_encoder_decoder"):
         raise DataError(f"{file}: expected {NO_DECODER}")
     if config.get("quantization_config"):
-        raise _wrong(file, "an encoder whose weights are numbers as they are", "quantization_config")
+        raise wrong(file, "an encoder whose weights are numbers as they are", "quantization_config")
     for name in NUMBERS:
         if not _is_number(config.get(name, 1)) or name == "vocab_size" and not config.get(name):
-            raise _wrong(file, f"a whole number as {name}", repr(config.get(name))[:40])
+            raise wrong(file, f"a whole number as {name}", repr(config.get(name))[:40])
     for name in ("num_labels", "_num_labels"):
         if not (_is_number(labels := config.get(name) or 0) and labels <= LABELS):
-            raise _wrong(file, f"a whole number up to {LABELS} as {name}", repr(labels)[:40])
+            raise wrong(file, f"a whole number up to {LABELS} as {name}", repr(labels)[:40])
     padding = config.get("pad_token_id")
     if padding is not None and not (_is_number(padding) and padding < config["vocab_size"]):
-        raise _wrong(file, f"a pad_token_id below the vocab_size of {config['vocab_size']}", repr(padding)[:40])
+        raise wrong(file, f"a pad_token_id below the vocab_size of {config['vocab_size']}", repr(padding)[:40])
     return config
 
 
@@ -170,33 +170,33 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
             raise ValueError(f"{odd[0]} of the files beside it is no text")
         padding = pieces.get(special.get("pad_token"))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise _wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {message(error)})") from None
+        raise wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {message(error)})") from None
     if lacking:
-        raise _wrong(file, "a whole tokenizer", f"none of its parts {', '.join(sorted(lacking))}")
+        raise wrong(file, "a whole tokenizer", f"none of its parts {', '.join(sorted(lacking))}")
     if not pieces or not all(map(_is_number, pieces.values())) or len(set(pieces.values())) < len(pieces):
-        raise _wrong(file, "pieces with a number each", "none, or the same number twice")
+        raise wrong(file, "pieces with a number each", "none, or the same number twice")
     if max(pieces.values()) >= config["vocab_size"]:
         last = max(pieces, key=pieces.__getitem__)
-        raise _wrong(
+        raise wrong(
             file, f"pieces below {config['vocab_size']}, the vocab_size of config.json", f"number {pieces[last]} ({last!r:.40})"
         )
     if kind in ("Unigram", "WordPiece", "WordLevel") and (not isinstance(unknown, int) or not 0 <= unknown < len(pieces)):
-        raise _wrong(file, "a piece for what is unknown", "none")
+        raise wrong(file, "a piece for what is unknown", "none")
     if kind == "BPE" and unknown is None and not _spells_all(model, tokenizer, pieces):
         expected = "an unk_token among the pieces, or a piece for each of the 256 bytes (byte-level, or with byte_fallback)"
-        raise _wrong(file, expected, "neither, so that characters would vanish")
+        raise wrong(file, expected, "neither, so that characters would vanish")
     if model.get("dropout"):
-        raise _wrong(file, "dropout: null in its model, so that a text always has the same pieces", f"{model['dropout']!r:.20}")
+        raise wrong(file, "dropout: null in its model, so that a text always has the same pieces", f"{model['dropout']!r:.20}")
     for piece, number in ends.items():
         if pieces.get(piece) != number:
-            raise _wrong(file, f"{piece!r:.40} as piece {number}, as its post_processor says", str(pieces.get(piece)))
+            raise wrong(file, f"{piece!r:.40} as piece {number}, as its post_processor says", str(pieces.get(piece)))
     for name, piece in special.items():
         if piece is not None and piece not in pieces:
-            raise _wrong(file, f"the {name} {piece!r:.40} of the files beside it among its pieces", "none")
+            raise wrong(file, f"the {name} {piece!r:.40} of the files beside it among its pieces", "none")
     # In other encoders padding is masked whatever its piece: multilingual-e5-small is a BERT with <pad> 1 and pad_token_id 0.
     needs_padding = config["model_type"] in COUNTED and None not in (padding, config.get("pad_token_id"))
     if needs_padding and padding != config["pad_token_id"]:
-        raise _wrong(file, f"{special['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
+        raise wrong(file, f"{special['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
 
 
 def _spells_all(model: dict[str, Any], tokenizer: dict[str, Any], pieces: Collection[str]) -> bool:
@@ -233,7 +233,7 @@ def _json(file: Path) -> Any:
             parse_constant=_refuse_infinity,
         )
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
-        raise _wrong(file, "JSON", message(error)) from None
+        raise wrong(file, "JSON", message(error)) from None
 
 
 def _refuse_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def json_object(file: Path) -> dict[str, Any]:
     """Content of a file of JSON that is an object. Raises DataError if it is another, damaged or too large."""
     content = _json(file)
     if not isinstance(content, dict):
-        raise _wrong(file, "an object of JSON", f"{content!r:.40}")
+        raise wrong(file, "an object of JSON", f"{content!r:.40}")
     return content
 
 
@@ -277,7 +277,8 @@ def message(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def _wrong(file: Path, expected: str, fault: str) -> DataError:
+def wrong(file: Path, expected: str, fault: str) -> DataError:
+    """The error for a file of an encoder: what was expected of it, and what it is instead."""
     return DataError(f"{file}: expected {expected}, found {fault}: {SAVE_AGAIN}")
 
 

@@ -1,16 +1,17 @@
 """Records, files and published values of a table or figure, as its module reads them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.compute as pc
 
 from crosslens.measures.unseen import UNSEEN
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import MODEL_FILES, Need
-from crosslens.storage import records
+from crosslens.storage import parquet, records
 from crosslens.storage.trainings import trainings
 
 
@@ -35,12 +36,22 @@ class Inputs:
 
     def records(self, *kinds: str) -> pd.DataFrame:
         """Records of some kinds of measures; without arguments of all."""
-        kinds_read = kinds or {need.kind for need in self.needs} - MODEL_FILES.keys()
-        groups = [paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in kinds_read]
-        rows = records.read(dict.fromkeys(path for paths in groups for path in paths))
+        rows = records.read(self._paths(kinds))
         is_unseen, definitions = rows["definition"].str.endswith(UNSEEN, na=False), rows["definition"].str.removesuffix(UNSEEN)
         columns = [name for name in rows if name not in ("value", "low", "high", "n")]
         return rows.assign(definition=definitions).drop_duplicates(columns, keep="last") if self.unseen else rows[~is_unseen]
+
+    def has_unseen(self) -> bool:
+        """Whether some record is a score on texts unseen in training."""
+        scored = (path for path in self._paths() if "definition" in parquet.schema(path).names)  # samples have no definitions
+        definitions = (parquet.read(path, columns=["definition"])["definition"] for path in scored)
+        return any(pc.any(pc.ends_with(part, UNSEEN)).as_py() for part in definitions)
+
+    def _paths(self, kinds: Collection[str] = ()) -> dict[Path, None]:
+        """Files of records of some kinds of measures, by default of all, each once."""
+        kinds = kinds or {need.kind for need in self.needs} - MODEL_FILES.keys()
+        groups = (paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in kinds)
+        return dict.fromkeys(path for paths in groups for path in paths)
 
     def by_seed(self, kind: str) -> Iterator[tuple[str, int, Path]]:
         """(recipe, seed, file) of a kind with a file a seed: a measure of states, or a file of trainings."""
@@ -54,7 +65,10 @@ class Inputs:
 
 def with_unseen(table: Callable[..., pd.DataFrame], item: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Return a table in which each line is followed by its score on texts unseen in training, where that is another."""
-    cells, further = (table(item, replace(inputs, unseen=unseen), settings) for unseen in (False, True))
+    cells = table(item, inputs, settings)
+    if not inputs.has_unseen():
+        return cells
+    further = table(item, replace(inputs, unseen=True), settings)
     names = ["row", "column", "metric", "definition", "here", "n"]
     further = further[~pd.concat([cells, further]).duplicated(names).to_numpy()[len(cells) :]]
     further = further.assign(definition=further["definition"] + UNSEEN, published=None, difference=None)

@@ -83,6 +83,16 @@ def count_remark(shares: pd.DataFrame, text: str) -> str:
     return text.format(count, int(shares["n"].sum())) if count else ""
 
 
+def unconverged(probes: pd.DataFrame, name: str = "") -> str:
+    """Remark where a probe did not converge, with the largest component of its gradient; '' where all did.
+
+    probes: records of probes; name: before the remark.
+    """
+    if not probes["converged"].eq(False).any():
+        return ""
+    return f"{name}{': ' * bool(name)}not converged, gradient {probes['gradient'].max():.0e}"
+
+
 def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
     """Numbers of a cell that is after less before, in points, with the interval of the pairs where both have the same seeds.
 

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.training import Clip, LengthPools, NotNegative, Positive, Seeds, Training
 from crosslens.config.whole import Config, PaperSection
+from crosslens.papers.checks import expect_blocks, expect_reading, expect_training_data
 from crosslens.papers.liang2021.layout import BASELINE
 
 Layers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
@@ -216,27 +217,17 @@ class Liang2021(PaperSection):
                     f"{here}.probing.groups.languages.{name}: corpora.{self.text_corpus} lacks {', '.join(missing)}: name other "
                     "languages, or set the group to null"
                 )
-        if self.text_reading not in config.readings:
-            raise ValueError(f"{here}.text_reading: expected one of {', '.join(config.readings)}, found '{self.text_reading}'")
+        expect_reading(config, f"{here}.text_reading", self.text_reading)
         if (labelled := config.readings[self.text_reading].labelled_piece) != "every":
             raise ValueError(f"{here}.text_reading: expected a reading with labelled_piece: every, found {labelled}")
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
-            training_languages = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
-            missing = [language for language in dict.fromkeys(sum(self.sources, [])) if language not in training_languages]
-            if missing:
-                raise ValueError(
-                    f"{here}.tasks.{task}: corpora.{settings.corpus} has no training data for {', '.join(missing)}: add files "
-                    f"for train there, or remove it from {here}.sources"
-                )
-        blocks = config.encoders[self.encoder].blocks()
+            languages = [language for group in self.sources for language in group]
+            expect_training_data(config, f"{here}.tasks.{task}", settings.corpus, languages, f"{here}.sources")
         for name, model in self.models.items():
-            above = [layer for layer in model.layers if blocks and layer > blocks] if model.layers != "all" else []
-            if above:
-                raise ValueError(
-                    f"{here}.models.{name}.layers: expected layers up to {blocks}, which encoders.{self.encoder} has, found "
-                    f"{above[0]}: name the layers of this encoder"
-                )
+            layers = [] if model.layers == "all" else model.layers
+            key = f"{here}.models.{name}.layers"
+            expect_blocks(config, key, self.encoder, layers, "layers", "name the layers of this encoder")
 
 
 PAPER_SECTION = Liang2021

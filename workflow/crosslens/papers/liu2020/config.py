@@ -9,6 +9,7 @@ from crosslens.config.corpora import PairCorpus
 from crosslens.config.static import GloVe, Word2Vec
 from crosslens.config.training import Clip, Positive, Precision, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
+from crosslens.papers.checks import expect_reading
 
 RELEASED = "released"
 SENTENCE = "sentence"
@@ -256,8 +257,8 @@ class Liu2020(PaperSection):
         readings: dict[str, str | None] = {"pretraining": part.reading}
         readings |= {"inference": self.inference.reading, "means": self.means.reading, "vocabulary": self.vocabulary.reading}
         for key, reading in readings.items():
-            if reading is not None and reading not in config.readings:
-                raise ValueError(f"{here}.{key}.reading: expected one of {', '.join(config.readings)}, found '{reading}'")
+            if reading is not None:
+                expect_reading(config, f"{here}.{key}.reading", reading)
         altering = [name for name, reading in config.readings.items() if reading.alters()]
         for reading in self.vocabulary.altered:
             if reading not in altering:

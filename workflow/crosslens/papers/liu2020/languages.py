@@ -57,6 +57,4 @@ def _after_shift(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]
 
 def _line(row: str, column: str, definition: str, records: pd.DataFrame) -> dict[str, Any]:
     """A line, with a remark where a probe did not converge."""
-    late = records["converged"].eq(False).any()
-    remark = f"{row}: not converged, gradient {records['gradient'].max():.0e}" if late else ""
-    return cells.line(row, column, ACCURACY, definition, cells.cell(records), remark=remark)
+    return cells.line(row, column, ACCURACY, definition, cells.cell(records), remark=cells.unconverged(records, row))

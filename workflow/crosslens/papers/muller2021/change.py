@@ -45,5 +45,6 @@ def _probes(records: pd.DataFrame, head: str, study: Study) -> Iterator[dict[str
     """Lines of an encoder: the accuracy with which a probe tells the language of sentences."""
     chance = 100 / len(study.languages[study.parallel])
     for layer, runs in where(records, measure="probe").groupby("layer"):
-        remark = f"not converged, gradient {runs['gradient'].max():.0e}" if runs["converged"].eq(False).any() else ""
-        yield cells.line(head, f"layer {layer:g}", PROBE, PROBE_WITHIN, cells.cell(runs), remark=remark, chance=chance)
+        yield cells.line(
+            head, f"layer {layer:g}", PROBE, PROBE_WITHIN, cells.cell(runs), remark=cells.unconverged(runs), chance=chance
+        )

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from crosslens.config.base import Count, Language, Rate, Section, Share
 from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup
 from crosslens.config.whole import Config, PaperSection
+from crosslens.papers.checks import expect_blocks, expect_training_data
 
 Layer = Annotated[int, Field(ge=1)]
 Layers = Annotated[list[Layer], Field(min_length=1)]
@@ -135,24 +136,14 @@ class Muller2021(PaperSection):
         for domain, corpus in self.domains().items():
             config.expect_corpus(f"{here}.{DOMAINS[domain]}", corpus, "entities" if domain == "entities" else "treebank")
         config.expect_corpus(f"{here}.parallel", self.parallel, "treebank")
-        blocks = config.encoders[self.encoder].blocks()
         numbered = [layers for layers in self.sets if not isinstance(layers, str)]
         for key, sets in {"pairs": self.pairs, "sets": numbered, "similarity.sets": self.similarity.sets}.items():
-            above = [layer for layers in sets for layer in layers if blocks and layer > blocks]
-            if above:
-                raise ValueError(
-                    f"{here}.{key}: expected block numbers up to {blocks}, which encoders.{self.encoder} has, found {above[0]}: "
-                    "name the blocks of this encoder"
-                )
+            numbers = [layer for layers in sets for layer in layers]
+            expect_blocks(config, f"{here}.{key}", self.encoder, numbers, "block numbers", "name the blocks of this encoder")
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
-            training_languages = {language for language, split in config.corpora[settings.corpus].parts() if split == "train"}
-            missing = [language for language in self.source_languages if language not in training_languages]
-            if missing:
-                raise ValueError(
-                    f"{here}.tasks.{task}: corpora.{settings.corpus} has no training data for {', '.join(missing)}: add files "
-                    f"for train there, or remove it from {here}.source_languages"
-                )
+            key, sources = f"{here}.tasks.{task}", f"{here}.source_languages"
+            expect_training_data(config, key, settings.corpus, self.source_languages, sources)
 
 
 PAPER_SECTION = Muller2021

@@ -4,15 +4,61 @@ gap(t) = score(English on English) - score(English on t), so rho(gap, CKA) = -rh
 values here are rho(score, CKA), the sign of the print. n counts targets that have a score and a CKA with English.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.cka import DEFINITIONS
+from crosslens.measures.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
 from crosslens.measures.ranks import Correlation, holm, spearman
-from crosslens.papers.muller2021.layout import METRICS, PRETRAINED, REF, Study, recipe_name
-from crosslens.reports.cells import where
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.muller2021.layout import METRICS, PRETRAINED, REF, TASKS, Study, recipe_name
+from crosslens.reports import cells
+from crosslens.reports.cells import Published, where
+
+PRINTED = "spearman (X-gap vs X-similarity)"
+CAPTION = "the printed n = 17 is impossible: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
+SIGN = "a smaller gap with higher similarity gives a negative rho: the printed sign is that of rho(score, CKA)"
+WITH_SOURCE = "includes English itself as a point, with gap 0 and CKA 1 by definition"
+
+
+def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Table 4. settings: recipes, the configured ones; study, the fields of Study."""
+    return table_of(inputs.records(), inputs.published, settings["recipes"], Study(**settings["study"]))
+
+
+def table_of(records: pd.DataFrame, published: Published, recipes: Collection[str], study: Study) -> pd.DataFrame:
+    """Table 4 from the paper's records. recipes: the configured ones; tasks without one have no lines."""
+    tasks = [task for task in study.tasks if recipe_name(task, "en", REF) in recipes]
+    return cells.table([*_lines(correlations(records, tasks, study), published)], "muller2021", "table4")
+
+
+def _lines(by_model: pd.DataFrame, published: Published) -> Iterator[dict[str, Any]]:
+    """Lines of table 4: both signs, all definitions of CKA, without English and with it.
+
+    The printed values may be based on any of MAY_BE_PRINTED: the formula, the released script and the cited definition differ.
+    """
+    for correlation in by_model.to_dict("records"):
+        row, head = TASKS[correlation["task"]], correlation["model"]
+        definition = f"{HEADINGS[correlation['definition']]}; {'targets and English' if correlation['source'] else 'targets'}"
+        value, remarks = None, [correlation["remark"]]
+        if correlation["source"]:
+            remarks.append(WITH_SOURCE)
+        elif correlation["definition"] in MAY_BE_PRINTED:
+            value = published.value("table4", row, head, PRINTED)
+            remarks += [published.note("table4", row, head, PRINTED), CAPTION]
+        counts = {"n": correlation["n"], "seeds": correlation["seeds"]}
+        # The gap is a constant minus the score, so its correlation is the score's with the other sign.
+        for metric, sign in (("rho(gap, CKA)", -1), ("rho(score, CKA)", 1)):
+            low, high = (correlation["low"], correlation["high"])[::sign]
+            numbers = counts | cells.estimate(sign * correlation["rho"], sign * low, sign * high, 3)
+            signs = [SIGN] if sign < 0 and value is not None else []
+            line = cells.line(row, head, metric, definition, numbers, value, [*remarks, *signs], digits=3)
+            # A difference from a printed value of the opposite sign is meaningless.
+            yield line if sign > 0 else line | {"difference": None}
+        for metric, p in (("p of rho", correlation["p"]), ("p of rho after Holm", correlation["p_holm"])):
+            yield cells.line(row, head, metric, definition, counts | {"here": cells.rounded(p, 4)})
 
 
 def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.papers import grid_search
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.layout import TASKS
 from crosslens.reports import cells
@@ -17,10 +18,11 @@ NOT_IN_GRID = "not in the printed grid"
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Table 3, or the search for it. settings: tasks, recipe -> task, and grid, key -> values; of the search, trials."""
-    histories = {(recipe, seed): pd.read_csv(verified(path)) for recipe, seed, path in inputs.by_seed("history")}
     if name == "table3_search":
-        lines = trial_lines(settings["trials"], {recipe: history for (recipe, _), history in histories.items()})
+        trials = {trial: dict(values, task=TASKS[values["task"]]) for trial, values in settings["trials"].items()}
+        lines = grid_search.lines(trials, inputs.by_seed("history"), "validation score")
     else:
+        histories = {(recipe, seed): pd.read_csv(verified(path)) for recipe, seed, path in inputs.by_seed("history")}
         runs = {(recipe, seed): read_json(path) for recipe, seed, path in inputs.by_seed("record")}
         lines = hyperparameters(settings["tasks"], runs, histories, inputs.published, settings["grid"])
     return cells.table([*lines], "muller2021", name)
@@ -59,17 +61,3 @@ def hyperparameters(
         for row, (value, seeds, remark) in here.items():
             numbers = {"here": value, "seeds": seeds}
             yield cells.line(row, head, "value", "", numbers, published.value("table3", row, head), remark, digits=7)
-
-
-def trial_lines(trials: Mapping[str, Mapping[str, Any]], histories: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
-    """The trials of each task and source with their best score on the source's validation set, in percent, the best first.
-
-    trials: recipe -> task, source and the hyperparameters that differ.
-    """
-    best = {name: history.to_dict("records")[int(history["score"].argmax())] for name, history in histories.items()}
-    for name in sorted(trials, key=lambda name: (TASKS[trials[name]["task"]], trials[name]["source"], -best[name]["score"])):
-        values = dict(trials[name])
-        task, source = TASKS[values.pop("task")], values.pop("source")
-        row = f"{task}, {source}, {', '.join(f'{key} {value:g}' for key, value in values.items())}"
-        yield cells.line(row, "score", "validation score", "", {"here": cells.rounded(100 * best[name]["score"]), "seeds": 1})
-        yield cells.line(row, "epoch", "best epoch", "", {"here": int(best[name]["epoch"]), "seeds": 1})

@@ -41,8 +41,9 @@ def _item(name: str, config: Config) -> Item:
     if name.startswith("figure"):
         return captions.captioned(PAPER, name, "figures", needs=tuple(needs), settings=settings | {"layers": compared})
     settings |= {"recipes": names, "further": further}
-    decimals = 3 if name == "table4" else 2
-    return captions.captioned(PAPER, name, "tables", needs=tuple(needs), settings=settings, tokenizer=True, decimals=decimals)
+    if name == "table4":
+        return captions.captioned(PAPER, name, "correlation", needs=tuple(needs), settings=settings, decimals=3)
+    return captions.captioned(PAPER, name, "tables", needs=tuple(needs), settings=settings, tokenizer=True)
 
 
 def _hyperparameters(config: Config) -> Item:

@@ -1,4 +1,4 @@
-"""muller2021: tables 1, 2 and 4 to 8; table 3 has hyperparameters (hyperparameters.py)."""
+"""muller2021: tables 1, 2 and 5 to 8, scores of trainings; table 3 is in hyperparameters.py, table 4 in correlation.py."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.cka import HEADINGS, MAY_BE_PRINTED
 from crosslens.numerics.definitions import CUT_WORDS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.muller2021.correlation import correlations
 from crosslens.papers.muller2021.layout import (
     ALL,
     BY_LANGUAGE,
@@ -18,23 +16,18 @@ from crosslens.papers.muller2021.layout import (
     PRINTED_LAYERS,
     REF,
     TASKS,
-    Row,
     Study,
     column,
     layer_sets,
     printed_column,
     recipe_name,
-    rows,
 )
+from crosslens.papers.muller2021.rows import Row, rows
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 from crosslens.storage.records import read_json
 
-PRINTED_CORRELATION = "spearman (X-gap vs X-similarity)"
 DEVIATIONS = "std across seeds (caption)"
-CAPTION = "the printed n = 17 is impossible: English itself has gap 0 and CKA 1 by definition, and there is no Slovenian PUD"
-SIGN = "a smaller gap with higher similarity gives a negative rho: the printed sign is that of rho(score, CKA)"
-WITH_SOURCE = "includes English itself as a point, with gap 0 and CKA 1 by definition"
 SHARES = {
     CUT_WORDS: "{:,} of {:,} words cut away, not scored",
     UNSEEN_RELATIONS: "{:,} of {:,} words have a relation that the training data lack",
@@ -67,8 +60,6 @@ def table_of(
     records: the paper's, of one encoder with `layers` blocks; recipes: the configured ones, others have no lines; further: sets
     of blocks beside the printed ones, such as 1-4.
     """
-    if name == "table4":
-        return cells.table([*_correlations(records, published, recipes, study)], "muller2021", name)
     scores, lines = _Scores(records), []
     for row in rows(name, study):
         for layer_set in dict.fromkeys([*layer_sets(name), *further]):
@@ -84,24 +75,25 @@ def _line(
     name: str, row: Row, layer_set: str, scores: "_Scores", published: Published, study: Study, layers: int
 ) -> dict[str, Any]:  # fmt: skip
     paired = name != "table5" and layer_set != REF
-    numbers, reason, scored = scores.cell(row, layer_set, paired)
-    value, remarks = None, [row.remark, reason, scores.share(CUT_WORDS, row, layer_set, scored)]
-    if row.definition in (LAS_SEEN, LAS_WITH_SUBTYPES):
-        remarks.append(scores.share(UNSEEN_RELATIONS, row, layer_set, scored))
-    if row.mean_over_targets and scored:
-        scope = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
-        remarks += [f"mean of {len(scored)} {scope}", study.apart(row.task, scored)]
-    if row.printed:
-        value, note = _printed(published, name, row, layer_set)
-        remarks.append(note)
-        if value is not None and layer_set != REF and layers != PRINTED_LAYERS:
-            remarks.append(f"encoder with {layers} layers, {PRINTED_LAYERS} in the paper")
-        if value is not None and layer_set == ALL:
-            remarks.append(FROM_SCRATCH)
-        if row.mean_over_targets:
-            remarks.append(_mean_remark(published, row, layer_set, value))
+    numbers, reason, languages = scores.cell(row, layer_set, paired)
+    value, note = _printed(published, name, row, layer_set) if row.printed else (None, "")
+    remarks = [row.remark, reason, *scores.shares_of(row, layer_set, languages), *_scope(row, languages, study), note]
+    if value is not None and layer_set != REF and layers != PRINTED_LAYERS:
+        remarks.append(f"encoder with {layers} layers, {PRINTED_LAYERS} in the paper")
+    if value is not None and layer_set == ALL:
+        remarks.append(FROM_SCRATCH)
+    if row.printed and row.mean_over_targets:
+        remarks.append(_mean_remark(published, row, layer_set, value))
     metric, head = METRICS[row.task], column(name, layer_set)
     return cells.line(row.name, head, metric, row.definition or metric, numbers, value, remarks, chance=None if paired else 0)
+
+
+def _scope(row: Row, languages: Sequence[str], study: Study) -> list[str]:
+    """Remarks on the scored languages that the mean of an X row is over."""
+    if not (row.mean_over_targets and languages):
+        return []
+    scope = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
+    return [f"mean of {len(languages)} {scope}", study.apart(row.task, languages)]
 
 
 class _Scores:
@@ -131,14 +123,15 @@ class _Scores:
                 runs[bound] = self._texts(row, layer_set, bound).loc[values.index].to_numpy(dtype=float)
         return cells.cell(runs, score=not paired), "", [str(name).rpartition("/")[2] for name in values]
 
-    def share(self, definition: str, row: Row, layer_set: str, languages: Collection[str]) -> str:
-        """Remark on how many words of the scored texts one of SHARES counts; empty where none."""
-        records = self.shares.get((definition, recipe_name(row.task, row.source, layer_set), row.split))
-        if records is None:
-            return ""
+    def shares_of(self, row: Row, layer_set: str, languages: Collection[str]) -> Iterator[str]:
+        """Remarks on how many words of the scored texts SHARES count, of relations where they bring a score down."""
         texts = {text for text in row.texts if text[1] in languages}
-        in_texts = np.array([text in texts for text in zip(records["corpus"], records["language"], strict=True)], bool)
-        return cells.count_remark(records[in_texts].drop_duplicates(["corpus", "language"]), SHARES[definition])
+        lowered = (CUT_WORDS, UNSEEN_RELATIONS) if row.definition in (LAS_SEEN, LAS_WITH_SUBTYPES) else (CUT_WORDS,)
+        for definition in lowered:
+            records = self.shares.get((definition, recipe_name(row.task, row.source, layer_set), row.split))
+            if records is not None:
+                in_texts = [text in texts for text in zip(records["corpus"], records["language"], strict=True)]
+                yield cells.count_remark(records[in_texts].drop_duplicates(["corpus", "language"]), SHARES[definition])
 
     def _texts(self, row: Row, layer_set: str, column: str) -> pd.DataFrame:
         """A column of the records, (n_seeds, n_texts); empty where there are none."""
@@ -195,33 +188,3 @@ def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Ite
             numbers = {"here": cells.rounded(reduced(deviations)) if deviations else None, "seeds": seeds}
             value = published.value("table5", TASKS[task], head, DEVIATIONS)
             yield cells.line(TASKS[task], head, DEVIATIONS, DEVIATIONS, numbers, value, remark)
-
-
-def _correlations(
-    records: pd.DataFrame, published: Published, recipes: Collection[str], study: Study
-) -> Iterator[dict[str, Any]]:
-    """Lines of table 4: both signs, all definitions of CKA, without English and with it.
-
-    The printed values may be based on any of MAY_BE_PRINTED: the formula, the released script and the cited definition differ.
-    """
-    tasks = [task for task in study.tasks if recipe_name(task, "en", REF) in recipes]
-    for correlation in correlations(records, tasks, study).to_dict("records"):
-        row, head = TASKS[correlation["task"]], correlation["model"]
-        definition = f"{HEADINGS[correlation['definition']]}; {'targets and English' if correlation['source'] else 'targets'}"
-        value, remarks = None, [correlation["remark"]]
-        if correlation["source"]:
-            remarks.append(WITH_SOURCE)
-        elif correlation["definition"] in MAY_BE_PRINTED:
-            value = published.value("table4", row, head, PRINTED_CORRELATION)
-            remarks += [published.note("table4", row, head, PRINTED_CORRELATION), CAPTION]
-        counts = {"n": correlation["n"], "seeds": correlation["seeds"]}
-        # The gap is a constant minus the score, so its correlation is the score's with the other sign.
-        for metric, sign in (("rho(gap, CKA)", -1), ("rho(score, CKA)", 1)):
-            low, high = (correlation["low"], correlation["high"])[::sign]
-            numbers = counts | cells.estimate(sign * correlation["rho"], sign * low, sign * high, 3)
-            signs = [SIGN] if sign < 0 and value is not None else []
-            line = cells.line(row, head, metric, definition, numbers, value, [*remarks, *signs], digits=3)
-            # A difference from a printed value of the opposite sign is meaningless.
-            yield line if sign > 0 else line | {"difference": None}
-        for metric, p in (("p of rho", correlation["p"]), ("p of rho after Holm", correlation["p_holm"])):
-            yield cells.line(row, head, metric, definition, counts | {"here": cells.rounded(p, 4)})

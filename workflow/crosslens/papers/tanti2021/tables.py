@@ -49,17 +49,10 @@ def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: 
                 printed = _published(published, name, row, task, run) if definition in (PAPER_F1, V_PAPER) else None
                 if len(records) or printed is not None:
                     head, numbers = column(task, run), cells.cell(records)
-                    remarks = [unconverged(head, records), _equal_runs(records)]
+                    remarks = [cells.unconverged(records, head), _equal_runs(records)]
                     chance = 0 if metric(definition) in SCORES else None
                     lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks, chance=chance))
     return cells.table(lines, PAPER, name)
-
-
-def unconverged(head: str, records: pd.DataFrame) -> str:
-    """A remark where a probe did not converge, with the largest component of its gradient."""
-    if not records["converged"].eq(False).any():
-        return ""
-    return f"{head}: not converged, gradient {records['gradient'].max():.0e}"
 
 
 def _equal_runs(records: pd.DataFrame) -> str:

@@ -13,7 +13,6 @@ from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.layout import PAPER, UNIT_ROWS, metric
 from crosslens.papers.tanti2021.records import named
-from crosslens.papers.tanti2021.tables import unconverged
 from crosslens.reports import cells
 
 
@@ -27,5 +26,5 @@ def _lines(scores: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[dict[st
     for row, item in UNIT_ROWS.items():
         for definition, (recipe, column) in product((PROBE_ACROSS, PROBE_RANDOM), columns.items()):
             records = cells.where(scores, item=item, definition=definition, recipe=recipe)
-            remark = unconverged(column, records)
+            remark = cells.unconverged(records, column)
             yield cells.line(row, column, metric(definition), definition, cells.cell(records), None, remark, chance=0)

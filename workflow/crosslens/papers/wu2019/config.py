@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
+from crosslens.papers.checks import expect_blocks, expect_reading
 from crosslens.papers.wu2019.layout import FULL, Variant, freeze
 
 if TYPE_CHECKING:
@@ -193,10 +194,7 @@ class Wu2019(PaperSection):
         for task, settings in self.tasks.items():
             for corpus in settings.corpora:
                 config.expect_corpus(f"{here}.tasks.{task}.corpora", corpus, KINDS[task])
-            if self.reading_of(task) not in config.readings:
-                raise ValueError(
-                    f"{here}.tasks.{task}.reading: expected one of {', '.join(config.readings)}, found '{settings.reading}'"
-                )
+            expect_reading(config, f"{here}.tasks.{task}.reading", self.reading_of(task))
             if self.source_language not in self.corpora(task, config, "train"):
                 raise ValueError(
                     f"{here}.tasks.{task}: no corpus of {', '.join(settings.corpora)} has training data for "
@@ -229,11 +227,7 @@ class Wu2019(PaperSection):
                 f"{here}.identification: expected a known number of blocks for encoders.{self.encoder}: set depth there, or "
                 "identification to null"
             )
-        if above := [number for number in self.frozen if blocks and number > blocks]:
-            raise ValueError(
-                f"{here}.frozen: expected numbers up to {blocks}, which encoders.{self.encoder} has, found {above[0]}: name "
-                "blocks of this encoder"
-            )
+        expect_blocks(config, f"{here}.frozen", self.encoder, self.frozen, "numbers", "name blocks of this encoder")
 
     def _check_overlap(self, config: Config) -> None:
         if self.overlap is None:
@@ -241,8 +235,7 @@ class Wu2019(PaperSection):
         here = "papers.wu2019.overlap"
         if (encoder := self.overlap.encoder) is not None and encoder not in config.encoders:
             raise ValueError(f"{here}.encoder: expected one of {', '.join(config.encoders)}, found '{encoder}'")
-        if self.overlap.reading not in config.readings:
-            raise ValueError(f"{here}.reading: expected one of {', '.join(config.readings)}, found '{self.overlap.reading}'")
+        expect_reading(config, f"{here}.reading", self.overlap.reading)
         reading = config.readings[self.overlap.reading]
         if reading.windows is not None or reading.labelled_piece not in ("first", "first_visible"):
             raise ValueError(

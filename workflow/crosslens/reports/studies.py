@@ -8,12 +8,11 @@ from typing import Any
 from crosslens.config.base import nearest
 from crosslens.config.draws import Draws
 from crosslens.config.whole import Config, PaperSection
-from crosslens.measures.kinds import Kind, expected_settings, kinds, read_corpora
+from crosslens.measures.kinds import KINDS, expected_settings, kind_of, read_corpora
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
 from crosslens.runs.errors import DataError
 
-BY_SEED = ("states", "encoder")  # sources of which kinds of measures read one seed at a time
 Settings = Mapping[str, Any]
 
 
@@ -32,11 +31,6 @@ class Studies:
     def papers(self) -> list[Paper]:
         """The configured papers."""
         return [paper for paper in self.listed if self.config.paper(paper.key)]
-
-    @cached_property
-    def kinds(self) -> dict[str, Kind]:
-        """Kinds of measures by name."""
-        return kinds()
 
     @cached_property
     def recipes(self) -> dict[str, tuple[Paper, Recipe]]:
@@ -81,19 +75,15 @@ class Studies:
         paper, recipe = self.recipe(name)
         return paper.drawn(recipe, self.config)
 
-    def kind(self, measure: str) -> Kind:
-        """The kind of a measure by its name: KIND or KIND@ASKER."""
-        return self.kinds[measure.partition("@")[0]]
-
     def measure(self, asker: str, need: Need) -> str:
         """Name of the measure that a need asks for: KIND@ASKER where it states other settings than the recipe's paper.
 
         Raises DataError for an unknown kind or recipe.
         """
-        if need.kind not in self.kinds:
+        if need.kind not in KINDS:
             raise DataError(
-                f"{asker}: Need: expected a kind of measure, a module of workflow/crosslens/measures with a line READS, found "
-                f"'{need.kind}'{nearest(need.kind, [*self.kinds, *MODEL_FILES])}"
+                f"{asker}: Need: expected a kind of measure, a line of workflow/crosslens/measures/kinds.py, found "
+                f"'{need.kind}'{nearest(need.kind, [*KINDS, *MODEL_FILES])}"
             )
         return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
 
@@ -128,7 +118,7 @@ class Studies:
         if need.kind in MODEL_FILES:
             return self.model_files(need.recipe, need.kind, need.seeds)
         measure = self.measure(asker, need)
-        if self.kind(measure).source not in BY_SEED:
+        if not kind_of(measure).by_seed:
             return [f"measures/{measure}/{need.recipe}.parquet"]
         return [f"measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
@@ -154,7 +144,7 @@ class Studies:
                 raise DataError(f"{here}: expected settings of {kind}, {names}, found '{unknown[0]}'{near}")
             if missing := [name for name, needed in expected.items() if needed and name not in settings]:
                 raise DataError(f"{here}: expected a value of {', '.join(missing)} too, for which {kind} has no default")
-        draws = self.drawn(recipe) if self.kind(measure).source in ("states", "draws") else None
+        draws = self.drawn(recipe) if kind_of(measure).source in ("states", "draws") else None
         if draws is None:
             return
         drawn_corpora = self.draws[draws].corpora
@@ -190,16 +180,16 @@ class Studies:
         settings_by_measure: dict[tuple[str, str], Settings] = {}
         for paper, _, item in self.items.values():
             for need in item.needs:
-                name = self.measure(paper.key, need) if need.kind in self.kinds else need.kind
+                name = self.measure(paper.key, need) if need.kind in KINDS else need.kind
                 if "@" in name and settings_by_measure.setdefault((name, need.recipe), need.settings or {}) != need.settings:
                     raise DataError(
                         f"{paper.key}: expected the same settings of {need.kind} of {need.recipe} in all items, found others: "
                         "make one measure of both, or a kind of its own"
                     )
         for key, request in self.config.measures.items():
-            if request.kind not in self.kinds:
-                near = nearest(request.kind, self.kinds)
-                raise DataError(f"measures.{key}.kind: expected one of {', '.join(self.kinds)}, found '{request.kind}'{near}")
+            if request.kind not in KINDS:
+                near = nearest(request.kind, KINDS)
+                raise DataError(f"measures.{key}.kind: expected one of {', '.join(KINDS)}, found '{request.kind}'{near}")
             self.recipe(request.recipe)
             settings_by_measure[f"{request.kind}@{key}", request.recipe] = request.settings
         return settings_by_measure

@@ -1,13 +1,13 @@
 """The configured studies: trainings, draws, measures, tables and figures of all papers, by name."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from crosslens.config.base import nearest
 from crosslens.config.draws import Draws
-from crosslens.config.whole import Config, PaperSection
+from crosslens.config.whole import Config
 from crosslens.measures.kinds import KINDS, expected_settings, kind_of, read_corpora
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
@@ -87,41 +87,6 @@ class Studies:
             )
         return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
 
-    def tokens(self, encoder: str, reading: str, corpus: str) -> str:
-        """Place of the tokens of a corpus; those of the tokenizer that an encoder shares with another."""
-        return f"tokens/{self.config.encoders[encoder].shares() or encoder}/{reading}/{corpus}"
-
-    def item_tokens(self, paper: Paper, item: Item) -> dict[str, str]:
-        """Places of the tokens that an item reads, by name: CORPUS under its reading, CORPUS/READING under further ones."""
-        section = self._section(paper)
-        reading = item.reading or section.reading
-        return {
-            "/".join(filter(None, (corpus, further))): self.tokens(item.encoder or section.encoder, further or reading, corpus)
-            for further in (None, *item.readings)
-            for corpus in item.corpora
-        }
-
-    def item_tokenizer(self, paper: Paper, item: Item) -> str:
-        """Place of the tokenizer, or of the encoder with its weights, that an item reads."""
-        return f"{'encoders' if item.weights else 'tokenizers'}/{item.encoder or self._section(paper).encoder}"
-
-    def model_files(self, recipe: str, kind: str, seeds: Iterable[int]) -> list[str]:
-        """Places of a file of a kind (MODEL_FILES) of a recipe's trainings, one a seed; of trials, the folders of their job."""
-        folders = [f"models/{recipe}/seed{seed}" for seed in seeds]
-        return folders if recipe in self.trials else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
-
-    def need_files(self, asker: str, need: Need) -> list[str]:
-        """Places below the results of the files of a need: one a seed of what is measured by seed, otherwise one for all.
-
-        Raises DataError for an unknown kind or recipe.
-        """
-        if need.kind in MODEL_FILES:
-            return self.model_files(need.recipe, need.kind, need.seeds)
-        measure = self.measure(asker, need)
-        if not kind_of(measure).by_seed:
-            return [f"measures/{measure}/{need.recipe}.parquet"]
-        return [f"measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
-
     def settings(self, measure: str, recipe: str) -> Settings:
         """Settings of a measure of a recipe. Raises DataError where none are stated, or others than the kind has."""
         settings = self._requested.get((measure, recipe)) if "@" in measure else self._usual(recipe).get(measure)
@@ -154,17 +119,6 @@ class Studies:
                     f"{here}: {setting}: expected a corpus that is drawn for the states of this recipe, "
                     f"{' or '.join(drawn_corpora)}, found '{corpus}'{nearest(corpus, drawn_corpora)}"
                 )
-
-    def requests(self) -> Iterator[tuple[str, Settings]]:
-        """Recipe and settings of every measure that a paper states, or that an item or the configuration asks for."""
-        for name in [*self.recipes, *self.trials]:
-            yield from ((name, settings) for settings in self._usual(name).values())
-        yield from ((recipe, settings) for (_, recipe), settings in self._requested.items())
-
-    def _section(self, paper: Paper) -> PaperSection:
-        section = self.config.paper(paper.key)
-        assert section is not None, paper.key  # it has items
-        return section
 
     def _usual(self, name: str) -> Mapping[str, Settings]:
         """Settings by kind, as the paper of a recipe states them."""

@@ -1,20 +1,22 @@
 """Artefacts of another folder of results, taken from there where this study would make the same.
 
 The seal of an artefact says how it was made (storage/metadata.py): the params and inputs of its job, and the identity of each
-input. An artefact is taken if a job of this study would have the same params and inputs, and if each input has that identity: in
-this study's folder or, where it is not there, in the other one, judged in the same way. What is taken is linked, or copied from
-another file system, with its seal and record, so that it stays what it is whatever becomes of the other folder.
+input. An artefact is taken if the step that would make it here has the same params and inputs, and if each input has that
+identity: in this study's folder or, where it is not there, in the other one, judged in the same way. What is taken is linked, or
+copied from another file system, with its seal and record, so that it stays what it is whatever becomes of the other folder.
 """
 
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from crosslens.graph.plan import Graph, Step
 from crosslens.runs.errors import DataError
+from crosslens.runs.quantities import listed
 from crosslens.storage.files import written
 from crosslens.storage.metadata import SealedMetadata
 from crosslens.storage.seals import SUMS, Seal, artefacts, readable_seal, verified
@@ -25,25 +27,17 @@ TIMESTAMP = ".snakemake_timestamp"  # hidden file by which Snakemake knows the t
 BESIDE = ("sha256", "origin", "unread")  # endings of hidden files beside a file: its seal, and where an official one is from
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A job as Snakemake would record it: its params and its inputs."""
-
-    params: frozenset[str]
-    inputs: frozenset[str]
-
-
 @dataclass
 class Reuse:
-    """Artefacts of another folder of results.
+    """Artefacts of another folder of results, `source`.
 
-    source: that folder. metadata: of this study's folder. planned: the job that would make an artefact here, by its place
-    below the results; None if there is none, or if it would read another official file than the one in `source`.
+    steps: of the artefacts that this study may take, by their places below the results. metadata: of this study's folder.
     """
 
     source: str
+    graph: Graph
+    steps: dict[str, Callable[[], Step]]
     metadata: SealedMetadata
-    planned: Callable[[str], Plan | None]
     files: Counter[str] = field(default_factory=Counter)  # number of files that were taken, by kind
     damaged: int = 0  # number of artefacts that would fit, but are not as they were written
     _judged: dict[str, bool] = field(default_factory=dict)
@@ -57,33 +51,55 @@ class Reuse:
                     self._take(place, seal)
         if not self.files and not self.damaged:
             return ""
-        kinds = [kind for kind in KINDS if self.files[kind]]
-        names = " and ".join(filter(None, (", ".join(kinds[:-1]), *kinds[-1:]))) or "corpora and tokens"
+        kinds = listed([kind for kind in KINDS if self.files[kind]] or ["corpora", "tokens"])
         damage = f"; {self.damaged} of the same settings are damaged there, and made anew here" * bool(self.damaged)
-        return f"{self.metadata.results}: {self.files.total()} files of {names} are taken from {self.source}{damage}"
+        return f"{self.graph.results}: {self.files.total()} files of {kinds} are taken from {self.source}{damage}"
 
     def fits(self, place: str) -> bool:
         """Whether this study would make the same as lies, undamaged, at a place of the other folder."""
         if place not in self._judged:
-            self._judged[place] = self._judge(place)
+            self._judged[place] = self._would_be_made(place) and self._is_whole(place)
         return self._judged[place]
 
-    def _judge(self, place: str) -> bool:
-        seal = readable_seal(self._there(place))
-        plan = self.planned(place) if seal and seal.notes.get("artefact") == place else None
-        if seal is None or plan is None or not self.metadata.fits(seal, plan.params, plan.inputs):
+    def _would_be_made(self, place: str) -> bool:
+        """Whether a step here has the params and inputs that the seal of an artefact there tells of."""
+        seal, step = readable_seal(self._there(place)), self._step(place)
+        if step is None or seal is None or seal.notes.get("artefact") != place:
+            return False
+        inputs = {file if file.startswith(self._prefix) else str(self.graph.root / file) for file in step.files()}
+        if not self.metadata.fits(seal, {*map(repr, self.graph.params(step).values())}, inputs):
             return False
         identities = self.metadata.inputs(seal)
-        if not all(self._is_read(name, identities.get(name)) for name in self._below(plan.inputs)):
+        places = sorted(file.removeprefix(self._prefix) for file in inputs if file.startswith(self._prefix))
+        return all(self._is_read(name, identities.get(name)) for name in places)
+
+    def _step(self, place: str) -> Step | None:
+        """Step that would make an artefact here; None where none would, or from another official file than the one there."""
+        try:
+            if place not in self.steps or (_is_official(place) and not self._is_fetched_alike(place)):
+                return None
+            return self.steps[place]()
+        except DataError:  # settings that do not go together, or a copy in a mirror that is not what was published
+            return None
+
+    def _is_fetched_alike(self, place: str) -> bool:
+        """Whether an official file there is the one that would be fetched here: its digest, or that of a sample's index, is
+        published or pinned, and mirrors and pins have no other.
+        """
+        has_digest = self.graph.has_digest(f"{self._prefix}{place}") or "-sample/" in place
+        return has_digest and not self.graph.reason_to_fetch(f"{self.source}/{place}", self.source)
+
+    def _is_whole(self, place: str) -> bool:
+        """Whether an artefact there is as it was written. Official files are verified when they are read, as they may be gone."""
+        if place.startswith("sources/"):
+            return True
+        if not self._there(place).exists():
             return False
-        if not place.startswith("sources/"):  # official files, which may be large or gone, are verified when they are read
-            if not self._there(place).exists():
-                return False
-            try:
-                verified(self._there(place))
-            except (DataError, OSError):
-                self.damaged += 1
-                return False
+        try:
+            verified(self._there(place))
+        except (DataError, OSError):
+            self.damaged += 1
+            return False
         return True
 
     def _is_read(self, place: str, identity: object) -> bool:
@@ -101,19 +117,22 @@ class Reuse:
                 _take_file(self._there(place), self._here(place), copies=kind != "sources")
             self.files[kind] += len(seal.digests)
 
-    def _below(self, inputs: Iterable[str]) -> list[str]:
-        """Places of those inputs that lie below this study's results."""
-        results = f"{self.metadata.results}/"
-        return sorted(path.removeprefix(results) for path in inputs if path.startswith(results))
+    @property
+    def _prefix(self) -> str:
+        return f"{self.graph.results}/"
 
     def _is_here(self, place: str) -> bool:
         return os.path.lexists(self._here(place))
 
     def _here(self, place: str) -> Path:
-        return Path(self.metadata.results, place)
+        return Path(self.graph.results, place)
 
     def _there(self, place: str) -> Path:
         return Path(self.source, place)
+
+
+def _is_official(place: str) -> bool:
+    return place.startswith("sources/") and not place.startswith("sources/phrasebook/")
 
 
 def _take_folder(source: Path, target: Path, seal: Seal) -> None:

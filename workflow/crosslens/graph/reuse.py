@@ -19,11 +19,10 @@ from crosslens.runs.errors import DataError
 from crosslens.runs.quantities import listed
 from crosslens.storage.files import written
 from crosslens.storage.metadata import SealedMetadata
-from crosslens.storage.seals import SUMS, Seal, artefacts, readable_seal, verified
+from crosslens.storage.seals import Seal, artefacts, readable_seal, verified
 
-KINDS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws")
+STAGES = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws")
 """Folders of artefacts that are taken, in the order in which they are made: all that precedes the trainings."""
-TIMESTAMP = ".snakemake_timestamp"  # hidden file by which Snakemake knows the time of a folder
 BESIDE = ("sha256", "origin", "unread")  # endings of hidden files beside a file: its seal, and where an official one is from
 
 
@@ -43,15 +42,15 @@ class Reuse:
     _judged: dict[str, bool] = field(default_factory=dict)
 
     def take(self) -> str:
-        """Take every artefact of KINDS that fits and is missing here; return a line on them, "" if there is nothing to say."""
-        for kind in KINDS:
+        """Take every artefact of STAGES that fits and is missing here; return a line on them, "" if there is nothing to say."""
+        for kind in STAGES:
             for path, seal in artefacts(self.source, [kind]):
                 place = path.removeprefix(f"{self.source}/")
                 if seal and not self._is_here(place) and self.fits(place):
                     self._take(place, seal)
         if not self.files and not self.damaged:
             return ""
-        kinds = listed([kind for kind in KINDS if self.files[kind]] or ["corpora", "tokens"])
+        kinds = listed([kind for kind in STAGES if self.files[kind]] or ["corpora", "tokens"])
         damage = f"; {self.damaged} of the same settings are damaged there, and made anew here" * bool(self.damaged)
         return f"{self.graph.results}: {self.files.total()} files of {kinds} are taken from {self.source}{damage}"
 
@@ -109,13 +108,20 @@ class Reuse:
 
     def _take(self, place: str, seal: Seal) -> None:
         """Take an artefact that fits; nothing where that is not possible, so that it is made here."""
-        kind = place.partition("/")[0]
+        source, target = self._there(place), self._here(place)
+        # Official files are not copied: they may be large, and nothing reads them as long as what was made of them is there.
+        copy = _link if place.startswith("sources/") else _link_or_copy
         with suppress(OSError):  # a read-only folder, a full disk, or another run that takes the same
-            if self._there(place).is_dir():
-                _take_folder(self._there(place), self._here(place), seal)
-            else:
-                _take_file(self._there(place), self._here(place), copies=kind != "sources")
-            self.files[kind] += len(seal.digests)
+            with written(target, lambda _: _expect_none(target)) as temporary:
+                if source.is_dir():
+                    shutil.copytree(source, temporary, copy_function=copy, dirs_exist_ok=True)
+                else:
+                    copy(source, temporary)
+                    for name in (f".{source.name}.{ending}" for ending in BESIDE):
+                        if source.with_name(name).is_file():
+                            with written(target.with_name(name)) as beside:
+                                shutil.copy2(source.with_name(name), beside)
+            self.files[place.partition("/")[0]] += len(seal.digests)
 
     @property
     def _prefix(self) -> str:
@@ -135,41 +141,22 @@ def _is_official(place: str) -> bool:
     return place.startswith("sources/") and not place.startswith("sources/phrasebook/")
 
 
-def _take_folder(source: Path, target: Path, seal: Seal) -> None:
-    """Make a folder of the sealed files of another, whole or not at all."""
-    with written(target, lambda _: _expect_none(target)) as temporary:
-        for file in seal.digests:
-            copy = temporary / file.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            _link(file, copy, copies=True)
-        for name in (SUMS, TIMESTAMP):  # not linked: a seal may get another record, and Snakemake sets the time of its file
-            if (source / name).is_file():
-                shutil.copy2(source / name, temporary / name)
-
-
-def _take_file(source: Path, target: Path, *, copies: bool) -> None:
-    """Link a file, with copies of what lies beside it. copies: whether to copy it where it cannot be linked.
-
-    Official files are not copied, since they may be large, and nothing reads them as long as what was made of them is there.
-    """
-    with written(target, lambda _: _expect_none(target)) as temporary:
-        _link(source, temporary, copies=copies)
-        for name in (f".{source.name}.{ending}" for ending in BESIDE):
-            if source.with_name(name).is_file():
-                with written(target.with_name(name)) as copy:
-                    shutil.copy2(source.with_name(name), copy)
-
-
 def _expect_none(target: Path) -> None:
     """Raise FileExistsError where another run has made the artefact meanwhile. Modes of linked files stay, unlike in `share`."""
     if os.path.lexists(target):
         raise FileExistsError(target)
 
 
-def _link(source: Path, target: Path, *, copies: bool) -> None:
-    try:
+def _link(source: str | Path, target: str | Path) -> None:
+    """Link a file; copy a hidden one, since a seal may get another record, and Snakemake sets the time of its own."""
+    if Path(source).name.startswith("."):
+        shutil.copy2(source, target)
+    else:
         os.link(source, target)
+
+
+def _link_or_copy(source: str | Path, target: str | Path) -> None:
+    try:
+        _link(source, target)
     except OSError:  # another file system, one without links, or another user's file
-        if not copies:
-            raise
         shutil.copy2(source, target)

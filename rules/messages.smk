@@ -50,7 +50,11 @@ def explain(record):
         targets = [*(rule.name for rule in workflow.rules), *shown(GRAPH)]
         folders = {os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS.get(paper.key) for paper in papers()}
         misfits = MISFITS | {folder: why for folder, why in folders.items() if why}
-        record.msg = unknown_target(record.msg, targets, RESULTS, scales(ROOT), misfits)
+        try:
+            presets = scales(ROOT)
+        except DataError:  # in a file that this call does not read
+            presets = []
+        record.msg = unknown_target(record.msg, targets, RESULTS, presets, misfits)
     if "--cleanup-metadata" in str(record.msg):
         record.msg = KEPT_IN_SPITE
     if getattr(record, "exception", "") == "InputFunctionException":

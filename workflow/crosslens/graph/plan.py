@@ -33,7 +33,7 @@ PASSPORT = {
     "measures": "workflow/crosslens/papers/passport/measures.yaml",
 }
 Files = str | Sequence[str]
-RECIPE = ("heads", "losses", "texts", "phases", "stages", "scores", "others")  # groups of a recipe's settings
+RECIPE = ("heads", "losses", "texts", "phases", "stages", "watched", "scores", "others")  # groups of a recipe's settings
 
 
 @dataclass(frozen=True)
@@ -313,5 +313,6 @@ def groups(recipe: Recipe) -> dict[str, str]:
     phases = [stage.pop("phases") for stage in stages]
     losses = [[phase.pop("terms") for phase in of_stage] for of_stage in phases]
     texts = [[[term.pop("data") for term in terms] for terms in of_stage] for of_stage in losses]
-    values = (heads, losses, texts, phases, stages, scores, settings)
+    watched = [{key: stage.pop(key) for key in ("select_data", "watch") if key in stage} for stage in stages]
+    values = (heads, losses, texts, phases, stages, watched, scores, settings)
     return {name: f"{name}: {value}" for name, value in zip(RECIPE, values, strict=True)}

@@ -30,7 +30,6 @@ container: IMAGE
 
 
 include: "rules/common.smk"
-include: "rules/inputs.smk"
 include: "rules/sources.smk"
 include: "rules/corpora.smk"
 include: "rules/encoders.smk"
@@ -43,12 +42,12 @@ include: "rules/items.smk"
 include: "rules/passport.smk"
 include: "rules/claims.smk"
 include: "rules/scoreboard.smk"
+include: "rules/messages.smk"
 
 
 JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
-    for message in reuse_results():
-        logger.warning(message)
+    reuse_results()
 # Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays whole.
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
@@ -57,7 +56,7 @@ if workflow.modifier.is_main_snakefile():
             raise WorkflowError(message)
         for warning in warnings(config, CONFIG, MISFITS):
             logger.warning(warning)
-        for target, files in asked_files(sys.argv[1:]).items():  # a target that is the name of a rule is taken for the rule
+        for target, files in replaced(GRAPH, sys.argv[1:]).items():  # a target that is the name of a rule is taken for the rule
 
             rule:
                 name:
@@ -77,7 +76,7 @@ if workflow.modifier.is_main_snakefile():
 onstart:
     # A second after each round of Snakemake's scheduler its rate limiter starts another round, which starts another: rounds add up
     # with each finished job, to half a core after some hundred jobs. Its default, 100 jobs a second, limits nothing and is removed; a
-    # limit that the user sets stays.
+    # limit that the user sets stays. An option for a longer time would have each run end as much later.
     limiter = workflow.scheduler.job_rate_limiter
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
@@ -113,4 +112,4 @@ rule demo_all:
     input:
         rules.demo.input,
         f"{RESULTS}/corpora.csv",
-        lambda wildcards: targets(*(paper.key for paper in papers() if paper in PAPERS or paper.key in MISFITS)),
+        lambda wildcards: targets(*(paper.key for paper in papers() if paper in STUDIES.papers or paper.key in MISFITS)),

@@ -1,4 +1,5 @@
-# The configuration, checked and typed; fingerprints; file names. No import of torch or pandas: it would slow down every call.
+# The configuration, checked and typed, and the graph of artefacts that the rules ask (workflow/crosslens/graph/plan.py).
+# No import of torch or pandas: it would slow down every call.
 
 import gc
 import os
@@ -19,28 +20,20 @@ LIBRARY = str(ROOT.resolve() / "workflow")
 sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.get("PYTHONPATH")))))
 
-from crosslens.reports.about import About
-from crosslens.config.base import LANGUAGE_PATTERN, languages_table, nearest
+from crosslens.config.base import LANGUAGE_PATTERN
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.encoders import FolderEncoder
-from crosslens.papers.configuration import load, load_fitting
-from crosslens.monitoring.plan import FILE as PLAN
-from crosslens.monitoring.plan import Recorder
-from crosslens.storage.seals import RESULTS as SEALED_BELOW
-from crosslens.storage.seals import identities
-from crosslens.runs.errors import DataError
-from crosslens.storage.fingerprint import Fingerprints, pins
-from crosslens.monitoring.hints import KEPT_IN_SPITE, SHOWN, missing_command, missing_image, published_here
-from crosslens.monitoring.hints import reason, unknown_rules, unknown_target, warnings
-from crosslens.monitoring.jobs import Jobs, calm
-from crosslens.measures.kinds import expected_settings, named_corpora
+from crosslens.config.scales import read_yaml
+from crosslens.graph.plan import PAGE, PASSPORT, RECIPE, Graph
+from crosslens.graph.reuse import Reuse
+from crosslens.graph.targets import items_of, preparation, replaced, shown
+from crosslens.measures.kinds import KINDS
+from crosslens.papers.configuration import load_fitting
 from crosslens.runs.call import COMMAND, called
-from crosslens.reports.paper import MODEL_FILES
-from crosslens.papers import papers
-from crosslens.reports.studies import BY_SEED, Studies
-from crosslens.config.scales import read_yaml, scales
+from crosslens.runs.errors import DataError
 from crosslens.storage.contents import Contents
 from crosslens.storage.metadata import SealedMetadata, install
+from crosslens.storage.seals import RESULTS as SEALED_BELOW
 
 
 @contextmanager
@@ -60,62 +53,84 @@ with errors_in_a_line():
                 read_yaml(Path(os.path.relpath(file)))
     CONFIG_FILES = ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles))
     CONFIG, MISFITS = load_fitting(config, CONFIG_FILES)  # a paper that does not fit is refused where it is asked for
+    CONTENTS = Contents(Path(".snakemake/contents.json"))
+    GRAPH = Graph(CONFIG, config, ROOT, CONTENTS, MISFITS)
+    GRAPH.check()
 
 RESULTS = CONFIG.results
+LOGS = f"{RESULTS}/logs"
+STUDIES = GRAPH.studies
 folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
 os.environ[SEALED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # seals say what they seal
-LOGS = f"{RESULTS}/logs"
-CONTENTS = Contents(Path(".snakemake/contents.json"))
 METADATA = SealedMetadata(RESULTS, partial(MetadataRecord, record_format_version=RECORD_FORMAT_VERSION), CONTENTS)
 if workflow.exec_mode == ExecMode.DEFAULT:
     install(PersistenceBase, _IOFile, METADATA)
-fingerprint = Fingerprints(ROOT)
-STUDIES = Studies(CONFIG, papers())
-PAPERS, RECIPES, TRIALS, DRAWS, ITEMS = STUDIES.papers, STUDIES.recipes, STUDIES.trials, STUDIES.draws, STUDIES.items
-# Snakemake matches recipe patterns against every file, so they are short; `recipe_of` reports unknown names.
-ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in PAPERS)})/[^.]+"
-TRIAL_JOBS = "|".join(sorted({f"{name.rstrip('0123456789')}[0-9]*" for name in TRIALS})) or "none"
-KEPT = "|".join(name for name, (_, recipe) in RECIPES.items() if recipe.keeps_weights) or "none"
+    os.environ[COMMAND] = called(sys.argv[1:])  # for logs and records
 
 
-def kinds_pattern(names):
-    """Pattern of measures of some kinds: KIND or KIND@ASKER."""
-    return f"(?:{'|'.join(names) or 'none'})(?:@[a-z0-9_-]+)?"
-
-
-wildcard_constraints:
-    corpus="|".join(CONFIG.corpora) or "none",
-    encoder="|".join(CONFIG.encoders) or "none",
-    item="|".join(ITEMS) or "none",
-    kind=kinds_pattern(STUDIES.kinds),
-    reading="|".join(CONFIG.readings) or "none",
-    language=LANGUAGE_PATTERN.strip("^$"),
-    recipe=ANY_RECIPE,
-    seed=r"\d+",
-    split="train|validation|dev|test",
-
-
-def code(script, *modules):
-    """Fingerprint of a script and of library modules that it imports by name: a change reruns its rule, a comment does not."""
-    files = [f"workflow/scripts/{script}.py", *(f"workflow/crosslens/{module}.py" for module in modules)]
-    return " ".join(fingerprint(file) for file in files)
-
-
+@cache
 @errors_in_a_line()
-def recipe_of(name):
-    """Recipe of a name; of trials that share a job, the first. Raises WorkflowError for an unknown name."""
-    return STUDIES.recipe(name)[1]
+def planned(make, **wildcards):
+    """Step of a job and its params. make: method of the graph."""
+    step = make(**wildcards)
+    return step, GRAPH.params(step)
 
 
-def environment(name):
-    """Digest of the pinned packages of an environment, with conda on or off."""
-    return pins(ROOT / "envs" / f"{name}.yaml")
+targets = errors_in_a_line()(partial(items_of, GRAPH))
+
+
+def located(files):
+    """Files of a step as Snakemake takes them. Those of the repository have no time (`ancient`): their content is among the params."""
+    if not isinstance(files, str):
+        return [located(file) for file in files]
+    return files if files.startswith(f"{RESULTS}/") else ancient(str(ROOT / files))
+
+
+def inputs(make):
+    """Inputs of a rule, by name: those of its step."""
+
+    def files_by_name(wildcards):
+        step, _ = planned(make, **dict(wildcards.items()))
+        return {name: located(files) for name, files in step.inputs.items()}
+
+    return unpack(files_by_name)
+
+
+def params(make, *facts):
+    """Params of a rule: code, settings and environment of its step, and its facts, by their names. A change of any reruns the rule."""
+    names = ("code", "settings", "environment", *facts)
+    return {name: lambda wildcards, name=name: planned(make, **dict(wildcards.items()))[1][name] for name in names}
+
+
+def contents(files):
+    """Names of the facts on the content of some files, which Snakemake shows one by one as the reason for a rerun."""
+    return [f"content{number}" for number, _ in enumerate(files)]
+
+
+def any_of(names):
+    """Pattern of some names. Snakemake matches patterns against every file, so they are short."""
+    return "|".join(names) or "none"
 
 
 def corpora_that(condition):
     """Pattern of the names of corpora that fulfil a condition."""
-    return "|".join(name for name, corpus in CONFIG.corpora.items() if condition(corpus)) or "none"
+    return any_of(name for name, corpus in CONFIG.corpora.items() if condition(corpus))
 
 
-if workflow.exec_mode == ExecMode.DEFAULT:
-    os.environ[COMMAND] = called(sys.argv[1:])  # for logs and records
+def measures_of(*sources):
+    """Pattern of the measures, KIND or KIND@ASKER, of kinds that measure one of these: predictions, draws, states, encoder."""
+    return f"(?:{any_of(name for name, kind in KINDS.items() if kind.source in sources)})(?:@[a-z0-9_-]+)?"
+
+
+ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in STUDIES.papers)})/[^.]+"  # the graph reports unknown names
+
+
+wildcard_constraints:
+    corpus=any_of(CONFIG.corpora),
+    encoder=any_of(CONFIG.encoders),
+    item=any_of(STUDIES.items),
+    reading=any_of(CONFIG.readings),
+    language=LANGUAGE_PATTERN.strip("^$"),
+    recipe=ANY_RECIPE,
+    seed=r"\d+",
+    split="train|validation|dev|test",

@@ -4,7 +4,7 @@
 rule corpus:
     """Read the official files of a corpus, all languages and splits, regardless of their kind."""
     input:
-        lambda wildcards: OFFICIAL.of_corpus(CONFIG.corpora[wildcards.corpus]),
+        inputs(GRAPH.corpus),
     output:
         directory(f"{RESULTS}/corpora/{{corpus}}"),
     log:
@@ -17,12 +17,7 @@ rule corpus:
         mem_mb=4000,
         runtime=240,
     params:
-        code=lambda wildcards: code("corpus", f"corpora/{CONFIG.corpora[wildcards.corpus].READER}"),
-        reader=lambda wildcards: CONFIG.corpora[wildcards.corpus].READER,
-        parts=lambda wildcards: OFFICIAL.parts(CONFIG.corpora[wildcards.corpus]),
-        settings=lambda wildcards: corpus_settings(CONFIG.corpora[wildcards.corpus]),
-        looked_up=looked_up,
-        environment=environment("corpora"),
+        **params(GRAPH.corpus, "languages"),
     message:
         "Read {wildcards.corpus}"
     script:
@@ -32,7 +27,7 @@ rule corpus:
 rule paragraphs:
     """Sample a language's paragraphs and split them by page."""
     input:
-        lambda wildcards: OFFICIAL.dump(CONFIG.corpora[wildcards.corpus], wildcards.language),
+        inputs(GRAPH.paragraphs),
     output:
         train=f"{RESULTS}/corpora/{{corpus}}/{{language}}.train.parquet",
         validation=f"{RESULTS}/corpora/{{corpus}}/{{language}}.validation.parquet",
@@ -49,10 +44,7 @@ rule paragraphs:
         mem_mb=4000,
         runtime=600,
     params:
-        **resource_params(["resources/mediawiki.yaml"]),
-        code=code("paragraphs"),
-        settings=lambda wildcards: sample_settings(CONFIG.corpora[wildcards.corpus], wildcards.language),
-        environment=environment("corpora"),
+        **params(GRAPH.paragraphs, "content0"),
     message:
         "Sample {wildcards.language} paragraphs of {wildcards.corpus}"
     script:
@@ -62,7 +54,7 @@ rule paragraphs:
 rule typology:
     """Extract the features of the configured languages from WALS."""
     input:
-        lambda wildcards: OFFICIAL.of_corpus(CONFIG.corpora[wildcards.corpus]),
+        inputs(GRAPH.typology),
     output:
         f"{RESULTS}/corpora/{{corpus}}/typology.parquet",
     log:
@@ -72,10 +64,7 @@ rule typology:
     conda:
         "../envs/corpora.yaml"
     params:
-        code=code("typology"),
-        settings=lambda wildcards: {"languages": CONFIG.corpora[wildcards.corpus].languages},
-        looked_up=looked_up,
-        environment=environment("corpora"),
+        **params(GRAPH.typology, "languages"),
     message:
         "Read {wildcards.corpus}"
     script:
@@ -85,7 +74,7 @@ rule typology:
 rule inventory:
     """List the contents of every configured corpus."""
     input:
-        [path for corpus in CONFIG.corpora for path in corpus_outputs(corpus)],
+        inputs(GRAPH.inventory),
     output:
         f"{RESULTS}/corpora.csv",
     log:
@@ -93,10 +82,7 @@ rule inventory:
     conda:
         "../envs/corpora.yaml"
     params:
-        code=code("inventory"),
-        files=[file for corpus in CONFIG.corpora for file in corpus_files(corpus)],
-        settings={name: {"kind": corpus.kind, "source": corpus.source} for name, corpus in CONFIG.corpora.items()},
-        environment=environment("corpora"),
+        **params(GRAPH.inventory),
     message:
         "List all corpora"
     script:

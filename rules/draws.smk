@@ -4,19 +4,17 @@
 rule draw:
     """Draw the words (or texts) whose hidden states a paper measures."""
     input:
-        tokens=lambda wildcards: drawn_tokens(DRAWS[wildcards.draws]),
+        inputs(GRAPH.draw),
     output:
         directory(f"{RESULTS}/draws/{{draws}}"),
     log:
         f"{LOGS}/draws/{{draws}}.log",
     wildcard_constraints:
-        draws="|".join(DRAWS) or "none",
+        draws=any_of(STUDIES.draws),
     conda:
         "../envs/encoders.yaml"
     params:
-        code=code("draw"),
-        settings=lambda wildcards: DRAWS[wildcards.draws].model_dump(mode="json"),
-        environment=environment("encoders"),
+        **params(GRAPH.draw),
     message:
         "Draw {wildcards.draws}"
     script:

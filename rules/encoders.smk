@@ -4,9 +4,7 @@
 rule tokenizer:
     """Store an encoder without its weights: its tokenizer, trimmed to texts or learnt from them, and its configuration."""
     input:
-        hub=lambda wildcards: OFFICIAL.of_encoder(CONFIG.encoders[wildcards.encoder], "DESCRIPTION"),
-        shared=lambda wildcards: shared_tokenizer(CONFIG.encoders[wildcards.encoder]),
-        texts=lambda wildcards: vocabulary_files(wildcards, corpus_outputs),
+        inputs(GRAPH.tokenizer),
     output:
         directory(f"{RESULTS}/tokenizers/{{encoder}}"),
     log:
@@ -16,12 +14,7 @@ rule tokenizer:
     resources:
         mem_mb=8000,
     params:
-        **own_encoder_params("DESCRIPTION"),
-        code=code("tokenizer"),
-        texts=lambda wildcards: vocabulary_files(wildcards, corpus_files),
-        settings=encoder_settings,
-        package=lambda wildcards: OFFICIAL.package(CONFIG.encoders[wildcards.encoder]),
-        environment=environment("encoders"),
+        **params(GRAPH.tokenizer, *contents(FolderEncoder.DESCRIPTION)),
     message:
         "Make the tokenizer of {wildcards.encoder}"
     script:
@@ -31,8 +24,7 @@ rule tokenizer:
 rule encoder:
     """Store an encoder in a folder that transformers can load."""
     input:
-        hub=lambda wildcards: OFFICIAL.of_encoder(CONFIG.encoders[wildcards.encoder], "WEIGHTS"),
-        tokenizer=f"{RESULTS}/tokenizers/{{encoder}}",
+        inputs(GRAPH.encoder),
     output:
         directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
@@ -42,12 +34,7 @@ rule encoder:
     resources:
         mem_mb=8000,
     params:
-        **own_encoder_params("WEIGHTS"),
-        **({"rehearse": CONFIG.rehearse} if CONFIG.rehearse else {}),
-        code=code("encoder"),
-        settings=encoder_settings,
-        package=lambda wildcards: OFFICIAL.package(CONFIG.encoders[wildcards.encoder]),
-        environment=environment("encoders"),
+        **params(GRAPH.encoder, *contents(FolderEncoder.WEIGHTS)),
     message:
         "Make encoder {wildcards.encoder}"
     script:

@@ -4,22 +4,19 @@
 rule measure:
     """Make a measure of the predictions of a recipe's trainings, all seeds, or of the draws for its states."""
     input:
-        unpack(measured),
+        inputs(GRAPH.measure),
     output:
         f"{RESULTS}/measures/{{kind}}/{{recipe}}.parquet",
     log:
         f"{LOGS}/measures/{{kind}}/{{recipe}}.log",
     wildcard_constraints:
-        kind=kinds_that_read("predictions", "draws"),
+        kind=measures_of("predictions", "draws"),
     conda:
         "../envs/measures.yaml"
     resources:
         mem_mb=8000,
     params:
-        code=lambda wildcards: code("measure", f"measures/{wildcards.kind.partition('@')[0]}"),
-        settings=measure_settings,
-        seeds=measured_seeds,
-        environment=environment("measures"),
+        **params(GRAPH.measure),
     message:
         "Measure {wildcards.kind} of {wildcards.recipe}"
     script:
@@ -32,7 +29,7 @@ use rule measure as measure_encoder with:
     log:
         f"{LOGS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.log",
     wildcard_constraints:
-        kind=kinds_that_read("encoder"),
+        kind=measures_of("encoder"),
     conda:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
@@ -40,11 +37,6 @@ use rule measure as measure_encoder with:
         gpu=1,
         mem_mb=32000,
         runtime=lambda wildcards, attempt: 360 * attempt,
-    params:
-        code=lambda wildcards: code("measure", f"measures/{wildcards.kind.partition('@')[0]}"),
-        settings=measure_settings,
-        seeds=measured_seeds,
-        environment=environment("encoders"),
     message:
         "Measure {wildcards.kind} of {wildcards.recipe}, seed {wildcards.seed}"
 
@@ -55,7 +47,7 @@ use rule measure as measure_states with:
     log:
         f"{LOGS}/measures/{{kind}}/{{recipe}}/seed{{seed}}.log",
     wildcard_constraints:
-        kind=kinds_that_read("states"),
+        kind=measures_of("states"),
     threads: CONFIG.threads
     message:
         "Measure {wildcards.kind} of {wildcards.recipe}, seed {wildcards.seed}"

@@ -1,13 +1,13 @@
 # Trainings: models/RECIPE/seedN/, weights, predictions on all test data, history, record.
 
+KEPT = any_of(name for name, (_, recipe) in STUDIES.recipes.items() if recipe.keeps_weights)
+TRIAL_JOBS = any_of(sorted({f"{name.rstrip('0123456789')}[0-9]*" for name in STUDIES.trials}))
+
 
 rule train:
     """Train a recipe with one seed and predict on all its test data."""
     input:
-        encoder=lambda wildcards: f"{RESULTS}/encoders/{recipe_of(wildcards.recipe).encoder}",
-        tokens=lambda wildcards: recipe_tokens(recipe_of(wildcards.recipe)),
-        artefact=lambda wildcards: recipe_artefact(recipe_of(wildcards.recipe)),
-        pretrained=lambda wildcards: recipe_pretrained(recipe_of(wildcards.recipe), wildcards.seed),
+        inputs(GRAPH.training),
     output:
         model=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/model.safetensors",
         predictions=f"{RESULTS}/models/{{recipe}}/seed{{seed}}/predictions.parquet",
@@ -24,15 +24,13 @@ rule train:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
     resources:
-        gpu=lambda wildcards: recipe_of(wildcards.recipe).parts,
+        gpu=lambda wildcards: GRAPH.recipe(wildcards.recipe).parts,
         mem_mb=lambda wildcards, attempt: 48000 * attempt,
         runtime=lambda wildcards, attempt: 720 * attempt,
     params:
-        **recipe_params(),
-        code=code("train"),
-        settings=lambda wildcards, output: recipe_of(wildcards.recipe).settings(),  # not tracked: params that take the output are not
+        **params(GRAPH.training, *RECIPE),
+        recipe=lambda wildcards, output: GRAPH.recipe(wildcards.recipe).settings(),  # untracked, as it takes the output: the facts count
         leaves_states=lambda wildcards, output: STUDIES.drawn(wildcards.recipe) is not None,
-        environment=environment("encoders"),
     message:
         "Train {wildcards.recipe}, seed {wildcards.seed}"
     script:
@@ -51,8 +49,7 @@ use rule train as train_without_weights with:
 rule train_trials:
     """Train the trials of a search that share a job, each as `train_without_weights` does; all in one folder."""
     input:
-        encoder=lambda wildcards: f"{RESULTS}/encoders/{recipe_of(wildcards.recipe).encoder}",
-        tokens=lambda wildcards: recipe_tokens(recipe_of(wildcards.recipe)),
+        inputs(GRAPH.trials),
     output:
         directory(f"{RESULTS}/models/{{recipe}}/seed{{seed}}"),
     log:
@@ -68,11 +65,9 @@ rule train_trials:
     resources:
         gpu=1,
         mem_mb=lambda wildcards, attempt: 48000 * attempt,
-        runtime=lambda wildcards, attempt: 720 * attempt * len(TRIALS[wildcards.recipe][1]),
+        runtime=lambda wildcards, attempt: 720 * attempt * len(STUDIES.trials[wildcards.recipe][1]),
     params:
-        code=code("train_trials"),
-        trials=lambda wildcards: [trial.settings() for trial in TRIALS[wildcards.recipe][1]],
-        environment=environment("encoders"),
+        **params(GRAPH.trials),
     message:
         "Train the trials of {wildcards.recipe}, seed {wildcards.seed}"
     script:

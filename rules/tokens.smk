@@ -4,9 +4,7 @@
 rule tokens:
     """Tokenise all languages and splits of a corpus."""
     input:
-        tokenizer=f"{RESULTS}/tokenizers/{{encoder}}",
-        corpus=lambda wildcards: corpus_outputs(wildcards.corpus),
-        punkt=lambda wildcards: OFFICIAL.of_reading(CONFIG.readings[wildcards.reading]),
+        inputs(GRAPH.tokens),
     output:
         directory(f"{RESULTS}/tokens/{{encoder}}/{{reading}}/{{corpus}}"),
     log:
@@ -17,10 +15,7 @@ rule tokens:
         mem_mb=8000,
         runtime=lambda wildcards, attempt: 360 * attempt,  # liu2020's text for pretraining: half a billion subwords
     params:
-        code=code("tokens"),
-        files=lambda wildcards: corpus_files(wildcards.corpus),
-        settings=token_settings,
-        environment=environment("encoders"),
+        **params(GRAPH.tokens),
     message:
         "Tokenise {wildcards.corpus} for {wildcards.encoder}, reading {wildcards.reading}"
     script:

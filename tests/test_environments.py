@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 import yaml
-from crosslens.measures.kinds import kinds
+from crosslens.measures.kinds import KINDS
 from crosslens.papers import papers
 from crosslens.reports.studies import Studies
 from crosslens.storage.fingerprint import Fingerprints
@@ -115,7 +115,7 @@ def test_every_rule_has_what_its_script_imports():
 @pytest.mark.long
 def test_what_scripts_import_by_name_is_there_too(config):
     """Kinds of measures, modules of items, readers of corpora: see the scripts measure, table, figure and corpus."""
-    modules = {f"measures/{name}": "encoders" if kind.source == "encoder" else "measures" for name, kind in kinds().items()}
+    modules = {f"measures/{kind.module}": "encoders" if kind.source == "encoder" else "measures" for kind in KINDS.values()}
     for paper in Studies(config, papers()).papers:
         modules |= {
             f"papers/{paper.key}/{item.module}": {"table": "measures", "figure": "figures"}[item.form]

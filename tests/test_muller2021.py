@@ -17,7 +17,7 @@ from crosslens.encoding import stored as states_files
 from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load as load_texts
 from crosslens.measures import attachment, similarity, spans
-from crosslens.measures.kinds import kinds
+from crosslens.measures.kinds import KINDS
 from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers import grid_search
@@ -225,7 +225,7 @@ def test_the_number_of_layers_is_the_encoders(tmp_path, config):
 @pytest.mark.parametrize(("task", "kind"), [("parsing", "attachment"), ("pos", "classification"), ("ner", "spans")])
 def test_a_task_has_scores_of_its_kind(config, task, kind):
     asked = measures(resolve(f"muller2021/{task}/en/ref", config), config)
-    assert set(asked) == {"similarity", "sentence_probes", "change", kind} <= kinds().keys()
+    assert set(asked) == {"similarity", "sentence_probes", "change", kind} <= KINDS.keys()
     assert set(measures(resolve("muller2021/pretrained", config), config)) == {"similarity", "sentence_probes"}
     assert measures(resolve(f"muller2021/{task}/en/ref/trials00/trial00", config), config) == {}
 

@@ -23,6 +23,9 @@ def add_paper(root: Path) -> None:
     for folder in ("workflow", "resources"):
         shutil.copytree(SIXTH / folder, root / folder, dirs_exist_ok=True)
     edit(root / "workflow/crosslens/papers/__init__.py", ('")\n', '", "pires2019")\n'))
+    last = '"units": Kind("units", "encoder"),\n'
+    row = '    "nearest_translation": Kind("nearest_translation", "states"),\n'
+    edit(root / "workflow/crosslens/measures/kinds.py", (last, last + row))
     overlay = root / OVERLAY
     overlay.write_text(overlay.read_text() + (SIXTH / "section.yaml").read_text())
 
@@ -136,7 +139,7 @@ def test_a_misspelt_kind_of_a_need_is_one_line(own):
     add_paper(own)
     edit(own / "workflow/crosslens/papers/pires2019/items.py", ('Need("nearest_translation"', 'Need("nearest_translatoin"'))
     said = tiny(own, "-n", f"{RESULTS}/pires2019/figure3.svg", works=False)
-    expected = "pires2019: Need: expected a kind of measure, a module of workflow/crosslens/measures with a line READS, found"
+    expected = "pires2019: Need: expected a kind of measure, a line of workflow/crosslens/measures/kinds.py, found"
     assert f"{expected} 'nearest_translatoin'; did you mean 'nearest_translation'?" in said.split("\n")
     assert "Traceback" not in said
 

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from crosslens.graph.plan import Graph
 from crosslens.monitoring.plan import Job
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
@@ -121,17 +122,25 @@ def test_documents_state_what_there_is_to_download(plans):
     assert f"downloads {rows[1][2]} GB |" in readme
 
 
-def test_a_figure_comes_with_its_page_but_for_where_an_option_chooses_jobs(root):
-    figure = "results/demo/figure2.svg"
-    said = counts(snakemake(root, "-n", "--profile", "demo", "--", figure))
-    assert said["figure"] == said["page"] == 1
-    forced = counts(snakemake(root, "-nf", "--profile", "demo", "--", figure))
-    assert forced == {"figure": 1, "total": 1}
+def test_rules_run_what_the_graph_states(plans):
+    """Inputs, script and environment of each job."""
+    values = merged("demo")
+    graph = Graph(load(values), values, REPOSITORY)
+    makes = {"train": graph.training, "train_without_weights": graph.training, "train_trials": graph.trials}
+    makes |= {"table": graph.item, "figure": graph.item, "measure_states": graph.measure, "measure_encoder": graph.measure}
+    stated = {rule: (script, environment) for rule, script, environment in scripts_of_rules(REPOSITORY)}
+    jobs = [job for job in plans["demo"] if stated[job.rule][0]]
+    assert len(jobs) > 500
+    for job in jobs:
+        step = makes.get(job.rule, getattr(graph, job.rule, None))(**job.wildcards)
+        assert (step.code[0], f"envs/{step.environment}.yaml") == stated[job.rule], job.rule
+        assert sorted(step.files()) == sorted(job.input), job.rule
 
 
-def test_a_plan_lists_jobs_and_gives_their_reasons_on_request(root):
+def test_a_plan_of_a_figure_has_its_page_and_gives_reasons_on_request(root):
     figure = ("-n", "--profile", "demo", "results/demo/figure2.svg")
     plain, with_reasons = snakemake(root, *figure), snakemake(root, *figure, "--quiet", "host")
+    assert counts(plain)["figure"] == counts(plain)["page"] == 1
     assert "Draw figure2" in plain and "Reason: " not in plain and "Platform: " not in plain + with_reasons
     assert "Reason: Missing output files: results/demo/figure2.svg" in with_reasons
 

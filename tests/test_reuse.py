@@ -5,27 +5,60 @@ import json
 import os
 import re
 import shutil
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from crosslens.graph.plan import Step
+from crosslens.graph.reuse import Reuse
 from crosslens.runs.errors import DataError
 from crosslens.storage.files import sha256
 from crosslens.storage.metadata import SealedMetadata
-from crosslens.storage.reuse import Plan, Reuse
 from crosslens.storage.seals import RESULTS, read_seal, seal, verified
 from study import OVERLAY, changed, copy_repository, jobs_of, pretend, snakemake
 
 SOURCE, HERE = "results/demo", "results/mine"
+OFFICIAL, CORPUS, PARAGRAPHS = "sources/ud/en.conllu", "corpora/udpos", "corpora/wikipedia/en.test.parquet"
 MADE_OF = {  # artefact -> what it is made of
-    "sources/ud/en.conllu": [],
-    "corpora/udpos": ["sources/ud/en.conllu"],
-    "corpora/wikipedia/en.test.parquet": [],
-    "tokenizers/mbert": ["corpora/udpos"],
-    "tokens/mbert/words/udpos": ["tokenizers/mbert", "corpora/udpos"],
+    OFFICIAL: [],
+    CORPUS: [OFFICIAL],
+    PARAGRAPHS: [],
+    "tokenizers/mbert": [CORPUS],
+    "tokens/mbert/words/udpos": ["tokenizers/mbert", CORPUS],
 }
 ALL = "5 files of sources, corpora, tokenizers and tokens"
 METADATA = SealedMetadata(HERE, dict, sha256)
+
+
+@dataclass
+class StubGraph:
+    """A graph of the artefacts of MADE_OF. settings: of those whose settings are others here; changed: official files."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    digests: bool = True  # whether those of official files are known
+    changed: str = ""
+    results: str = HERE
+    root: Path = Path()
+
+    def steps(self) -> dict[str, Callable[[], Step]]:
+        return {place: partial(self.step, place) for place in MADE_OF}
+
+    def step(self, place: str) -> Step:
+        inputs = {"all": [f"{HERE}/{name}" for name in MADE_OF[place]]}
+        return Step("script", "encoders", inputs, self.settings.get(place, f"settings of {place}"))
+
+    def params(self, step: Step) -> dict[str, Any]:
+        return {"settings": step.settings}
+
+    def has_digest(self, file: str) -> bool:
+        return self.digests
+
+    def reason_to_fetch(self, file: str, results: str) -> str:
+        assert file == f"{results}/{OFFICIAL}" == f"{SOURCE}/{OFFICIAL}"
+        return self.changed
 
 
 def make(place: str, text: str = "first") -> None:
@@ -61,17 +94,10 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         make(place)
 
 
-def planned(place: str, **settings: str) -> Plan | None:
-    """The job of an artefact here: that of the other folder, unless it has other settings."""
-    if place not in MADE_OF:
-        return None
-    param = settings.get(place.replace("/", "_"), f"settings of {place}")
-    return Plan(frozenset([repr(param)]), frozenset(f"{HERE}/{name}" for name in MADE_OF[place]))
-
-
-def take(**settings: str) -> str:
+def take(**facts: Any) -> str:
     """Output of a run that takes what fits."""
-    return Reuse(SOURCE, METADATA, lambda place: planned(place, **settings)).take()
+    graph: Any = StubGraph(**facts)
+    return Reuse(SOURCE, graph, graph.steps(), METADATA).take()
 
 
 def taken() -> set[str]:
@@ -88,56 +114,66 @@ def test_what_is_the_same_is_linked_and_known_to_snakemake():
     assert take() == ""
 
 
-def test_other_settings_are_not_taken_nor_what_was_made_of_them():
-    take(corpora_udpos="others")
-    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"}
-
-
 def test_what_no_job_here_makes_is_not_taken():
-    assert Reuse(SOURCE, METADATA, lambda place: None).take() == "" and not Path(HERE).exists()
+    graph: Any = StubGraph()
+    assert Reuse(SOURCE, graph, {}, METADATA).take() == "" and not Path(HERE).exists()
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"settings": {CORPUS: "others"}}, {OFFICIAL, PARAGRAPHS}),
+        ({"digests": False}, {PARAGRAPHS}),
+        ({"changed": "mirror/en.conllu"}, {PARAGRAPHS}),
+    ],
+    ids=["other settings", "an official file of no known digest", "another official file in a mirror"],
+)
+def test_what_would_be_made_otherwise_is_not_taken_nor_what_is_made_of_it(facts, expected):
+    take(**facts)
+    assert taken() == expected
 
 
 def test_what_was_made_of_another_input_is_not_taken():
-    make("sources/ud/en.conllu", "second")  # a later release, not read yet
+    make(OFFICIAL, "second")  # a later release, not read yet
     take()
-    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"}
+    assert taken() == {OFFICIAL, PARAGRAPHS}
 
 
 def test_what_would_be_made_of_another_input_here_is_not_taken():
     """This study has a source of its own."""
-    path = Path(HERE, "sources/ud/en.conllu")
+    path = Path(HERE, OFFICIAL)
     path.parent.mkdir(parents=True)
     path.write_text("of our own")
     seal(path)
     take()
-    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"} and path.read_text() == "of our own"
+    assert taken() == {OFFICIAL, PARAGRAPHS} and path.read_text() == "of our own"
 
 
 def test_official_files_may_be_gone_as_long_as_their_seals_say_what_they_were():
-    Path(SOURCE, "sources/ud/en.conllu").unlink()
+    Path(SOURCE, OFFICIAL).unlink()
     take()
-    assert taken() == {*MADE_OF} - {"sources/ud/en.conllu"}
+    assert taken() == {*MADE_OF} - {OFFICIAL}
 
 
 def test_what_has_lost_its_input_is_not_taken():
     shutil.rmtree(Path(SOURCE, "sources"))
     said = take()
-    assert taken() == {"corpora/wikipedia/en.test.parquet"} and "damaged" not in said
+    assert taken() == {PARAGRAPHS} and "damaged" not in said
 
 
 def test_damaged_artefacts_are_made_here():
     Path(SOURCE, "corpora/udpos/en.test.parquet").write_text("flipped")
     said = take()
     assert said.startswith(f"{HERE}: 2 files of sources and corpora are taken from {SOURCE}; 1 of the same settings are damaged")
-    assert taken() == {"sources/ud/en.conllu", "corpora/wikipedia/en.test.parquet"}
+    assert taken() == {OFFICIAL, PARAGRAPHS}
 
 
 @pytest.mark.parametrize("notes", [{}, {"record": "[" * 9}, {"record": '{"params": 1, "input": 2}'}, {"artefact": "corpora/x"}])
 def test_seals_without_a_fitting_record(notes):
-    whole = read_seal(Path(SOURCE, "corpora/udpos"))
+    whole = read_seal(Path(SOURCE, CORPUS))
     replace(whole, notes=whole.notes | notes if notes else {}).write()
     take()
-    assert "corpora/udpos" not in taken()
+    assert CORPUS not in taken()
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -158,27 +194,26 @@ def test_a_linked_file_that_is_edited_in_place_is_refused():
     with open(Path(SOURCE, "corpora/udpos/en.test.parquet"), "a") as file:
         file.write("edited")
     with pytest.raises(DataError, match="^results/mine/corpora/udpos/en.test.parquet: not what was written, damaged or changed"):
-        verified(Path(HERE, "corpora/udpos"))
+        verified(Path(HERE, CORPUS))
 
 
-def test_another_file_system_gets_copies(monkeypatch):
-    """But for official files, which nothing reads any more."""
+def failing(code: int) -> Callable[..., None]:
+    def fail(*arguments: object) -> None:
+        raise OSError(code, os.strerror(code))
 
-    def link(source: Path, target: Path) -> None:
-        raise OSError(errno.EXDEV, "Invalid cross-device link")
+    return fail
 
-    monkeypatch.setattr(os, "link", link)
+
+def test_another_file_system_gets_copies_but_for_official_files(monkeypatch):
+    monkeypatch.setattr(os, "link", failing(errno.EXDEV))
     assert take() == f"{HERE}: 4 files of corpora, tokenizers and tokens are taken from {SOURCE}"
-    assert taken() == {*MADE_OF} - {"sources/ud/en.conllu"}
+    assert taken() == {*MADE_OF} - {OFFICIAL}
     assert not Path(HERE, "corpora/udpos/en.test.parquet").samefile(Path(SOURCE, "corpora/udpos/en.test.parquet"))
 
 
 def test_nothing_is_left_half_taken(monkeypatch):
-    def full(source: Path, target: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "link", full)
-    monkeypatch.setattr(shutil, "copy2", full)
+    monkeypatch.setattr(os, "link", failing(errno.ENOSPC))
+    monkeypatch.setattr(shutil, "copy2", failing(errno.ENOSPC))
     assert take() == ""
     assert [path for path in Path(HERE).rglob("*") if path.is_file()] == []
 

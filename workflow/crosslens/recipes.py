@@ -347,19 +347,6 @@ class Recipe(Frozen):
             return None
         return numbers.pop()
 
-    def leaves(self) -> dict[str, str]:
-        """The settings one by one, place -> "place: value", such as stages.0.phases.0.terms.1.reversal -> its text."""
-        leaves, waiting = {}, list(self.settings().items())
-        while waiting:
-            place, value = waiting.pop()
-            if isinstance(value, dict):
-                waiting += [(f"{place}.{key}", part) for key, part in value.items()]
-            elif isinstance(value, list) and any(isinstance(part, dict) for part in value):
-                waiting += [(f"{place}.{number}", part) for number, part in enumerate(value)]
-            else:
-                leaves[place] = f"{place}: {value}"
-        return leaves
-
     def data(self) -> list[Data]:
         """The different texts that the recipe reads."""
         data = [term.data for stage in self.stages for phase in stage.phases for term in phase.terms]

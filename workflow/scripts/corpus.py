@@ -9,10 +9,10 @@ from crosslens.sources.pins import reading
 from crosslens.storage.seals import verified
 
 settings = snakemake.params.settings
-log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
+log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["rows"]["seed"])
 for path in snakemake.input:
     verified(Path(path))
 # Not imported at the top: the reader is one of several, and the fingerprint of the rule covers this one alone.
-reader = import_module(f"crosslens.corpora.{snakemake.params.reader}")
+reader = import_module(f"crosslens.corpora.{settings['reader']}")
 with reading(snakemake.input):
-    write_corpus(reader, snakemake.params.parts, Path(snakemake.output[0]), log, **settings)
+    write_corpus(reader, settings["parts"], Path(snakemake.output[0]), log, **settings["rows"])

@@ -10,15 +10,15 @@ from crosslens.storage.seals import verified
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
-settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
+settings = snakemake.params.settings
 hub = next((verified(Path(path)).parent for path in snakemake.input.hub), None)
 with reading(snakemake.input.hub):
     build(
-        settings,
+        TypeAdapter(Encoder).validate_python(settings["encoder"]),
         Path(snakemake.input.tokenizer),
         Path(snakemake.output[0]),
         log,
         hub,
-        snakemake.params.package,
-        snakemake.params.get("rehearse"),
+        settings["package"],
+        settings["rehearse"],
     )

@@ -8,7 +8,8 @@ from crosslens.runs import logs
 from crosslens.storage.seals import sealed
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
-table = inventory([Path(path) for path in snakemake.params.files], snakemake.params.settings)
+settings = snakemake.params.settings
+table = inventory([Path(path) for path in settings["files"]], settings["corpora"])
 with sealed(Path(snakemake.output[0])) as temporary:
     pyarrow.csv.write_csv(table, temporary)
 log.info("%d files of %d corpora", len(table), len(table["corpus"].unique()))

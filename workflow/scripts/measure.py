@@ -10,11 +10,11 @@ from crosslens.storage import records
 from crosslens.storage.seals import verified
 from crosslens.storage.trainings import seen, trainings
 
-kind, params = snakemake.wildcards.kind.partition("@")[0], snakemake.params
+kind, settings = snakemake.wildcards.kind.partition("@")[0], snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0])
 gpus.take(snakemake.resources.get("gpu", 0), log)
 # Not imported at the top: the kind is one of several, and the fingerprint of the rule covers this one alone.
-module = import_module(f"crosslens.measures.{kind}")
+module = import_module(f"crosslens.measures.{settings['module']}")
 tokens, dictionaries = (
     {Path(folder).name: Path(folder) for folder in snakemake.input.get(name, [])} for name in ("tokens", "dictionaries")
 )
@@ -27,13 +27,13 @@ if "encoder" in inputs.keys():
 typology = next(map(Path, inputs.get("typology", [])), None)
 rows = [
     {"recipe": name, "seed": seed} | row
-    for seed, folders in zip(params.seeds, folders_by_seed, strict=True)
+    for seed, folders in zip(settings["seeds"], folders_by_seed, strict=True)
     for name, folder in folders
     for row in module.measure(
-        Subject(folder, seed, tokens, typology, snakemake.threads, weights, dictionaries), **params.settings["measure"]
+        Subject(folder, seed, tokens, typology, snakemake.threads, weights, dictionaries), **settings["measure"]
     )
 ]
 schema = getattr(module, "SCHEMA", records.RECORDS)
 seen(inputs.get("predictions", []))  # for runs that do not show their jobs, or have their own workflow
-metadata = {"kind": kind, "recipe": recipe, "settings": params.settings["measure"], **machine(snakemake.threads)}
-records.write(rows, Path(snakemake.output[0]), params.settings["common"], schema, metadata)
+metadata = {"kind": kind, "recipe": recipe, "settings": settings["measure"], **machine(snakemake.threads)}
+records.write(rows, Path(snakemake.output[0]), settings["common"], schema, metadata)

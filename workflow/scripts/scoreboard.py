@@ -18,5 +18,5 @@ with sealed(output.table) as temporary:
     board.to_csv(temporary, index=False)
 with sealed(output.page) as temporary:
     template = Path(snakemake.input.template)
-    temporary.write_text(page(board, snakemake.params.heading, command(output.table), template), encoding="utf-8")
+    temporary.write_text(page(board, snakemake.params.settings["heading"], command(output.table), template), encoding="utf-8")
 log.info("%d printed cells, %d tables", len(board), len(tables))

@@ -10,9 +10,10 @@ from crosslens.storage.seals import verified
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
-settings = TypeAdapter(Encoder).validate_python(snakemake.params.settings)
+settings = snakemake.params.settings
+encoder = TypeAdapter(Encoder).validate_python(settings["encoder"])
 hub, shared = ([verified(Path(path)) for path in paths] for paths in (snakemake.input.hub, snakemake.input.shared))
 folders = [*(path.parent for path in hub), *shared]
-texts, folder = [Path(path) for path in snakemake.params.texts], Path(snakemake.output[0])
+texts, folder = [Path(path) for path in settings["texts"]], Path(snakemake.output[0])
 with reading(hub):
-    describe(settings, texts, folder, log, next(iter(folders), None), snakemake.params.package)
+    describe(encoder, texts, folder, log, next(iter(folders), None), settings["package"])

@@ -13,7 +13,7 @@ from crosslens.recipes import Recipe  # noqa: E402
 from crosslens.training.run import train  # noqa: E402
 
 train(
-    Recipe.model_validate(snakemake.params.settings),
+    Recipe.model_validate(snakemake.params.recipe),
     seed,
     Path(snakemake.input.encoder),
     {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},

@@ -13,7 +13,7 @@ from crosslens.recipes import Recipe  # noqa: E402
 from crosslens.training.search import search  # noqa: E402
 
 search(
-    [Recipe.model_validate(trial) for trial in snakemake.params.trials],
+    [Recipe.model_validate(trial) for trial in snakemake.params.settings],
     seed,
     Path(snakemake.input.encoder),
     {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},

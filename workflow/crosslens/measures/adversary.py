@@ -13,8 +13,6 @@ from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERSARY_START
 from crosslens.storage.seals import verified
 
-READS = ("predictions",)
-
 
 def measure(subject: Subject, *, head: str) -> Iterator[dict[str, Any]]:
     """Yield the accuracy on held-out texts of the head that was monitored during the task's stage; nothing if none was."""

@@ -14,8 +14,6 @@ from crosslens.numerics.dispersion import mean_cosine, participation, skewness
 from crosslens.numerics.halves import centred
 from crosslens.numerics.streams import stream
 
-READS = ("states", "tokens")
-
 RAW, CENTRED, LENGTH_OUT = "raw", "centred", "raw, length out"
 NEAREST = ("mexa", "strong", "own", "mutual_knn")  # means over sentences
 

@@ -23,8 +23,6 @@ from crosslens.numerics.trees import attachment
 from crosslens.runs.errors import DataError
 from crosslens.storage import parquet
 
-READS = ("predictions", "tokens")
-
 NOT_COUNTED = ("PUNCT", "SYM")  # by LAS without punctuation, as wu2019 counts
 UNSEEN = "unseen in training"  # no relation that a parser predicts
 

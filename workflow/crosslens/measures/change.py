@@ -24,8 +24,6 @@ from crosslens.measures.subject import Subject
 from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
 from crosslens.storage.seals import verified
 
-READS = ("encoder",)
-
 
 def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the similarity of the states before and after by language and layer, and the relative change of each layer's weights.

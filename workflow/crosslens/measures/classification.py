@@ -25,8 +25,6 @@ from crosslens.numerics.f1 import (
 from crosslens.numerics.intervals import Sample, score_interval
 from crosslens.storage import parquet
 
-READS = ("predictions", "tokens")
-
 Score = Callable[[Counts], np.ndarray]
 TOKEN_SCORES: dict[str, Score] = {
     UNION_F1: partial(macro_f1, classes="union"),

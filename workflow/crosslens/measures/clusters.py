@@ -12,7 +12,6 @@ from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
 from crosslens.numerics.intervals import mean_interval
 
-READS = ("states",)
 TRAINING, OTHERS = "language of training", "other languages"  # groups of points
 
 

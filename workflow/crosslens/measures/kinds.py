@@ -1,11 +1,8 @@
-"""Kinds of measures: the modules of crosslens/measures that declare what they read.
+"""The kinds of measures: the only list of them, with what each reads. How to add one: docs/new-measure.md.
 
-A kind is a module with a line `READS = (...)` and a function `measure`. The first entry of READS is its source: "predictions"
-(the predictions and history of a training), "states" (stored hidden states), "encoder" (an encoder, trained or only pretrained,
-which the measure runs) or "draws" (the words and texts drawn for states, for which no model is needed). Further entries are
-"tokens" for the tokenised texts, and "typology" for the typological corpus that the setting of that name names. The settings of
-a kind that reads an encoder name its texts: `corpora`, corpus -> reading, and `dictionaries`, corpora of that kind. A kind whose
-rows are not records defines their columns in a line `SCHEMA = ...`.
+A kind is a module of crosslens/measures with a function `measure`, which is imported where the kind is measured alone, since
+numerics are slow to import. The settings of a kind that reads an encoder name its texts: `corpora`, corpus -> reading, and
+`dictionaries`, corpora of that kind.
 """
 
 import ast
@@ -13,17 +10,69 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+Source = Literal["predictions", "draws", "states", "encoder"]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of measure as the workflow's rules see it: what it reads, and whether its rows are records."""
+    """A kind of measure.
 
-    source: str  # "predictions", "states", "encoder" or "draws"
-    tokens: bool
-    typology: bool
-    records: bool  # whether its rows are records
+    module: of crosslens/measures, with the function `measure`.
+    source: what is measured: "predictions" and history of a recipe's trainings; "draws", the words and texts that are drawn for
+    states, for which no model is needed; "states", stored hidden states; "encoder", an encoder that the measure runs, trained or
+    only pretrained.
+    tokens, typology: whether it also reads the tokenised texts, or the typological corpus that its setting `typology` names.
+    records: whether its rows are records; if not, the module defines their columns as SCHEMA.
+    """
+
+    module: str
+    source: Source
+    tokens: bool = False
+    typology: bool = False
+    records: bool = True
+
+    @property
+    def by_seed(self) -> bool:
+        """Whether one seed is measured at a time, and not all seeds of a recipe together."""
+        return self.source in ("states", "encoder")
+
+
+KINDS: Mapping[str, Kind] = {
+    "adversary": Kind("adversary", "predictions"),
+    "attachment": Kind("attachment", "predictions", tokens=True),
+    "classification": Kind("classification", "predictions", tokens=True),
+    "spans": Kind("spans", "predictions", tokens=True),
+    "spelling": Kind("spelling", "draws"),
+    "alignment": Kind("alignment", "states", tokens=True),
+    "clusters": Kind("clusters", "states"),
+    "language_geometry": Kind("language_geometry", "states"),
+    "language_groups": Kind("language_groups", "states"),
+    "language_identification": Kind("language_identification", "states"),
+    "language_similarity": Kind("language_similarity", "states"),
+    "probes": Kind("probes", "states"),
+    "projection": Kind("projection", "states", records=False),
+    "sentence_probes": Kind("sentence_probes", "states"),
+    "similarity": Kind("similarity", "states", tokens=True),
+    "subspaces": Kind("subspaces", "states", records=False),
+    "topic_transfer": Kind("topic_transfer", "states"),
+    "typology": Kind("typology", "states", typology=True),
+    "change": Kind("change", "encoder"),
+    "language_after_shift": Kind("language_after_shift", "encoder"),
+    "language_of_subwords": Kind("language_of_subwords", "encoder"),
+    "masked": Kind("masked", "encoder"),
+    "retrieval": Kind("retrieval", "encoder"),
+    "samples": Kind("samples", "encoder", records=False),
+    "transfer": Kind("transfer", "encoder"),
+    "translation": Kind("translation", "encoder"),
+    "units": Kind("units", "encoder"),
+}
+
+
+def kind_of(measure: str) -> Kind:
+    """Return the kind of a measure by its name: KIND or KIND@ASKER."""
+    return KINDS[measure.partition("@")[0]]
 
 
 def named_corpora(settings: Mapping[str, Any]) -> list[str]:
@@ -54,7 +103,7 @@ def expected_settings(kind: str) -> dict[str, bool] | None:
 
     They are the arguments of the module's function `measure`, read without importing it.
     """
-    tree = ast.parse((Path(__file__).parent / f"{kind}.py").read_bytes())
+    tree = ast.parse((Path(__file__).parent / f"{KINDS[kind].module}.py").read_bytes())
     functions = [node.args for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "measure"]
     if not functions or functions[0].kwarg:
         return None
@@ -65,16 +114,3 @@ def expected_settings(kind: str) -> dict[str, bool] | None:
     return must | {
         argument.arg: default is None for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     }
-
-
-def kinds() -> dict[str, Kind]:
-    """Return the kinds by name. The lines of modules are read, not imported, since numerics are slow to import."""
-    kinds_by_name = {}
-    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        reads = [line.removeprefix("READS = ") for line in lines if line.startswith("READS = ")]
-        if reads:
-            source, *inputs = ast.literal_eval(reads[0])
-            records = not any(line.startswith("SCHEMA = ") for line in lines)
-            kinds_by_name[path.stem] = Kind(source, "tokens" in inputs, "typology" in inputs, records)
-    return kinds_by_name

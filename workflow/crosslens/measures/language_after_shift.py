@@ -29,7 +29,6 @@ from crosslens.runs.progress import Progress
 
 logger = logging.getLogger(__name__)
 
-READS = ("encoder",)
 TRAIN, TEST = "dev", "test"
 WEIGHT = 1.0  # of the shift, after which the means of both languages are the same at its layer
 

@@ -19,8 +19,6 @@ from crosslens.numerics.probe import Fitted, logistic_probe
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.streams import stream
 
-READS = ("states",)
-
 RAW, CENTRED, DIRECTIONS = "raw", "centred", "directions"
 ENOUGH = 0.9  # share of the accuracy that counted directions reach
 MUTUAL_INFORMATION, MANTEL = "mutual information", "Mantel correlation"

@@ -13,7 +13,6 @@ from crosslens.numerics.definitions import PAIRS
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import BAND, BEYOND, windows
 
-READS = ("states",)
 SIZE = 2  # coordinates in a window
 
 

@@ -23,7 +23,6 @@ from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
 from crosslens.numerics.windows import BAND, FIRST, SCATTERED, Window, of_layer, windows
 
-READS = ("states",)
 AT_ONCE = 2**25  # coordinates of pairs of languages in memory at once
 
 

@@ -26,8 +26,6 @@ from crosslens.numerics.streams import stream
 from crosslens.runs.errors import DataError
 from crosslens.storage.seals import verified
 
-READS = ("encoder",)
-
 
 def measure(
     subject: Subject, *, corpora: Mapping[str, str], split: str, window: int | None, within: Literal["page", "text"],

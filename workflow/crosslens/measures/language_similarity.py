@@ -16,8 +16,6 @@ from crosslens.numerics.definitions import AMI_CENTRED, AMI_UNCENTRED, V_CENTRED
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import FIRST, Window, of_layer
 
-READS = ("states",)
-
 
 def measure(
     subject: Subject, *, corpus: str, methods: Sequence[str], seeds: Sequence[int], share: float, classes: Mapping[str, Any],

@@ -24,8 +24,6 @@ from crosslens.recipes import Data, Masking
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.trained import load_language_model
 
-READS = ("encoder",)
-
 
 def measure(
     subject: Subject, *, corpora: Mapping[str, str], train: Mapping[str, Any], held_out: Mapping[str, Any],

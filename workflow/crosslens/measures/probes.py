@@ -14,8 +14,6 @@ from crosslens.numerics.f1 import accuracy, token_counts
 from crosslens.numerics.intervals import Sample, score_interval
 from crosslens.numerics.probe import logistic_probe, split_by_text
 
-READS = ("states",)
-
 
 def measure(
     subject: Subject, *, target: str, paragraphs: str, train_words: int, test_words: int, penalties: Sequence[float],

@@ -11,7 +11,6 @@ from sklearn.manifold import TSNE
 from crosslens.encoding.stored import read
 from crosslens.measures.subject import Subject
 
-READS = ("states",)
 SCHEMA = pa.schema([
     ("recipe", pa.string()), ("seed", pa.int64()), ("corpus", pa.string()), ("x", pa.float32()), ("y", pa.float32()),
     ("label", pa.string()), ("language", pa.string()),

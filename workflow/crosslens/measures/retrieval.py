@@ -29,7 +29,6 @@ from crosslens.tokens.tokenise import load_tokenizer
 
 logger = logging.getLogger(__name__)
 
-READS = ("encoder",)
 CONTEXTS, ALONE = "contexts", "word alone"  # kinds of word vectors
 SHIFTED = "mean difference shift"
 DIFFERENT = "different strings"

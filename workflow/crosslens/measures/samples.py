@@ -18,7 +18,6 @@ from crosslens.runs.errors import DataError
 from crosslens.tokens.tokenise import load_tokenizer
 from crosslens.training.trained import load_language_model
 
-READS = ("encoder",)
 SCHEMA = pa.schema([
     ("recipe", pa.string()), ("seed", pa.int64()),
     ("item", pa.string()),  # en->fr

@@ -11,7 +11,6 @@ from crosslens.measures.subject import Subject
 from crosslens.numerics.definitions import PROBE_WITHIN
 from crosslens.numerics.probe import logistic_probe, split_by_text
 
-READS = ("states",)
 SPLIT = 0  # seed of the draw of sentences, the same for all encoders, so that they are compared on the same ones
 
 

@@ -15,8 +15,6 @@ from crosslens.measures.subject import Subject
 from crosslens.numerics.alignment import FEWEST, length_out
 from crosslens.runs.errors import DataError
 
-READS = ("states", "tokens")
-
 
 @dataclass(frozen=True)
 class WithoutLength(Sequence[np.ndarray]):

@@ -11,8 +11,6 @@ from crosslens.numerics.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_
 from crosslens.numerics.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
 from crosslens.storage import parquet
 
-READS = ("predictions", "tokens")
-
 
 def measure(
     subject: Subject, *, head: str, labels: Sequence[str], training: Sequence[Sequence[str]] = ()

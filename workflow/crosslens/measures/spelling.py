@@ -12,8 +12,6 @@ from crosslens.encoding.drawn import read
 from crosslens.measures.probes import accuracy_of
 from crosslens.measures.subject import Subject
 
-READS = ("draws",)
-
 
 def measure(subject: Subject, *, target: str, paragraphs: str) -> Iterator[dict[str, Any]]:
     """Yield the accuracy on the drawn words of `target`, and of `paragraphs`, on which the baseline is trained."""

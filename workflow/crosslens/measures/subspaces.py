@@ -11,7 +11,6 @@ from crosslens.numerics.linear import lda, leace, lsar
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
 
-READS = ("states",)
 SCHEMA = files.SCHEMA
 """Columns of the rows, one for each layer and method, which this kind yields instead of records."""
 METHODS: Mapping[str, Callable[[Statistics], Subspace]] = {

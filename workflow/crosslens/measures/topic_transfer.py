@@ -17,8 +17,6 @@ from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.streams import stream
 from crosslens.runs.errors import DataError
 
-READS = ("states",)
-
 RAW, CENTRED, ERASED, OFFICIAL, MACRO_F1 = "raw", "centred", "erased", "official split", "macro F1"
 
 

@@ -28,8 +28,6 @@ from crosslens.training.trained import load_classifier
 
 logger = logging.getLogger(__name__)
 
-READS = ("encoder",)
-
 
 def measure(
     subject: Subject, *, corpora: Mapping[str, str], pairs: str, source: str, languages: Sequence[str], means: Mapping[str, Any],

@@ -36,7 +36,6 @@ from crosslens.training.trained import load_language_model
 
 logger = logging.getLogger(__name__)
 
-READS = ("encoder",)
 GRID_SPLITS = ("test", "dev")
 
 

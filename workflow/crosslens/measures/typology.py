@@ -25,7 +25,6 @@ from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import FIRST, SCATTERED, of_layer
 from crosslens.storage import parquet
 
-READS = ("states", "typology")
 AT_ONCE = 2**26  # number of logits of test words in memory at a time
 HELD_OUT = (FIRST, SCATTERED)  # kinds of windows that are tested on held-out families too
 

@@ -21,7 +21,6 @@ from crosslens.numerics.probe import logistic_probe
 from crosslens.numerics.streams import stream
 from crosslens.storage.seals import verified
 
-READS = ("encoder",)
 WORDS, TEXTS = "language of words", "language of texts"  # items of the records
 
 

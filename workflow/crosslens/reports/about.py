@@ -10,7 +10,7 @@ from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
 from crosslens.config.scales import Scale
 from crosslens.config.whole import Config
-from crosslens.measures.kinds import named_corpora
+from crosslens.measures.kinds import KINDS, named_corpora
 from crosslens.reports.paper import Item, Paper
 from crosslens.reports.studies import Studies
 from crosslens.runs.quantities import listed
@@ -221,11 +221,10 @@ def _uses(studies: Studies, paper: Paper, item: Item) -> Uses:
     """Encoders, corpora and seeds of an item of a paper, in some studies."""
     recipes = [studies.recipe(need.recipe)[1] for need in item.needs]
     settings = [
-        studies.settings(studies.measure(paper.key, need), need.recipe) if need.kind in studies.kinds else {}
-        for need in item.needs
+        studies.settings(studies.measure(paper.key, need), need.recipe) if need.kind in KINDS else {} for need in item.needs
     ]
-    measured = [need for need in item.needs if need.kind in studies.kinds]
-    draws = [studies.drawn(need.recipe) for need in measured if studies.kinds[need.kind].source != "predictions"]
+    measured = [need for need in item.needs if need.kind in KINDS]
+    draws = [studies.drawn(need.recipe) for need in measured if KINDS[need.kind].source != "predictions"]
     corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
     corpora += [corpus for name in [*draws, *item.draws] if name for corpus in studies.draws[name].corpora]
     corpora += [corpus for of_measure in settings for corpus in named_corpora(of_measure)]

@@ -1,19 +1,18 @@
 """The configured studies: trainings, draws, measures, tables and figures of all papers, by name."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from crosslens.config.base import nearest
 from crosslens.config.draws import Draws
-from crosslens.config.whole import Config, PaperSection
-from crosslens.measures.kinds import Kind, expected_settings, kinds, read_corpora
+from crosslens.config.whole import Config
+from crosslens.measures.kinds import KINDS, expected_settings, kind_of, read_corpora
 from crosslens.recipes import Recipe
 from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
 from crosslens.runs.errors import DataError
 
-BY_SEED = ("states", "encoder")  # sources of which kinds of measures read one seed at a time
 Settings = Mapping[str, Any]
 
 
@@ -32,11 +31,6 @@ class Studies:
     def papers(self) -> list[Paper]:
         """The configured papers."""
         return [paper for paper in self.listed if self.config.paper(paper.key)]
-
-    @cached_property
-    def kinds(self) -> dict[str, Kind]:
-        """Kinds of measures by name."""
-        return kinds()
 
     @cached_property
     def recipes(self) -> dict[str, tuple[Paper, Recipe]]:
@@ -81,56 +75,17 @@ class Studies:
         paper, recipe = self.recipe(name)
         return paper.drawn(recipe, self.config)
 
-    def kind(self, measure: str) -> Kind:
-        """The kind of a measure by its name: KIND or KIND@ASKER."""
-        return self.kinds[measure.partition("@")[0]]
-
     def measure(self, asker: str, need: Need) -> str:
         """Name of the measure that a need asks for: KIND@ASKER where it states other settings than the recipe's paper.
 
         Raises DataError for an unknown kind or recipe.
         """
-        if need.kind not in self.kinds:
+        if need.kind not in KINDS:
             raise DataError(
-                f"{asker}: Need: expected a kind of measure, a module of workflow/crosslens/measures with a line READS, found "
-                f"'{need.kind}'{nearest(need.kind, [*self.kinds, *MODEL_FILES])}"
+                f"{asker}: Need: expected a kind of measure, a line of workflow/crosslens/measures/kinds.py, found "
+                f"'{need.kind}'{nearest(need.kind, [*KINDS, *MODEL_FILES])}"
             )
         return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
-
-    def tokens(self, encoder: str, reading: str, corpus: str) -> str:
-        """Place of the tokens of a corpus; those of the tokenizer that an encoder shares with another."""
-        return f"tokens/{self.config.encoders[encoder].shares() or encoder}/{reading}/{corpus}"
-
-    def item_tokens(self, paper: Paper, item: Item) -> dict[str, str]:
-        """Places of the tokens that an item reads, by name: CORPUS under its reading, CORPUS/READING under further ones."""
-        section = self._section(paper)
-        reading = item.reading or section.reading
-        return {
-            "/".join(filter(None, (corpus, further))): self.tokens(item.encoder or section.encoder, further or reading, corpus)
-            for further in (None, *item.readings)
-            for corpus in item.corpora
-        }
-
-    def item_tokenizer(self, paper: Paper, item: Item) -> str:
-        """Place of the tokenizer, or of the encoder with its weights, that an item reads."""
-        return f"{'encoders' if item.weights else 'tokenizers'}/{item.encoder or self._section(paper).encoder}"
-
-    def model_files(self, recipe: str, kind: str, seeds: Iterable[int]) -> list[str]:
-        """Places of a file of a kind (MODEL_FILES) of a recipe's trainings, one a seed; of trials, the folders of their job."""
-        folders = [f"models/{recipe}/seed{seed}" for seed in seeds]
-        return folders if recipe in self.trials else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
-
-    def need_files(self, asker: str, need: Need) -> list[str]:
-        """Places below the results of the files of a need: one a seed of what is measured by seed, otherwise one for all.
-
-        Raises DataError for an unknown kind or recipe.
-        """
-        if need.kind in MODEL_FILES:
-            return self.model_files(need.recipe, need.kind, need.seeds)
-        measure = self.measure(asker, need)
-        if self.kind(measure).source not in BY_SEED:
-            return [f"measures/{measure}/{need.recipe}.parquet"]
-        return [f"measures/{measure}/{need.recipe}/seed{seed}.parquet" for seed in need.seeds]
 
     def settings(self, measure: str, recipe: str) -> Settings:
         """Settings of a measure of a recipe. Raises DataError where none are stated, or others than the kind has."""
@@ -154,7 +109,7 @@ class Studies:
                 raise DataError(f"{here}: expected settings of {kind}, {names}, found '{unknown[0]}'{near}")
             if missing := [name for name, needed in expected.items() if needed and name not in settings]:
                 raise DataError(f"{here}: expected a value of {', '.join(missing)} too, for which {kind} has no default")
-        draws = self.drawn(recipe) if self.kind(measure).source in ("states", "draws") else None
+        draws = self.drawn(recipe) if kind_of(measure).source in ("states", "draws") else None
         if draws is None:
             return
         drawn_corpora = self.draws[draws].corpora
@@ -164,17 +119,6 @@ class Studies:
                     f"{here}: {setting}: expected a corpus that is drawn for the states of this recipe, "
                     f"{' or '.join(drawn_corpora)}, found '{corpus}'{nearest(corpus, drawn_corpora)}"
                 )
-
-    def requests(self) -> Iterator[tuple[str, Settings]]:
-        """Recipe and settings of every measure that a paper states, or that an item or the configuration asks for."""
-        for name in [*self.recipes, *self.trials]:
-            yield from ((name, settings) for settings in self._usual(name).values())
-        yield from ((recipe, settings) for (_, recipe), settings in self._requested.items())
-
-    def _section(self, paper: Paper) -> PaperSection:
-        section = self.config.paper(paper.key)
-        assert section is not None, paper.key  # it has items
-        return section
 
     def _usual(self, name: str) -> Mapping[str, Settings]:
         """Settings by kind, as the paper of a recipe states them."""
@@ -190,16 +134,16 @@ class Studies:
         settings_by_measure: dict[tuple[str, str], Settings] = {}
         for paper, _, item in self.items.values():
             for need in item.needs:
-                name = self.measure(paper.key, need) if need.kind in self.kinds else need.kind
+                name = self.measure(paper.key, need) if need.kind in KINDS else need.kind
                 if "@" in name and settings_by_measure.setdefault((name, need.recipe), need.settings or {}) != need.settings:
                     raise DataError(
                         f"{paper.key}: expected the same settings of {need.kind} of {need.recipe} in all items, found others: "
                         "make one measure of both, or a kind of its own"
                     )
         for key, request in self.config.measures.items():
-            if request.kind not in self.kinds:
-                near = nearest(request.kind, self.kinds)
-                raise DataError(f"measures.{key}.kind: expected one of {', '.join(self.kinds)}, found '{request.kind}'{near}")
+            if request.kind not in KINDS:
+                near = nearest(request.kind, KINDS)
+                raise DataError(f"measures.{key}.kind: expected one of {', '.join(KINDS)}, found '{request.kind}'{near}")
             self.recipe(request.recipe)
             settings_by_measure[f"{request.kind}@{key}", request.recipe] = request.settings
         return settings_by_measure

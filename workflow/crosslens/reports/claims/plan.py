@@ -8,11 +8,11 @@ from typing import Any
 
 from crosslens.config.base import nearest
 from crosslens.config.scales import Scale
+from crosslens.measures.kinds import KINDS, kind_of
 from crosslens.recipes import Recipe
 from crosslens.reports.about import About, Uses
 from crosslens.reports.claims.ledger import Ledger, Selection
 from crosslens.reports.paper import Paper
-from crosslens.reports.studies import BY_SEED
 from crosslens.runs.errors import DataError
 
 
@@ -141,12 +141,12 @@ class Plan:
     def _records(self, measure: str, recipe: str) -> Iterator[str]:
         """Existing files of a measure of a recipe."""
         kind = measure.partition("@")[0]
-        if kind not in self.studies.kinds:
-            raise DataError(f"records: expected one of {', '.join(self.studies.kinds)}, found '{measure}'"
-                            f"{nearest(kind, self.studies.kinds)}")  # fmt: skip
+        if kind not in KINDS:
+            raise DataError(f"records: expected one of {', '.join(KINDS)}, found '{measure}'"
+                            f"{nearest(kind, KINDS)}")  # fmt: skip
         folder = self.results / "measures" / measure
         names = [f"{recipe}.parquet"]
-        if self.studies.kind(measure).source in BY_SEED:
+        if kind_of(measure).by_seed:
             names = [f"{recipe}/seed{seed}.parquet" for seed in self.studies.seeds(recipe)]
         yield from (f"{folder}/{name}" for name in names if (folder / name).exists())
 

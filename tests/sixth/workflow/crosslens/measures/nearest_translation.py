@@ -12,8 +12,6 @@ from crosslens.numerics.f1 import Counts, accuracy
 from crosslens.numerics.intervals import score_interval
 from crosslens.runs.errors import DataError
 
-READS = ("states",)
-
 DEFINITION = "nearest neighbour after the mean shift"
 
 

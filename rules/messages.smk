@@ -1,0 +1,58 @@
+# What a run says and refuses beside Snakemake's own messages, and what it takes from other folders of results.
+
+from crosslens.config.scales import scales
+from crosslens.monitoring.hints import KEPT_IN_SPITE, missing_command, missing_image, published_here
+from crosslens.monitoring.hints import reason, unknown_rules, unknown_target, warnings
+from crosslens.monitoring.jobs import Jobs, calm
+from crosslens.monitoring.plan import FILE as PLAN
+from crosslens.monitoring.plan import Recorder
+from crosslens.papers import papers
+
+
+def check_start(dag):
+    """Stop before the first job where no job can be submitted, and name the files that a person must supply."""
+    from crosslens.sources.offline import by_hand  # not at the top: only a run asks, planning does not
+
+    executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
+    learning = [job.rule.name for job in jobs if job.rule.name.startswith("train") and GRAPH.learns(job.wildcards_dict["recipe"])]
+    fetched = [os.path.relpath(job.output[0], f"{RESULTS}/sources") for job in jobs if job.rule.name in ("fetch", "dump_sample")]
+    submits = not all(workflow.is_local(job.rule) for job in jobs)
+    for warning in filter(None, [published_here(executor, RESULTS, learning), *by_hand(fetched, GRAPH.sources, CONFIG.mirror)]):
+        logger.warning(warning)
+    message = missing_command(executor) if submits else None
+    if message := message or missing_image(workflow.deployment_settings.deployment_method, IMAGE):
+        raise WorkflowError(message)
+
+
+def show_rehearsal():
+    """Print what the jobs of a rehearsal took beside the bill of the study, as `make cost` does."""
+    if CONFIG.rehearse:
+        from crosslens.monitoring.cost.__main__ import main  # not at the top: only the end of a rehearsal asks
+
+        main(sys.argv[1:])
+
+
+def reuse_results():
+    """Take what is the same from other folders of results, that of the rehearsal among them, or of a rehearsal that of its study."""
+    folders = [folder.rstrip("/") for folder in [*CONFIG.reuse, CONFIG.counterpart] if os.path.isdir(folder)]
+    steps = preparation(GRAPH) if folders else {}
+    for message in filter(None, [Reuse(folder, GRAPH, steps, METADATA).take() for folder in folders]):
+        logger.warning(message)
+
+
+def explain(record):
+    """Add to Snakemake's messages on unknown targets and on forgetting changes; keep just the reason where inputs cannot be found."""
+    if getattr(record, "exception", "") == "MissingRuleException":
+        targets = [*(rule.name for rule in workflow.rules), *shown(GRAPH)]
+        folders = {os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS.get(paper.key) for paper in papers()}
+        misfits = MISFITS | {folder: why for folder, why in folders.items() if why}
+        try:
+            presets = scales(ROOT)
+        except DataError:  # in a file that this call does not read
+            presets = []
+        record.msg = unknown_target(record.msg, targets, RESULTS, presets, misfits)
+    if "--cleanup-metadata" in str(record.msg):
+        record.msg = KEPT_IN_SPITE
+    if getattr(record, "exception", "") == "InputFunctionException":
+        record.msg = reason(record.msg)
+    return True

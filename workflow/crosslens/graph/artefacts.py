@@ -1,0 +1,427 @@
+"""Files of artefacts, by the names that the configuration and the papers give them; what `Graph` (plan.py) is stated with."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from crosslens.config.base import languages_table, nearest
+from crosslens.config.corpora import Corpus, OfficialCorpus
+from crosslens.config.encoders import Encoder
+from crosslens.config.scales import keys_digest, read_yaml
+from crosslens.config.whole import PaperSection
+from crosslens.measures.kinds import expected_settings, kind_of
+from crosslens.papers import papers
+from crosslens.papers.configuration import WholeConfig, load
+from crosslens.recipes import Recipe
+from crosslens.reports.about import About
+from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
+from crosslens.reports.studies import Studies
+from crosslens.runs.errors import DataError
+from crosslens.sources.layout import Layout
+from crosslens.sources.mirrors import content_in_mirror
+from crosslens.sources.pins import digests
+from crosslens.sources.registry import Source
+from crosslens.sources.registry import load as load_sources
+from crosslens.storage.bounded import read_text
+from crosslens.storage.contents import Contents
+from crosslens.storage.fingerprint import Fingerprints, pins
+from crosslens.storage.seals import identities
+
+LANGUAGES = "resources/languages.csv"
+LANGUAGE_TABLES = (LANGUAGES, "resources/phrasebook/languages.csv")  # of which the phrasebook reads the rows of its languages
+SOURCE_KEYS = ("source", "train_source", "texts_source", "vocabulary")  # keys of corpora and encoders that name a source
+
+
+@dataclass(frozen=True, eq=False)
+class Artefacts:
+    """Artefacts of a configuration.
+
+    values: the configuration as it stands in its files. root: the repository. contents: digests of files outside the results.
+    misfits: key of a paper that does not fit the configuration -> why.
+    """
+
+    config: WholeConfig
+    values: Mapping[str, Any]
+    root: Path
+    contents: Contents = field(default_factory=Contents)
+    misfits: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def results(self) -> str:
+        """Folder of the results."""
+        return self.config.results
+
+    @cached_property
+    def fingerprint(self) -> Callable[[str], str]:
+        """Function that returns the fingerprint of a file of code: a change of what it does gives another, a comment does not."""
+        return cache(Fingerprints(self.root))
+
+    @cached_property
+    def pinned(self) -> Callable[[str], str]:
+        """Function that returns a digest of the packages that an environment pins, with conda on or off."""
+        return cache(lambda name: pins(self.root / "envs" / f"{name}.yaml"))
+
+    @cached_property
+    def studies(self) -> Studies:
+        """Trainings, draws, measures and items of all papers, by name."""
+        return Studies(self.config, papers())
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """Sources of official files. Raises DataError where a corpus or an encoder names another."""
+        sources = load_sources(additions=self.config.sources)
+        for place, entry in self._entries.items():
+            for name in sorted(entry.sources() - sources.keys()):
+                key = next(key for key in SOURCE_KEYS if getattr(entry, key, None) == name)
+                raise DataError(
+                    f"{place}.{key}: expected an entry of resources/sources.yaml, or of sources in an overlay, found "
+                    f"'{name}'{nearest(name, sources)}"
+                )
+        return sources
+
+    @cached_property
+    def official(self) -> Layout:
+        """Where official files lie."""
+        return Layout(f"{self.results}/sources", self.sources)
+
+    @cached_property
+    def about(self) -> About:
+        """Facts of this scale and of the published study, for pages and tables."""
+        published = read_yaml(self.root / "config.yaml")
+        is_published = published == self.values
+        return About(self.studies, self.studies if is_published else Studies(load(published), papers()), self.sources)
+
+    def check(self) -> None:
+        """Raise DataError where names of the configuration do not fit each other, before anything is asked of it."""
+        _ = self.sources, self.compared
+
+    # Files of the repository, and official files.
+
+    def content(self, file: str) -> str:
+        """Name of a file of the repository and a digest of its content; "" where it is missing."""
+        return self._content(self.root / file, file)
+
+    def contents_of(self, files: Iterable[str]) -> dict[str, str]:
+        """Facts on the content of files of the repository, one a file: a changed one is then the reason for a rerun."""
+        return {f"content{number}": self.content(file) for number, file in enumerate(files)}
+
+    def rows(self, table: str, keys: Iterable[str]) -> str:
+        """Name of a table of the repository, and a digest of its rows whose first cell is one of the keys."""
+        header, *lines = read_text(self.root / table).splitlines()
+        text = "\n".join([header, *(line for line in lines if line.partition(",")[0] in keys)])
+        return f"rows of {table} {sha256(text.encode()).hexdigest()}"
+
+    @cached_property
+    def grammar(self) -> list[str]:
+        """Files of the repository from which the phrasebook makes sentences."""
+        languages = sorted({*self.config.phrasebook.languages, *self.config.phrasebook.train_languages})
+        tables = sorted(path.relative_to(self.root).as_posix() for path in (self.root / "resources/phrasebook").glob("*.csv"))
+        texts = [f"resources/phrasebook/{code}/{name}" for code in languages for name in ("frames.txt", "lexicon.csv")]
+        return [table for table in tables if table not in LANGUAGE_TABLES] + texts
+
+    def fetched_sources(self) -> list[str]:
+        """Sources of which a corpus, an encoder or a reading has official files."""
+        of_readings = {file.split("/")[0] for reading in self.config.readings.values() for file in reading.official()}
+        return sorted(of_readings.union(*(entry.sources() for entry in self._entries.values())) - {"phrasebook"})
+
+    def copy_in_mirror(self, source: str, path: str) -> str:
+        """sha256 of a mirror's copy of an official file that nothing else vouches for, so that a change is noticed; "" of others.
+
+        Raises DataError where the copy is not what was pinned.
+        """
+        entry, file = self.sources[source], f"{source}/{path}"
+        if entry.url or entry.published(path):
+            return ""
+        try:
+            return content_in_mirror(file, entry.mirrors(self.config.mirror), self.contents, self._pins.get(file))
+        except OSError as error:
+            raise DataError(str(error)) from error
+
+    def has_digest(self, file: str, digests: Collection[str]) -> bool:
+        """Whether the digest of an official file is published, or pinned as one of `digests`."""
+        source, path = self.official.place(file)
+        return bool(self.sources[source].published(path)) or self._pins.get(f"{source}/{path}") in digests
+
+    # Corpora, encoders and tokens.
+
+    def corpus_files(self, *corpora: str) -> list[str]:
+        """All files of some corpora, in order."""
+        files = []
+        for name in corpora:
+            corpus = self.config.corpora[name]
+            files += [f"{self.results}/corpora/{name}/{language}.{split}.parquet" for language, split in corpus.stored()]
+            files += [f"{self.results}/corpora/{name}/typology.parquet"] if corpus.kind == "typology" else []
+        return files
+
+    def corpus_outputs(self, *corpora: str) -> list[str]:
+        """Outputs of the jobs that make some corpora: a folder, or the files where each is made by a job of its own."""
+        outputs = []
+        for name in corpora:
+            is_whole = isinstance(self.config.corpora[name], OfficialCorpus)
+            outputs += [f"{self.results}/corpora/{name}"] if is_whole else self.corpus_files(name)
+        return outputs
+
+    def looked_up(self, corpus: str) -> dict[str, Any]:
+        """Rows of the table of languages that the reader of a corpus looks up, as a fact."""
+        entry, table = self.config.corpora[corpus], languages_table()
+        looks_up = entry.kind in ("entities", "documents", "typology")
+        return {"languages": {code: table[code] for code in entry.languages} if looks_up else {}}
+
+    def shares_of_train(self, corpus: str) -> dict[str, Any]:
+        """Languages of a corpus in which validation is a share of train, and how it is drawn."""
+        entry: Any = self.config.corpora[corpus]
+        languages = sorted(set(entry.parts()) - set(entry.stored()))
+        shared: dict[str, Any] = {"languages": [language for language, _ in languages]}
+        if languages:
+            shared |= {"share": entry.validation_share, "by": getattr(entry, "validation_by", "text"), "seed": entry.seed}
+        return shared
+
+    def described(self, encoder: str) -> dict[str, Any]:
+        """Settings of an encoder: its entry in the configuration, and the package that it comes in."""
+        entry = self.config.encoders[encoder]
+        return {"encoder": entry.model_dump(exclude={"depth"}), "package": self.official.package(entry)}
+
+    def own_files(self, encoder: str, files: Sequence[str]) -> dict[str, str]:
+        """Facts on the content of files of an encoder of the user's, one a file; "" of any other encoder."""
+        entry = self.config.encoders[encoder]
+        paths = [Path(entry.path, file) if entry.source == "folder" else None for file in files]
+        return {f"content{number}": self._content(path, str(path)) if path else "" for number, path in enumerate(paths)}
+
+    def tokens_of(self, encoder: str, reading: str, corpora: Iterable[str]) -> list[str]:
+        """Folders of tokens, each corpus once; those of the tokenizer that an encoder shares with another."""
+        tokenizer = self.config.encoders[encoder].shares() or encoder
+        return [f"{self.results}/tokens/{tokenizer}/{reading}/{corpus}" for corpus in dict.fromkeys(corpora)]
+
+    # Trainings and measures.
+
+    def recipe(self, name: str) -> Recipe:
+        """Recipe of a name; of trials that share a job, the first. Raises DataError for an unknown name."""
+        return self.studies.recipe(name)[1]
+
+    def learns(self, name: str) -> bool:
+        """Whether a training learns weights, and does not only draw them."""
+        return bool(self.recipe(name).stages or self.recipe(name).static)
+
+    def trained_on(self, recipe: Recipe) -> list[str]:
+        """Folders of tokens that a recipe reads."""
+        return self.tokens_of(recipe.encoder, recipe.reading, [corpus for corpus, _, _ in recipe.files()])
+
+    def pretrained(self, recipe: Recipe, seed: str) -> list[str]:
+        """Weights of the model from which a training starts; none where it starts from those of its encoder's folder."""
+        model = recipe.pretrained
+        return [f"{self.results}/models/{model.recipe}/seed{model.seed(int(seed))}/model.safetensors"] if model else []
+
+    def weights(self, recipe: str, seed: str) -> list[str]:
+        """Weights in the order of loading: of the model from which a training started, then its own; none without training."""
+        entry = self.recipe(recipe)
+        if entry.trains() and not entry.keeps_weights:
+            raise DataError(f"{recipe}: expected a recipe whose weights are kept, since its encoder is run again (keeps_weights)")
+        trained = [f"{self.results}/models/{recipe}/seed{seed}/model.safetensors"] if entry.trains() else []
+        return self.pretrained(entry, seed) + trained
+
+    def draws_of(self, recipe: str) -> str:
+        """Name of the draws whose states are stored for a recipe's model. Raises DataError where its paper draws none."""
+        draws = self.studies.drawn(recipe)
+        if draws is None:
+            raise DataError(f"states/{recipe}: expected a recipe for which its paper draws words or texts (Paper.drawn)")
+        return draws
+
+    def drawn_tokens(self, name: str) -> list[str]:
+        """Folders of tokens from which words are drawn."""
+        draws = self.studies.draws[name]
+        return self.tokens_of(draws.encoder, draws.reading, draws.corpora)
+
+    def model_files(self, recipe: str, kind: str, seeds: Iterable[int]) -> list[str]:
+        """Files of a kind (MODEL_FILES) of a recipe's trainings, one a seed; of trials, the folders of their job."""
+        folders = [f"{self.results}/models/{recipe}/seed{seed}" for seed in seeds]
+        return folders if recipe in self.studies.trials else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
+
+    def measure_settings(self, kind: str, recipe: str) -> dict[str, Any]:
+        """Settings of a measure of a recipe; a kind with a setting `training` gets the files of the recipe's training data."""
+        settings = self.studies.settings(kind, recipe)
+        training = [file for file in self.recipe(recipe).files() if file[2] == "train"]
+        return {**({"training": training} if "training" in (expected_settings(kind.partition("@")[0]) or ()) else {}), **settings}
+
+    def measured(self, kind: str, recipe: str, seed: str, settings: Mapping[str, Any]) -> dict[str, str | list[str]]:
+        """Files that a measure reads, by what its kind measures. seed: "" of a kind that is measured over all seeds."""
+        described, entry = kind_of(kind), self.recipe(recipe)
+        seeds = self.studies.seeds(recipe)
+        inputs: dict[str, str | list[str]] = {}
+        match described.source:
+            case "states":
+                inputs["states"] = f"{self.results}/states/{recipe}/seed{seed}"
+            case "draws":
+                inputs["draws"] = f"{self.results}/draws/{self.draws_of(recipe)}"
+            case "predictions":
+                inputs |= {file: self.model_files(recipe, file, seeds) for file in ("predictions", "history")}
+            case "encoder":
+                read = [self.tokens_of(entry.encoder, reading, [name]) for name, reading in settings.get("corpora", {}).items()]
+                inputs |= {"encoder": f"{self.results}/encoders/{entry.encoder}", "weights": self.weights(recipe, seed)}
+                inputs["tokens"] = [folder for folders in read for folder in folders]
+                inputs["dictionaries"] = self.corpus_outputs(*settings.get("dictionaries", ()))
+        if described.tokens:
+            is_drawn = described.source in ("states", "draws")
+            inputs["tokens"] = self.drawn_tokens(self.draws_of(recipe)) if is_drawn else self.trained_on(entry)
+        return inputs | ({"typology": self.corpus_files(settings["typology"])} if described.typology else {})
+
+    def need_files(self, asker: str, need: Need) -> list[str]:
+        """Files of a need: one a seed of what is measured by seed, otherwise one for all.
+
+        Raises DataError for an unknown kind or recipe.
+        """
+        if need.kind in MODEL_FILES:
+            return self.model_files(need.recipe, need.kind, need.seeds)
+        measure = self.studies.measure(asker, need)
+        place = f"{self.results}/measures/{measure}/{need.recipe}"
+        return [f"{place}/seed{seed}.parquet" for seed in need.seeds] if kind_of(measure).by_seed else [f"{place}.parquet"]
+
+    # Items, and what tells of them.
+
+    def item_tokens(self, paper: Paper, item: Item) -> dict[str, str]:
+        """Folders of the tokens that an item reads, by name: CORPUS under its reading, CORPUS/READING under further ones."""
+        encoder, reading = item.encoder or self._section(paper).encoder, item.reading or self._section(paper).reading
+        tokens = {corpus: self.tokens_of(encoder, reading, [corpus])[0] for corpus in item.corpora}
+        for further in item.readings:
+            tokens |= {f"{corpus}/{further}": self.tokens_of(encoder, further, [corpus])[0] for corpus in item.corpora}
+        return tokens
+
+    def item_inputs(self, paper: Paper, item: Item) -> dict[str, list[str]]:
+        """Inputs of an item."""
+        trained = [need for need in item.needs if self.recipe(need.recipe).trains()]
+        records, histories = (
+            dict.fromkeys(file for need in trained for file in self.model_files(need.recipe, kind, need.seeds))
+            for kind in ("record", "history")
+        )
+        folder = f"{self.results}/{'encoders' if item.weights else 'tokenizers'}"
+        return {
+            "needs": [file for need in item.needs for file in self.need_files(paper.key, need)],
+            "records": list(records),
+            "histories": list(histories),
+            "published": self.existing(printed(paper.key)),
+            "cited": self.existing(printed(item.cites)) if item.cites else [],
+            "tokens": list(self.item_tokens(paper, item).values()),
+            "draws": [f"{self.results}/draws/{name}" for name in item.draws],
+            "tokenizer": [f"{folder}/{item.encoder or self._section(paper).encoder}"] if item.tokenizer else [],
+            "typology": self.corpus_files(item.typology) if item.typology else [],
+        }
+
+    def item_settings(self, paper: Paper, name: str, item: Item) -> dict[str, Any]:
+        """Settings of an item: of a table also the reasons why it cannot be compared with the paper's, of a figure the line that
+        says where it comes from.
+        """
+        needs = [
+            {"kind": need.kind, "recipe": need.recipe, "seeds": list(need.seeds), "files": len(self.need_files(paper.key, need))}
+            for need in item.needs
+        ]
+        is_figure, about = item.form == "figure", self.about
+        return {
+            "paper": paper.key,
+            "item": name,
+            "module": item.module,
+            "needs": needs,
+            "corpora": list(self.item_tokens(paper, item)),
+            "draws": list(item.draws),
+            "settings": dict(item.settings),
+            **({"origin": about.origin(paper, item)} if is_figure else {"apart": about.apart(paper, about.uses(paper, item))}),
+        }
+
+    def existing(self, *files: str) -> list[str]:
+        """Those of some files of the repository that exist."""
+        return [file for file in files if (self.root / file).is_file()]
+
+    @cached_property
+    def pages(self) -> dict[str, tuple[Paper, dict[str, Item]]]:
+        """Pages by place below the results, each with the items on it: one of each item, and the report of each paper."""
+        items = self.studies.items
+        pages = {place: (paper, {name: item}) for place, (paper, name, item) in items.items() if item.page}
+        for paper in self.studies.papers:
+            regular = {name: item for owner, name, item in items.values() if owner is paper and item.page and not item.searched}
+            pages |= {paper.path("report"): (paper, regular)} if regular else {}
+        return pages
+
+    @property
+    def passports(self) -> list[str]:
+        """Encoders that have a passport."""
+        section: Any = self.config.paper("passport")
+        return list(section.encoders) if section else []
+
+    @cached_property
+    def compared(self) -> dict[str, tuple[str, str]]:
+        """Pairs of encoders whose passports are compared, by name. Raises DataError where an encoder has the name of a pair."""
+        section: Any = self.config.paper("passport")
+        pairs = {f"{a}-{b}": (a, b) for a, b in section.compare} if section else {}
+        if doubled := [name for name in pairs if name in self.passports]:
+            raise DataError(
+                f"papers.passport.compare: {doubled[0]} is also the name of an encoder; give one of them another name"
+            )
+        return pairs
+
+    def built_tables(self) -> dict[str, str]:
+        """Places of the tables that exist, with the identities of their seals."""
+        items = self.studies.items.items()
+        tables = {f"{self.results}/{place}.csv": place for place, (_, _, item) in items if item.form == "table"}
+        return {tables[file]: identity for file, identity in identities(map(Path, tables)).items()}
+
+    @cached_property
+    def ledgers(self) -> dict[str, list[str]]:
+        """The ledger of claims of each paper that has one, and the paper's printed cells, by its key."""
+        keys = [paper.key for paper in self.studies.papers if self.existing(ledger(paper.key))]
+        return {key: self.existing(ledger(key), printed(key)) for key in keys}
+
+    @cached_property
+    def claims_settings(self) -> dict[str, Any]:
+        """Settings of the claims of each paper, by its key: tables and records that decide them, encoders, names of items."""
+        # Not at the top: ledgers are slow to import, and few runs plan claims.
+        from crosslens.reports.claims.ledger import read_ledger
+        from crosslens.reports.claims.plan import Plan
+
+        plan, settings = Plan(self.about, self.results), {}
+        for paper in (paper for paper in self.studies.papers if paper.key in self.ledgers):
+            files = self.ledgers[paper.key]
+            settings[paper.key] = plan.settings(paper, read_ledger(self.root / files[0], plan.names(paper)), files)
+        return settings
+
+    @cached_property
+    def evidence(self) -> dict[str, str]:
+        """Tables and records that decide claims and exist, with the identities of their seals."""
+        from crosslens.reports.claims.plan import evidence_files
+
+        return identities(file for settings in self.claims_settings.values() for file in evidence_files(settings["evidence"]))
+
+    @cached_property
+    def _entries(self) -> dict[str, Corpus | Encoder]:
+        """Entries of the configuration that name sources, by their keys."""
+        corpora: dict[str, Corpus | Encoder] = {f"corpora.{name}": corpus for name, corpus in self.config.corpora.items()}
+        return corpora | {f"encoders.{name}": encoder for name, encoder in self.config.encoders.items()}
+
+    @cached_property
+    def _pins(self) -> dict[str, str]:
+        return digests()
+
+    def _section(self, paper: Paper) -> PaperSection:
+        section = self.config.paper(paper.key)
+        assert section is not None, paper.key  # it has items
+        return section
+
+    def _content(self, path: Path, name: str) -> str:
+        """Name and digest of a file outside the results; of YAML the keys and values count, comments do not."""
+        try:
+            is_yaml = path.suffix == ".yaml"
+            return f"{name} {self.contents(path, keys_digest, 'keys of ') if is_yaml else self.contents(path)}"
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except OSError as error:
+            raise DataError(str(error)) from error
+
+
+def printed(paper: str) -> str:
+    """Table of the values that a paper printed."""
+    return f"resources/published/{paper}.csv"
+
+
+def ledger(paper: str) -> str:
+    """Ledger of a paper's claims."""
+    return f"workflow/crosslens/papers/{paper}/claims.yaml"

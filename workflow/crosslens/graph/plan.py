@@ -1,0 +1,317 @@
+"""The plan of the study: which artefacts there are, and what each is made from, with which settings and with which code.
+
+A method of `Graph` describes one kind of artefact, in the order in which they are made. Its docstring begins with the name of the
+artefact below the folder of results, its arguments are the capitals in that name, and it returns the `Step` that makes it. Rules
+ask these methods and add what a machine must know: threads, memory, time and GPUs.
+
+`Studies` (crosslens/reports/studies.py) says which trainings, measures and items there are, since the papers ask for them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crosslens.config.corpora import OfficialCorpus, ParagraphCorpus
+from crosslens.config.encoders import FolderEncoder
+from crosslens.graph.artefacts import LANGUAGE_TABLES, LANGUAGES, Artefacts, printed
+from crosslens.measures.kinds import kind_of
+from crosslens.recipes import Recipe
+from crosslens.reports import spread
+from crosslens.reports.paper import MODEL_FILES
+from crosslens.runs.errors import DataError
+
+ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.json")}
+"""Files of a table and of a figure: what is shown, and last its record."""
+STYLE = "workflow/crosslens/reports/page.css"
+PAGE = ("workflow/crosslens/reports/page.html.j2", STYLE, "resources/terms.yaml")
+SCOREBOARD = "workflow/crosslens/reports/scoreboard.html.j2"
+CLAIMS = ("workflow/crosslens/reports/claims/claims.html.j2", STYLE)
+PASSPORT = {
+    "style": STYLE,
+    "pretraining": "resources/pretraining.yaml",
+    "languages": LANGUAGES,
+    "measures": "workflow/crosslens/papers/passport/measures.yaml",
+}
+Files = str | Sequence[str]
+RECIPE = ("heads", "losses", "texts", "phases", "stages", "watched", "scores", "others")  # groups of a recipe's settings
+
+
+@dataclass(frozen=True)
+class Step:
+    """How an artefact is made.
+
+    script: name of a script in workflow/scripts. environment: name of a file in envs.
+    inputs: files and folders by name; those that do not lie below the results are files of the repository.
+    settings: what the script gets beside its inputs, as plain values.
+    modules: modules of the library that the script imports by name: those of a paper, kind of measure or reader of corpora.
+    facts: whatever else decides what is made, by name, such as the content of a file of the repository.
+    """
+
+    script: str
+    environment: str
+    inputs: Mapping[str, Files] = field(default_factory=dict)
+    settings: Any = None
+    modules: Sequence[str] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def code(self) -> list[str]:
+        """Files of the repository whose code, and whatever it imports, makes the artefact."""
+        return [f"workflow/scripts/{self.script}.py", *(f"workflow/crosslens/{module}.py" for module in self.modules)]
+
+    def files(self) -> list[str]:
+        """All inputs."""
+        return [file for files in self.inputs.values() for file in ([files] if isinstance(files, str) else files)]
+
+
+class Graph(Artefacts):
+    """The steps of a configuration, by what they make."""
+
+    def params(self, step: Step) -> dict[str, Any]:
+        """Whatever decides what a step makes, beside the content of its inputs: a change of any is a reason to make it again."""
+        code = " ".join(map(self.fingerprint, step.code))
+        return {"code": code, "settings": step.settings, "environment": self.pinned(step.environment), **step.facts}
+
+    # From official files to tokens.
+
+    def fetch(self, source: str, path: str) -> Step:
+        """sources/SOURCE/PATH: an official file."""
+        facts = {"changed": self.copy_in_mirror(source, path)}
+        return Step("fetch", "corpora", settings=self.official.facts(source, path), facts=facts)
+
+    def dump_sample(self, source: str, blocks: str, seed: str, dump: str) -> Step:
+        """sources/SOURCE-sample/BLOCKS-SEED/DUMP.xml.bz2: some blocks of a Wikipedia dump, as a small dump."""
+        index, file = f"{self.results}/sources/{source}/{dump}-index.txt.bz2", f"{dump}.xml.bz2"
+        return Step("dump_sample", "corpora", {"index": index}, self.official.facts(source, file))
+
+    def phrasebook(self) -> Step:
+        """sources/phrasebook/...: generated corpora in the official formats."""
+        settings = {"phrasebook": self.config.phrasebook.model_dump(), "folder": f"{self.results}/sources/phrasebook"}
+        languages = {*self.config.phrasebook.languages, *self.config.phrasebook.train_languages}
+        facts = {"languages": [self.rows(table, languages) for table in LANGUAGE_TABLES]} | self.contents_of(self.grammar)
+        return Step("write_phrasebook", "corpora", {"tables": [*LANGUAGE_TABLES, *self.grammar]}, settings, facts=facts)
+
+    def corpus(self, corpus: str) -> Step:
+        """corpora/CORPUS/: typed rows of a corpus, all languages and splits."""
+        entry = self.config.corpora[corpus]
+        assert isinstance(entry, OfficialCorpus)
+        rows = {"limits": entry.limits, "seed": entry.seed, "texts": self.official.texts(entry)}
+        rows |= entry.model_dump(include=set(entry.READS))
+        settings = {"reader": entry.READER, "parts": self.official.parts(entry), "rows": rows}
+        inputs = {"official": self.official.of_corpus(entry)}
+        return Step("corpus", "corpora", inputs, settings, [f"corpora/{entry.READER}"], self.looked_up(corpus))
+
+    def paragraphs(self, corpus: str, language: str) -> Step:
+        """corpora/CORPUS/LANGUAGE.SPLIT.parquet: sampled paragraphs of a language, all splits."""
+        entry = self.config.corpora[corpus]
+        assert isinstance(entry, ParagraphCorpus)
+        keys = {"form", "paragraphs", "minimum_characters", "shares", "per_page", "candidates", "seed"}
+        inputs, facts = {"dump": self.official.dump(entry, language)}, self.contents_of(["resources/mediawiki.yaml"])
+        return Step("paragraphs", "corpora", inputs, entry.model_dump(include=keys), facts=facts)
+
+    def typology(self, corpus: str) -> Step:
+        """corpora/CORPUS/typology.parquet: features of languages in WALS."""
+        entry = self.config.corpora[corpus]
+        inputs, settings = {"official": self.official.of_corpus(entry)}, {"languages": entry.languages}
+        return Step("typology", "corpora", inputs, settings, facts=self.looked_up(corpus))
+
+    def inventory(self) -> Step:
+        """corpora.csv: the contents of every corpus."""
+        corpora = self.config.corpora
+        settings = {
+            "files": self.corpus_files(*corpora),
+            "corpora": {name: {"kind": corpus.kind, "source": corpus.source} for name, corpus in corpora.items()},
+        }
+        return Step("inventory", "corpora", {"corpora": self.corpus_outputs(*corpora)}, settings)
+
+    def tokenizer(self, encoder: str) -> Step:
+        """tokenizers/ENCODER/: an encoder without its weights, whose tokenizer is trimmed to texts or learnt from them."""
+        entry = self.config.encoders[encoder]
+        inputs = {
+            "hub": self.official.of_encoder(entry, "DESCRIPTION"),
+            "shared": [f"{self.results}/tokenizers/{shared}"] if (shared := entry.shares()) else [],
+            "texts": self.corpus_outputs(*entry.corpora),
+        }
+        settings = self.described(encoder) | {"texts": self.corpus_files(*entry.corpora)}
+        return Step("tokenizer", "encoders", inputs, settings, facts=self.own_files(encoder, FolderEncoder.DESCRIPTION))
+
+    def encoder(self, encoder: str) -> Step:
+        """encoders/ENCODER/: an encoder in a folder that transformers can load."""
+        hub = self.official.of_encoder(self.config.encoders[encoder], "WEIGHTS")
+        inputs = {"hub": hub, "tokenizer": f"{self.results}/tokenizers/{encoder}"}
+        settings = self.described(encoder) | {"rehearse": self.config.rehearse}
+        return Step("encoder", "encoders", inputs, settings, facts=self.own_files(encoder, FolderEncoder.WEIGHTS))
+
+    def tokens(self, encoder: str, reading: str, corpus: str) -> Step:
+        """tokens/ENCODER/READING/CORPUS/: the texts of a corpus as subwords."""
+        entry = self.config.readings[reading]
+        if (entry.alters() or entry.whole_text) and self.config.encoders[encoder].trimmed():
+            raise DataError(
+                f"readings.{reading}: expected an encoder with its whole vocabulary, since texts are altered or whole, found "
+                f"{encoder}, which has the subwords of unaltered words alone; set encoders.{encoder}.corpora to []"
+            )
+        inputs = {
+            "tokenizer": f"{self.results}/tokenizers/{encoder}",
+            "corpus": self.corpus_outputs(corpus),
+            "punkt": self.official.of_reading(entry),
+        }
+        settings = {
+            "reading": entry.model_dump(exclude_defaults=True),
+            "files": self.corpus_files(corpus),
+            "parts": list(self.config.corpora[corpus].stored()),
+            "shared": self.shares_of_train(corpus),
+        }
+        return Step("tokens", "encoders", inputs, settings)
+
+    def draw(self, draws: str) -> Step:
+        """draws/DRAWS/: the words, or texts, whose hidden states a paper measures."""
+        settings = self.studies.draws[draws].model_dump(mode="json")
+        return Step("draw", "encoders", {"tokens": self.drawn_tokens(draws)}, settings)
+
+    # Models, their hidden states and what is measured.
+
+    def training(self, recipe: str, seed: str) -> Step:
+        """models/RECIPE/seedSEED/: predictions of a trained model, and its weights where anything reads them."""
+        entry, measures = self.recipe(recipe), f"{self.results}/measures"
+        artefacts = [entry.artefact] if entry.artefact else []
+        inputs = {
+            "encoder": f"{self.results}/encoders/{entry.encoder}",
+            "tokens": self.trained_on(entry),
+            "artefact": [f"{measures}/{file.kind}/{file.recipe}/seed{file.seed}.parquet" for file in artefacts],
+            "pretrained": self.pretrained(entry, seed),
+        }
+        return Step("train", "encoders", inputs, facts=groups(entry))
+
+    def trials(self, recipe: str, seed: str) -> Step:
+        """models/RECIPE/seedSEED/: the trials of a search that share a job."""
+        entry, (_, trials) = self.recipe(recipe), self.studies.trials[recipe]
+        inputs = {"encoder": f"{self.results}/encoders/{entry.encoder}", "tokens": self.trained_on(entry)}
+        return Step("train_trials", "encoders", inputs, [trial.settings() for trial in trials])
+
+    def states(self, recipe: str, seed: str) -> Step:
+        """states/RECIPE/seedSEED/: hidden states of drawn words from an encoder, trained or as it was pretrained."""
+        entry, draws = self.recipe(recipe), self.draws_of(recipe)
+        inputs = {
+            "encoder": f"{self.results}/encoders/{entry.encoder}",
+            "model": self.weights(recipe, seed),
+            "draws": f"{self.results}/draws/{draws}",
+            "tokens": self.drawn_tokens(draws),
+        }
+        settings = {
+            "draws": self.studies.draws[draws].model_dump(mode="json"),
+            "units": entry.units.model_dump(),
+            **self.config.states.model_dump(),
+        }
+        return Step("states", "encoders", inputs, settings)
+
+    def measure(self, kind: str, recipe: str, seed: str = "") -> Step:
+        """measures/KIND/RECIPE.parquet, or measures/KIND/RECIPE/seedSEED.parquet of a kind that is measured by seed."""
+        paper, entry = self.studies.recipe(recipe)
+        module, source, seeds = kind_of(kind).module, kind_of(kind).source, self.studies.seeds(recipe)
+        settings = self.measure_settings(kind, recipe)
+        return Step(
+            script="measure",
+            environment="encoders" if source == "encoder" else "measures",
+            inputs=self.measured(kind, recipe, seed, settings),
+            settings={
+                "module": module,
+                "common": {"paper": paper.key, "encoder": entry.encoder, "task": entry.task},
+                "measure": settings,
+                "seeds": [int(seed)] if seed else list(seeds[:1] if source == "draws" else seeds),
+            },
+            modules=[f"measures/{module}"],
+        )
+
+    # Tables, figures, and what tells of them.
+
+    def item(self, item: str) -> Step:
+        """ITEM.csv, or ITEM.svg and .png: a table with published values beside ours, or a figure, and its record."""
+        paper, name, entry = self.studies.items[item]
+        cited = self.content(printed(entry.cites)) if entry.cites else ""
+        return Step(
+            script=entry.form,
+            environment={"table": "measures", "figure": "figures"}[entry.form],
+            inputs=self.item_inputs(paper, entry),
+            settings=self.item_settings(paper, name, entry),
+            modules=[f"papers/{paper.key}/{entry.module}"],
+            facts={"published": self.content(printed(paper.key)), "cited": cited},
+        )
+
+    def page(self, page: str) -> Step:
+        """PAGE.html: a table or figure with its caption, or the report, all of those of a paper."""
+        paper, items = self.pages[page]
+        shown = [f"{self.results}/{paper.path(name)}{ENDINGS[item.form][0]}" for name, item in items.items()]
+        template, style, terms = PAGE
+        tables = spread.tables(self.root, self.about.scale, map(paper.path, items))
+        several = [path.relative_to(self.root).as_posix() for path in tables]  # over several seeds
+        inputs = {
+            "shown": shown,
+            "records": [f"{file}.json" for file in shown],
+            "template": template,
+            "style": style,
+            "several": several,
+            "terms": terms,
+        }
+        settings = self.about.page(paper, items, report=page not in self.studies.items)
+        facts = self.contents_of(PAGE) | {"several": [*map(self.content, several)]}
+        return Step("page", "figures", inputs, settings, facts=facts)
+
+    def scores(self, paper: str) -> Step:
+        """scores/PAPER.parquet: all records behind the tables and figures of a paper."""
+        items = [item for owner, _, item in self.studies.items.values() if owner.key == paper and not item.searched]
+        needs = [need for item in items for need in item.needs if need.kind not in MODEL_FILES]
+        read = [need for need in needs if kind_of(self.studies.measure(paper, need)).records]
+        return Step("gather", "measures", {"records": sorted({file for need in read for file in self.need_files(paper, need)})})
+
+    def passport(self, encoder: str) -> Step:
+        """passport/ENCODER.html, .svg, .png and .json: the page of an encoder, its picture and its exchange file."""
+        self.config.expect_study()
+        table = f"{self.results}/passport/{encoder}.csv"
+        template = "workflow/crosslens/papers/passport/passport.html.j2"
+        inputs = {"template": template, **PASSPORT, "table": table, "record": f"{table}.json"}
+        facts = {"template": self.content(template)} | self.contents_of(PASSPORT.values())
+        return Step("passport", "figures", inputs, facts=facts)
+
+    def comparison(self, pair: str) -> Step:
+        """passport/PAIR.html and .csv: the passports of two encoders, side by side."""
+        self.config.expect_study()
+        tables = [f"{self.results}/passport/{encoder}.csv" for encoder in self.compared[pair]]
+        template = "workflow/crosslens/papers/passport/comparison.html.j2"
+        inputs = {"template": template, **PASSPORT, "tables": tables, "records": [f"{file}.json" for file in tables]}
+        facts = {"template": self.content(template)} | self.contents_of(PASSPORT.values())
+        return Step("comparison", "figures", inputs, facts=facts)
+
+    def scoreboard(self) -> Step:
+        """scoreboard.csv and .html: printed cells beside those of the tables that exist. These are no inputs, nor made."""
+        self.config.expect_study()
+        published = [printed(paper.key) for paper in self.studies.papers]
+        inputs = {"published": self.existing(*published), "template": SCOREBOARD}
+        modules = [f"papers/{paper.key}/paper" for paper in self.studies.papers]
+        facts = {"template": self.content(SCOREBOARD)} | self.contents_of(published)
+        return Step("scoreboard", "figures", inputs, {"heading": f"Scoreboard: {self.results}"}, modules, facts)
+
+    def claims(self) -> Step:
+        """claims.csv and .html, and the front page index.html: verdicts on claims, by the tables and records that exist."""
+        self.config.expect_study()
+        texts = self.claims_texts
+        modules = [f"papers/{key}/claims" for key in self.ledgers if self.existing(f"workflow/crosslens/papers/{key}/claims.py")]
+        inputs = {"scoreboard": f"{self.results}/scoreboard.html", "texts": texts}
+        facts = {"languages": self.content(LANGUAGES), "evidence": self.evidence} | self.contents_of(texts)
+        return Step("claims", "figures", inputs, {"papers": self.claims_settings, "texts": texts}, modules, facts)
+
+    @property
+    def claims_texts(self) -> list[str]:
+        """Ledgers of claims with the printed cells of their papers, and the template and style of their page."""
+        return [*(file for files in self.ledgers.values() for file in files), *CLAIMS]
+
+
+def groups(recipe: Recipe) -> dict[str, str]:
+    """Settings of a recipe as facts, in groups, since Snakemake shows as the reason for a rerun each fact that has changed."""
+    settings = recipe.settings()
+    heads, stages, scores = settings.pop("heads"), settings.pop("stages"), settings.pop("scores")
+    phases = [stage.pop("phases") for stage in stages]
+    losses = [[phase.pop("terms") for phase in of_stage] for of_stage in phases]
+    texts = [[[term.pop("data") for term in terms] for terms in of_stage] for of_stage in losses]
+    watched = [{key: stage.pop(key) for key in ("select_data", "watch") if key in stage} for stage in stages]
+    values = (heads, losses, texts, phases, stages, watched, scores, settings)
+    return {name: f"{name}: {value}" for name, value in zip(RECIPE, values, strict=True)}

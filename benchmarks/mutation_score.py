@@ -1,15 +1,16 @@
 """Share of mistakes in the library that the tests detect: the mutation score.
 
-    python benchmarks/mutation_score.py choose ROOT > MUTATIONS           # 150 mutations of the library in ROOT, as JSON lines
-    python benchmarks/mutation_score.py map ROOT FOLDER                   # which tests execute which lines; may be resumed
-    python benchmarks/mutation_score.py run ROOT FOLDER MUTATIONS RESULTS # the tests of each mutation; may be resumed
+    python benchmarks/mutation_score.py choose ROOT > MUTATIONS            # 150 mutations of the library, as JSON lines
+    python benchmarks/mutation_score.py map ROOT FOLDER                    # which tests execute which lines; may be resumed
+    python benchmarks/mutation_score.py run ROOT FOLDER MUTATIONS RESULTS  # the tests of each mutation; may be resumed
     python benchmarks/mutation_score.py report RESULTS
 
-ROOT is a clone of the repository in which nothing else is done, with its environment in .venv; PYTHONPATH has the packages coverage and
-pytest-cov. A mutation is detected if one of the TESTS tests that execute its line, the most specific first, fails or takes too long. Jobs
-that Snakemake starts are not traced, so that what they alone execute counts as not executed.
+ROOT is a clone of the repository for nothing else, with its environment in .venv. PYTHONPATH has the packages coverage and pytest-cov.
+A mutation is detected if one of the tests that execute its line fails or takes too long. Of many tests, the most specific are run.
+Jobs that Snakemake starts are not traced, so that what they alone execute counts as not executed.
 """
 
+import ast
 import csv
 import fnmatch
 import json
@@ -30,14 +31,17 @@ SEED, NUMBER = 59, 150
 LIBRARY = "workflow/crosslens"
 TESTS = 40  # that are run for a mutation
 SECONDS = 300  # after which the tests of a file of tests, or of a mutation, are stopped
-LATE = ("apptainer", "archive*", "conda", "install", "laptop", "module", "names", "new_paper", "plans", "prefetch", "re*", "site*", "status",
-        "workflow", "your_own", "on_a_gpu", "architectures")  # files of tests that mostly run Snakemake  # fmt: skip
+LATE = (  # files of tests that mostly run Snakemake
+    *("apptainer", "architectures", "archive*", "conda", "install", "laptop", "module", "names", "new_paper", "on_a_gpu"),
+    *("plans", "prefetch", "re*", "site*", "status", "workflow", "your_own"),
+)
 
 
 def choose(root: Path) -> list[Mutation]:
     """The mutations, spread over the modules of the library."""
     files = sorted((root / LIBRARY).rglob("*.py"))
-    return spread((m for file in files for m in mutations(file.relative_to(root).as_posix(), file.read_text("utf-8"))), NUMBER, SEED)
+    sources = {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in files}
+    return spread((mutation for file, source in sources.items() for mutation in mutations(file, source)), NUMBER, SEED)
 
 
 def pytest(root: Path, log: Path, *options: str, **variables: str) -> int | None:
@@ -106,9 +110,7 @@ def apply(root: Path, mutation: Mutation) -> tuple[Path, str, str] | None:
 
 
 def executing(root: Path, file: Path, source: str, text: str, tests: dict[tuple[str, int], list[str]]) -> list[str]:
-    """Tests of a mutation: of its line, else of its definition, else of its file, whose statements run when it is first imported."""
-    import ast
-
+    """Tests of a mutation: of its line, else of its definition, else of its file, whose statements run at the first import."""
     name, lines = file.relative_to(root).as_posix(), zip(source.splitlines(), text.splitlines(), strict=True)
     line = next(i for i, (before, after) in enumerate(lines, 1) if before != after)
     places = [place for place in definitions(ast.parse(source)) if place[1] <= line <= place[2]]

@@ -110,9 +110,7 @@ def document(sources: Sources, file: str, generator: random.Random) -> Refactori
             function.body[i] = ast.AnnAssign(statement.targets[0], ast.Name("object"), statement.value, 1)
     has_docstring = ast.get_docstring(function) is not None
     function.body = [ast.Expr(ast.Constant("What the function returns.")), *function.body[has_docstring:]]
-    return Refactoring(
-        "document and annotate", function.name, {file: _with_needed_imports(tree.body) + "\n# The end.\n"}
-    )
+    return Refactoring("document and annotate", function.name, {file: _with_needed_imports(tree.body) + "\n# The end.\n"})
 
 
 def move(sources: Sources, file: str, generator: random.Random) -> Refactoring | None:

@@ -1,8 +1,8 @@
 """Fingerprints of code and of environments, which alone decide whether a change of code makes Snakemake rerun a rule.
 
-A rule has the fingerprint of its script as its param `code` (rules/common.smk): a digest of the definitions that the script reaches
-(storage/definitions.py). Modules that a script imports by a computed name, and data files, are not seen: rules give such modules to
-`code` too, and the content of such files as params of their own. A digest may stand for an earlier one, by a line of workflow/same.tsv:
+A rule has the fingerprint of its script as its param `code` (rules/common.smk): a digest of the definitions that the script
+reaches (storage/reach.py). Modules that are imported by a computed name and data files are not seen: rules give such modules to `code`
+too, and the content of such files as params. A digest may stand for an earlier one, by a line of workflow/same.tsv:
 
     PYTHONPATH=workflow python -m crosslens.storage.fingerprint REVISION "why the results are the same"
 
@@ -26,9 +26,9 @@ from crosslens.storage.contents import Cache
 from crosslens.storage.definitions import Module, read_module
 from crosslens.storage.reach import Reach
 
-FORMAT = 6  # raise when the text that is hashed, or what the cache holds, changes
+FORMAT = 7  # raise when the text that is hashed, or what the cache holds, changes
 LIBRARY, SCRIPTS = "workflow", "workflow/scripts"  # on sys.path while a script runs, below the repository root
-CACHES = (".snakemake/fingerprints.json", ".snakemake/definitions.json")  # of digests, and of contents of files
+CACHE = ".snakemake/fingerprints.json"
 SAME = "workflow/same.tsv"  # digest, digest for which it stands, why
 UNITS = ("scripts/*.py", "crosslens/measures/*.py", "crosslens/corpora/*.py", "crosslens/papers/*/*.py")  # that rules name
 SILENT = {  # modules that report, keep records, choose a GPU, or decide whether a file is read or a job may run
@@ -53,18 +53,18 @@ SILENT = {  # modules that report, keep records, choose a GPU, or decide whether
 class Fingerprints:
     """Fingerprints of the scripts and modules below `root`, the repository.
 
-    Digests are cached in `.snakemake` as long as the content of all files stays the same, and what each file defines as long as its
-    own does. Times do not count, since archives and container images give all files one time.
+    Digests are cached in `.snakemake` as long as the content of all files stays the same, and what each file defines as long as
+    its own does. Times do not count, since archives and container images give all files one time.
     """
 
     def __init__(self, root: Path, *, cached: bool = True) -> None:
         """Read the cache of earlier calls; `cached=False` uses and writes none."""
-        self.root, self._is_cached = Path(root), cached
+        self.root = Path(root)
         files = [file.relative_to(root).as_posix() for file in (self.root / LIBRARY).rglob("*.py")]
         self._files = {module_name(file): file for file in files}
         self._modules: dict[str, Module] = {}
         self._same = read_same(self.root / SAME)
-        self._digests = self._cache(0)
+        self._cache = Cache(self.root / CACHE if cached else None)
         self._reach = Reach(self._files, self._module, SILENT)
         self.digest = functools.cache(self._digest)
 
@@ -75,7 +75,7 @@ class Fingerprints:
     def reached(self, file: str) -> list[str]:
         """The script and the project's files that it imports, directly or not."""
         modules = self._reach.imported(module_name(file))
-        self._definitions.save()
+        self._cache.save()
         return sorted(self._files[name] for name in modules)
 
     def foreign(self, file: str) -> dict[str, str]:
@@ -89,21 +89,10 @@ class Fingerprints:
 
     def _digest(self, file: str) -> str:
         """Digest of a file, before what it stands for."""
-        digest: str = self._digests.value(file, [FORMAT, self._all_contents], lambda: self._computed(file))
-        self._digests.save()
+        stamp = [FORMAT, self._all_contents]
+        digest: str = self._cache.value(f"digest of {file}", stamp, lambda: self._reach.digest(module_name(file)))
+        self._cache.save()
         return digest
-
-    def _computed(self, file: str) -> str:
-        digest = self._reach.digest(module_name(file))
-        self._definitions.save()
-        return digest
-
-    def _cache(self, i: int) -> Cache:
-        return Cache(self.root / CACHES[i] if self._is_cached else None)
-
-    @functools.cached_property
-    def _definitions(self) -> Cache:
-        return self._cache(1)  # large, so that it is read only if a digest is computed
 
     @functools.cached_property
     def _contents(self) -> dict[str, bytes]:
@@ -120,7 +109,7 @@ class Fingerprints:
             file = self._files.get(name, f"{SCRIPTS}/{name}.py")
             content = self._contents.get(file) or (self.root / file).read_bytes()
             stamp = [FORMAT, hashlib.sha256(content).hexdigest()]
-            self._modules[name] = Module(*self._definitions.value(file, stamp, lambda: read_module(content, file, name)))
+            self._modules[name] = Module(*self._cache.value(file, stamp, lambda: read_module(content, file, name)))
         return self._modules[name]
 
 
@@ -146,7 +135,7 @@ def stands_for(digest: str, same: dict[str, str]) -> str:
 
 
 def declare(root: Path, revision: str, why: str) -> int:
-    """Declare that the code computes what it computed at a revision of Git; returns the number of lines that workflow/same.tsv gets."""
+    """Declare that the code computes what it computed at a revision of Git; returns the number of lines that the table gets."""
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "archive", revision, LIBRARY], cwd=root, check=True, stdout=subprocess.PIPE).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

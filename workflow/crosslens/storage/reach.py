@@ -1,6 +1,6 @@
 """Digest of the definitions that code reaches: those that it names, those that these name, and so on.
 
-A class counts whole, as does a module that is used as a value. The digest does not depend on the order of definitions, nor on where they are.
+A class counts whole, as does a module that is used as a value. The order of definitions and the files they are in do not count.
 """
 
 import hashlib
@@ -9,7 +9,11 @@ from functools import cache
 
 from crosslens.storage.definitions import Module, Statement
 
-WHOLE, ENTRY, IMPORTED = "*", "", "import"  # in place of a definition: all of a module, what may be asked for, what runs at import
+WHOLE, ENTRY, IMPORTED = (
+    "*",
+    "",
+    "import",
+)  # in place of a definition: all of a module, what may be asked for, what runs at import
 Place = tuple[str, str]  # module and definition
 
 
@@ -22,7 +26,7 @@ class Reach:
         self._targets = cache(self._find)
 
     def digest(self, module: str) -> str:
-        """Digest of all that a script, or what a library module offers, reaches. Definitions have the numbers in which they are reached."""
+        """Digest of what a script, or all that a library module offers, reaches. Definitions are numbered as they are reached."""
         numbers: dict[Place, int] = {}
         places: list[Place] = []
         lines: list[object] = []
@@ -39,7 +43,9 @@ class Reach:
             number(name, part)
             while len(lines) < len(places):
                 statements = self._statements(*places[len(lines)])
-                lines.append([(text, [number(*target) for name in names for target in self._targets(name)]) for text, names in statements])
+                lines.append(
+                    [(text, [number(*target) for name in names for target in self._targets(name)]) for text, names in statements]
+                )
         return hashlib.sha256(repr(lines).encode()).hexdigest()[:16]
 
     def imported(self, module: str) -> set[str]:
@@ -71,8 +77,7 @@ class Reach:
         if definition in contents.definitions:
             return contents.definitions[definition]
         names = {WHOLE: sorted({*contents.definitions, *contents.entries}), ENTRY: contents.entries, IMPORTED: []}[definition]
-        guarded = contents.guarded if definition == WHOLE else []
-        return [*((name, [f"{module}.{name}"]) for name in names), *contents.effects, *guarded]
+        return [*((name, [f"{module}.{name}"]) for name in names), *contents.effects]
 
     def _find(self, dotted: str) -> list[tuple[str, str, str]]:
         """Module, definition and attributes of what a dotted name may mean; no module: it is foreign."""

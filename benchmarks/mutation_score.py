@@ -5,9 +5,10 @@
     python benchmarks/mutation_score.py run ROOT FOLDER MUTATIONS RESULTS  # the tests of each mutation; may be resumed
     python benchmarks/mutation_score.py report RESULTS
 
-ROOT is a clone of the repository for nothing else, with its environment in .venv. PYTHONPATH has the packages coverage and pytest-cov.
-A mutation is detected if one of the tests that execute its line fails or takes too long. Of many tests, the most specific are run.
-Jobs that Snakemake starts are not traced, so that what they alone execute counts as not executed.
+ROOT is a clone of the repository for nothing else, with its environment in .venv. PYTHONPATH has the packages coverage and
+pytest-cov. A mutation is detected if one of the tests that execute its line fails or takes too long. Of many tests, the most
+specific are run. Jobs that Snakemake starts are not traced: what they alone execute counts as not executed, and files of tests
+that mostly run Snakemake are left out.
 """
 
 import ast
@@ -31,7 +32,7 @@ SEED, NUMBER = 59, 150
 LIBRARY = "workflow/crosslens"
 TESTS = 40  # that are run for a mutation
 SECONDS = 300  # after which the tests of a file of tests, or of a mutation, are stopped
-LATE = (  # files of tests that mostly run Snakemake
+LEFT_OUT = (  # files of tests that mostly run Snakemake
     *("apptainer", "architectures", "archive*", "conda", "install", "laptop", "module", "names", "new_paper", "on_a_gpu"),
     *("plans", "prefetch", "re*", "site*", "status", "workflow", "your_own"),
 )
@@ -71,10 +72,9 @@ def trace(root: Path, folder: Path) -> None:
     """Run each file of tests once and note the lines that each of its tests executes."""
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted((root / "tests").glob("test_*.py"))
-    late = {file for file in files for name in LATE if fnmatch.fnmatch(file.stem, f"test_{name}")}
-    for file in sorted(files, key=lambda file: (file in late, file)):
+    for file in files:
         done = folder / f"{file.stem}.done"
-        if not done.exists():
+        if not done.exists() and not any(fnmatch.fnmatch(file.stem, f"test_{name}") for name in LEFT_OUT):
             options = (f"--cov={LIBRARY}", "--cov-context=test", "--cov-report=", str(file.relative_to(root)))
             status = pytest(root, folder / f"{file.stem}.log", *options, COVERAGE_FILE=str(folder / f"{file.stem}.coverage"))
             done.write_text(f"{status}\n")

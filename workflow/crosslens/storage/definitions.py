@@ -26,7 +26,7 @@ def read_module(source: bytes, path: str, name: str) -> Module:
     """Contents of a file. path: of the file in the repository; name: of the module, dotted, or of the script."""
     tree, is_script = ast.parse(source, path), PurePath(path).parent.name == "scripts"
     package = name.split(".")[: None if path.endswith("__init__.py") else -1]
-    used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+    loads = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
     _remove_silent(tree)
     names: dict[str, list[str]] = {}
     for bound, dotted in bindings(outside_functions(tree), package):
@@ -42,7 +42,7 @@ def read_module(source: bytes, path: str, name: str) -> Module:
         if not _only_defines(node, is_script):
             module.effects.append(statement)
     public = [bound for bound in names if not (is_script or bound.startswith("_"))]
-    module.entries.extend(sorted(bound for bound in public if bound in module.definitions or bound not in used))
+    module.entries.extend(sorted(bound for bound in public if bound in module.definitions or bound not in loads))
     return module
 
 
@@ -64,6 +64,6 @@ def _only_defines(node: ast.stmt, is_script: bool) -> bool:
         return node.names[0].name != "*"
     if isinstance(node, DEFINITIONS):
         return is_plain(node)
-    stored = [part for part in ast.walk(node) if isinstance(getattr(part, "ctx", None), ast.Store)]
-    has_parts = any(isinstance(part, ast.Attribute | ast.Subscript) for part in stored)
+    targets = [part for part in ast.walk(node) if isinstance(getattr(part, "ctx", None), ast.Store)]
+    has_parts = any(isinstance(part, ast.Attribute | ast.Subscript) for part in targets)
     return isinstance(node, ast.Assign | ast.AnnAssign) and not has_parts and not is_script

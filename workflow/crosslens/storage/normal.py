@@ -115,8 +115,8 @@ class Text:
             members = (part for statement in node.body for part in outside_functions(statement))
             self.inside, self.bound = "class", {name for name, _ in bindings(members, self.package)}
         methods = [part for part in node.body if isinstance(part, FUNCTIONS) and not part.decorator_list]
-        others = [part for part in node.body if part not in methods]
-        text = f"ClassDef({outside},{self.of(others)},{self.of(sorted(methods, key=lambda part: part.name))})"
+        fields = [part for part in node.body if part not in methods]
+        text = f"ClassDef({outside},{self.of(fields)},{self.of(sorted(methods, key=lambda part: part.name))})"
         self.inside, self.bound = saved
         return text
 

@@ -18,7 +18,7 @@ Place = tuple[str, str]  # module and definition
 
 
 class Reach:
-    """What modules reach."""
+    """Finds what modules reach."""
 
     def __init__(self, modules: Iterable[str], module: Callable[[str], Module], silent: Iterable[str] = ()) -> None:
         """modules: dotted names; module: reads one; silent: those of which only the names of definitions count."""
@@ -57,7 +57,7 @@ class Reach:
                 modules.add(name)
                 packages = [name.rsplit(".", i)[0] for i in range(1, name.count(".") + 1)]
                 imports = [self.split(dotted)[0] for dotted in self.module(name).imports]
-                waiting += [each for each in (*packages, *imports) if each in self.modules]
+                waiting += [place for place in (*packages, *imports) if place in self.modules]
         return modules
 
     def split(self, dotted: str) -> tuple[str, str]:

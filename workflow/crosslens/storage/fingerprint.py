@@ -89,7 +89,7 @@ class Fingerprints:
 
     def _digest(self, file: str) -> str:
         """Digest of a file, before what it stands for."""
-        stamp = [FORMAT, self._all_contents]
+        stamp: list[int | str] = [FORMAT, self._all_contents]
         digest: str = self._cache.value(f"digest of {file}", stamp, lambda: self._reach.digest(module_name(file)))
         self._cache.save()
         return digest
@@ -108,7 +108,7 @@ class Fingerprints:
         if name not in self._modules:
             file = self._files.get(name, f"{SCRIPTS}/{name}.py")
             content = self._contents.get(file) or (self.root / file).read_bytes()
-            stamp = [FORMAT, hashlib.sha256(content).hexdigest()]
+            stamp: list[int | str] = [FORMAT, hashlib.sha256(content).hexdigest()]
             self._modules[name] = Module(*self._cache.value(file, stamp, lambda: read_module(content, file, name)))
         return self._modules[name]
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from crosslens.storage.normal import DEFINITIONS, IMPORTS, Text, bindings, imports, is_plain, outside_functions
 
-Statement = tuple[
-    str, list[str]
-]  # digest of its text, which has `$` for names of modules' contents; these names, dotted, in order
+# Digest of a statement's text, which has `$` for the names of modules' contents; these names, dotted, in order.
+Statement = tuple[str, list[str]]
 
 
 class Module(NamedTuple):

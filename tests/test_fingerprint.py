@@ -102,7 +102,10 @@ def root(tmp_path: Path) -> Path:
 
 
 def fingerprint(root: Path, script: str = SCRIPT) -> str:
-    return Fingerprints(root)(script)
+    fingerprints = Fingerprints(root)
+    digest = fingerprints(script)
+    fingerprints.save()
+    return digest
 
 
 def test_reaches_through_relative_imports_and_packages(root):

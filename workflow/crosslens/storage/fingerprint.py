@@ -9,6 +9,7 @@ reaches (storage/reach.py). Modules that are imported by a computed name and dat
 declares that the code computes what it computed at a revision.
 """
 
+import atexit
 import csv
 import functools
 import hashlib
@@ -65,6 +66,8 @@ class Fingerprints:
         self._modules: dict[str, Module] = {}
         self._same = read_same(self.root / SAME)
         self._cache = Cache(self.root / CACHE if cached else None)
+        self.save = self._cache.save
+        atexit.register(self.save)  # once, since the cache is large
         self._reach = Reach(self._files, self._module, SILENT)
         self.digest = functools.cache(self._digest)
 
@@ -74,9 +77,7 @@ class Fingerprints:
 
     def reached(self, file: str) -> list[str]:
         """The script and the project's files that it imports, directly or not."""
-        modules = self._reach.imported(module_name(file))
-        self._cache.save()
-        return sorted(self._files[name] for name in modules)
+        return sorted(self._files[name] for name in self._reach.imported(module_name(file)))
 
     def foreign(self, file: str) -> dict[str, str]:
         """Top-level names of third-party packages that the script reaches, each with a file that imports it."""
@@ -91,7 +92,6 @@ class Fingerprints:
         """Digest of a file, before what it stands for."""
         stamp: list[int | str] = [FORMAT, self._all_contents]
         digest: str = self._cache.value(f"digest of {file}", stamp, lambda: self._reach.digest(module_name(file)))
-        self._cache.save()
         return digest
 
     @functools.cached_property

@@ -40,6 +40,7 @@ def copy_repository(root: Path) -> Path:
     fingerprints = Fingerprints(REPOSITORY)  # otherwise the first plan in each copy parses the whole library
     for script in REPOSITORY.glob("workflow/scripts/*.py"):
         fingerprints(str(script.relative_to(REPOSITORY)))
+    fingerprints.save()
     if (REPOSITORY / FINGERPRINTS).exists():
         (root / ".snakemake").mkdir()
         shutil.copy2(REPOSITORY / FINGERPRINTS, root / FINGERPRINTS)

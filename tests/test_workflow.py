@@ -443,7 +443,7 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and the
     "a hyperparameter of inference, how figures look, code, template and style of pages": [
         (
             f"{LIBRARY}/reports/figures/style.py",
-            ("STYLE = {", "STYLE: dict = {"),
+            ("STYLE = {", "STYLE = {} | {"),
             [*made(*FIGURES, *OTHER_FIGURES), "Write the passport of random"],
         ),
         (f"{LIBRARY}/reports/pages.py", ('"notes": list', '"remarks": list'), PAGES),

@@ -1,153 +1,151 @@
 """Fingerprints of code and of environments, which alone decide whether a change of code makes Snakemake rerun a rule.
 
-A rule has it as the param `code` (`code` in rules/common.smk), so that the rule is run again when its script, or a library
-module that the script imports, directly or indirectly, changes in more than comments, docstrings, descriptions of fields or
-layout; modules that move no number (SILENT) do not count. Imports are read from the syntax tree; nothing is executed. Imports
-written as strings (importlib) and data files are not seen: rules give such modules to `code` too, and the content of such files
-as params of their own.
+A rule has the fingerprint of its script as its param `code` (rules/common.smk): a digest of the definitions that the script
+reaches (storage/reach.py). Modules that are imported by a computed name and data files are not seen: rules give such modules to
+`code` too, and the content of such files as params. A digest may stand for an earlier one, by a line of workflow/same.tsv:
+
+    PYTHONPATH=workflow python -m crosslens.storage.fingerprint REVISION "why the results are the same"
+
+declares that the code computes what it computed at a revision.
 """
 
-import ast
+import atexit
+import csv
 import functools
 import hashlib
+import io
 import json
+import subprocess
 import sys
-from collections.abc import Iterator
+import tarfile
+import tempfile
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from crosslens.storage.contents import Cache
+from crosslens.storage.definitions import Module, read_module
+from crosslens.storage.reach import Reach
 
-FORMAT = 5  # raise when the text that is hashed, or what the cache holds, changes
-FOLDERS = ("workflow", "workflow/scripts")  # on sys.path while a script runs, below the repository root
+FORMAT = 7  # raise when the text that is hashed, or what the cache holds, changes
+LIBRARY, SCRIPTS = "workflow", "workflow/scripts"  # on sys.path while a script runs, below the repository root
+CACHE = ".snakemake/fingerprints.json"
+SAME = "workflow/same.tsv"  # digest, digest for which it stands, why
+UNITS = ("scripts/*.py", "crosslens/measures/*.py", "crosslens/corpora/*.py", "crosslens/papers/*/*.py")  # that rules name
 SILENT = {  # modules that report, keep records, choose a GPU, or decide whether a file is read or a job may run
-    "workflow/crosslens/papers/__init__.py",  # the list of papers
-    "workflow/crosslens/runs/call.py",
-    "workflow/crosslens/runs/errors.py",
-    "workflow/crosslens/runs/gpus.py",
-    "workflow/crosslens/runs/logs.py",
-    "workflow/crosslens/runs/machine.py",
-    "workflow/crosslens/runs/progress.py",
-    "workflow/crosslens/runs/quantities.py",
-    "workflow/crosslens/runs/signals.py",
-    "workflow/crosslens/sources/pins.py",
-    "workflow/crosslens/storage/bounded.py",
-    "workflow/crosslens/storage/contents.py",
-    "workflow/crosslens/storage/seals.py",
-    "workflow/crosslens/training/lock.py",
+    "crosslens.papers",  # the list of papers
+    "crosslens.runs.call",
+    "crosslens.runs.errors",
+    "crosslens.runs.gpus",
+    "crosslens.runs.logs",
+    "crosslens.runs.machine",
+    "crosslens.runs.progress",
+    "crosslens.runs.quantities",
+    "crosslens.runs.signals",
+    "crosslens.sources.pins",
+    "crosslens.storage.bounded",
+    "crosslens.storage.contents",
+    "crosslens.storage.seals",
+    "crosslens.training.lock",
 }
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def _canonical(node: object) -> str:
-    """Text of a syntax tree without positions and empty fields, which differ between Python versions, and without documentation.
-
-    Documentation is docstrings and the descriptions of pydantic's fields.
-    """
-    if isinstance(node, ast.AST):
-        fields: dict[str, Any] = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            fields["body"] = node.body[1:]
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Field":
-            fields["keywords"] = [keyword for keyword in node.keywords if keyword.arg != "description"]
-        return f"{type(node).__name__}({','.join(f'{name}={_canonical(value)}' for name, value in fields.items())})"
-    if isinstance(node, list):
-        return f"[{','.join(map(_canonical, node))}]"
-    return repr(node)
-
-
-def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes that may run, which the bodies of `if TYPE_CHECKING:` do not."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            for statement in child.orelse:
-                yield from (statement, *_executed(statement))
-        else:
-            yield child
-            yield from _executed(child)
-
-
-def _imports(tree: ast.Module, path: str) -> list[str]:
-    """Dotted names that a file may import; `from a import b` gives a and a.b, which may be a module or a name in a."""
-    here = Path(path).relative_to(FOLDERS[0]).with_suffix("").parts if Path(path).is_relative_to(FOLDERS[0]) else ()
-    names: set[str] = set()
-    for node in _executed(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = here[: len(here) - node.level] if node.level else ()
-            module = ".".join(filter(None, (*base, node.module)))
-            names.update([module, *(f"{module}.{alias.name}" for alias in node.names)])
-    return sorted(name for name in names if name.partition(".")[0] not in sys.stdlib_module_names)
 
 
 class Fingerprints:
-    """Fingerprints of the scripts below `root`, the repository.
+    """Fingerprints of the scripts and modules below `root`, the repository.
 
-    Digest and imports of each file are cached in `.snakemake` by its content, since archives and container images give all
-    files one time.
+    Digests are cached in `.snakemake` as long as the content of all files stays the same, and what each file defines as long as
+    its own does. Times do not count, since archives and container images give all files one time.
     """
 
     def __init__(self, root: Path, *, cached: bool = True) -> None:
         """Read the cache of earlier calls; `cached=False` uses and writes none."""
         self.root = Path(root)
-        self._cache = Cache(self.root / ".snakemake" / "fingerprints.json" if cached else None)
-        self._fresh: dict[str, tuple[str, list[str]]] = {}  # path -> digest and imports, of files that this process has read
-        self._files: dict[str, list[str]] = {}
-        self._modules = {file.relative_to(root).as_posix() for file in (self.root / FOLDERS[0]).rglob("*.py")}
+        files = [file.relative_to(root).as_posix() for file in (self.root / LIBRARY).rglob("*.py")]
+        self._files = {module_name(file): file for file in files}
+        self._modules: dict[str, Module] = {}
+        self._same = read_same(self.root / SAME)
+        self._cache = Cache(self.root / CACHE if cached else None)
+        self.save = self._cache.save
+        atexit.register(self.save)  # once, since the cache is large
+        self._reach = Reach(self._files, self._module, SILENT)
+        self.digest = functools.cache(self._digest)
 
-    def __call__(self, script: str) -> str:
-        """Sixteen hex digits for a script, whose path is relative to the repository."""
-        text = "".join(f"{path} {self._read(path)[0]}\n" for path in self.reached(script) if path not in SILENT)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def __call__(self, file: str) -> str:
+        """Sixteen hex digits for a script or module, whose path is relative to the repository."""
+        return stands_for(self.digest(Path(file).as_posix()), self._same)
 
-    def reached(self, script: str) -> list[str]:
+    def reached(self, file: str) -> list[str]:
         """The script and the project's files that it imports, directly or not."""
-        files: set[str] = set()
-        waiting = [Path(script).as_posix()]
-        while waiting:
-            path = waiting.pop()
-            if path not in files:
-                files.add(path)
-                waiting += [file for module in self._read(path)[1] for file in self._locate(module)]
-        self._cache.save()
-        return sorted(files)
+        return sorted(self._files[name] for name in self._reach.imported(module_name(file)))
 
-    def foreign(self, script: str) -> dict[str, str]:
+    def foreign(self, file: str) -> dict[str, str]:
         """Top-level names of third-party packages that the script reaches, each with a file that imports it."""
         return {
-            module.partition(".")[0]: path
-            for path in self.reached(script)
-            for module in self._read(path)[1]
-            if not self._locate(module.partition(".")[0])
+            dotted.partition(".")[0]: path
+            for path in self.reached(file)
+            for dotted in self._module(module_name(path)).imports
+            if not self._reach.split(dotted)[0] and dotted.partition(".")[0] not in sys.stdlib_module_names
         }
 
-    def _locate(self, module: str) -> list[str]:
-        """Files that importing `module` executes: each parent's ``__init__.py``, then the module; [] if not ours."""
-        if module not in self._files:
-            parents = [module.replace(".", "/")]
-            while "/" in parents[-1]:
-                parents.append(parents[-1].rpartition("/")[0])
-            candidates = [f"{parents[0]}.py", *(f"{parent}/__init__.py" for parent in parents)]
-            paths = [f"{folder}/{candidate}" for folder in FOLDERS for candidate in candidates]
-            self._files[module] = [path for path in paths if path in self._modules]
-        return self._files[module]
+    def _digest(self, file: str) -> str:
+        """Digest of a file, before what it stands for."""
+        stamp: list[int | str] = [FORMAT, self._all_contents]
+        digest: str = self._cache.value(f"digest of {file}", stamp, lambda: self._reach.digest(module_name(file)))
+        return digest
 
-    def _read(self, path: str) -> tuple[str, list[str]]:
-        """Digest and imports of one file."""
-        if path not in self._fresh:
-            content = (self.root / path).read_bytes()
-            content_digest = hashlib.sha256(content).hexdigest()
-            self._fresh[path] = tuple(self._cache.value(path, [FORMAT, content_digest], lambda: _parsed(content, path)))
-        return self._fresh[path]
+    @functools.cached_property
+    def _contents(self) -> dict[str, bytes]:
+        return {file: (self.root / file).read_bytes() for file in sorted(self._files.values())}
+
+    @functools.cached_property
+    def _all_contents(self) -> str:
+        """Digest of all files."""
+        parts = (part for file, content in self._contents.items() for part in (file.encode(), content))
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+    def _module(self, name: str) -> Module:
+        if name not in self._modules:
+            file = self._files.get(name, f"{SCRIPTS}/{name}.py")
+            content = self._contents.get(file) or (self.root / file).read_bytes()
+            stamp: list[int | str] = [FORMAT, hashlib.sha256(content).hexdigest()]
+            self._modules[name] = Module(*self._cache.value(file, stamp, lambda: read_module(content, file, name)))
+        return self._modules[name]
 
 
-def _parsed(content: bytes, path: str) -> tuple[str, list[str]]:
-    """Digest and imports of a file. path: its name in messages."""
-    tree = ast.parse(content, path)
-    return hashlib.sha256(_canonical(tree).encode()).hexdigest(), _imports(tree, path)
+def module_name(file: str) -> str:
+    """Dotted name of a module, or name of a script. file: relative to the repository."""
+    folder = SCRIPTS if Path(file).is_relative_to(SCRIPTS) else LIBRARY
+    return ".".join(Path(file).relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+
+
+def read_same(table: Path) -> dict[str, str]:
+    """Digests that are declared equal: digest -> digest for which it stands."""
+    if not table.exists():
+        return {}
+    with table.open(newline="", encoding="utf-8") as file:
+        return {digest: earlier for digest, earlier, _ in csv.reader(file, delimiter="\t")}
+
+
+def stands_for(digest: str, same: dict[str, str]) -> str:
+    """The earliest digest that a digest is declared to equal, or itself."""
+    for _ in same:  # no longer than the table, if its lines go in a circle
+        digest = same.get(digest, digest)
+    return digest
+
+
+def declare(root: Path, revision: str, why: str) -> int:
+    """Declare that the code computes what it computed at a revision of Git; returns the number of lines that the table gets."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(["git", "archive", revision, LIBRARY], cwd=root, check=True, stdout=subprocess.PIPE).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            tar.extractall(folder, filter="data")
+        before, after = Fingerprints(Path(folder), cached=False), Fingerprints(root, cached=False)
+        files = [file.relative_to(root).as_posix() for unit in UNITS for file in (root / LIBRARY).glob(unit)]
+        units = [file for file in files if (Path(folder) / file).exists() and before(file) != after(file)]
+        lines = sorted({(after.digest(file), before(file), why) for file in units})
+    with (root / SAME).open("a", newline="", encoding="utf-8") as table:
+        csv.writer(table, delimiter="\t", lineterminator="\n").writerows(lines)
+    return len(lines)
 
 
 @functools.cache
@@ -164,3 +162,7 @@ def pins(environment: Path) -> str:
     As a rule's param it replaces the trigger `software-env`, which also fires for a comment or when conda is switched on.
     """
     return _pins(Path(environment).read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    print(f"{declare(Path.cwd(), *sys.argv[1:])} lines added to {SAME}")

@@ -358,6 +358,7 @@ class Code:
         return any(self.imported[name] & edited.keys() and reach.digest(name) != digest for name, digest in self.digests.items())
 
 
+@functools.cache
 def _names(node: ast.stmt) -> set[str]:
     """Names that a statement of a module defines."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -365,6 +366,7 @@ def _names(node: ast.stmt) -> set[str]:
     return {part.id for part in parts if isinstance(part, ast.Name)} | set(filter(None, [getattr(node, "name", None)]))
 
 
+@functools.cache
 def _identifiers(tree: ast.AST) -> set[str]:
     """Names and attributes that code uses, and names that it imports."""
     names = {getattr(node, "id", None) or getattr(node, "attr", None) for node in ast.walk(tree)}

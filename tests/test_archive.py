@@ -192,7 +192,7 @@ def test_it_is_a_valid_crate(archive, tmp_path, profile):
     assert not result.returncode, result.stdout + result.stderr
 
 
-TABLE, CONFIGURATION = "results/a/t.csv", "configuration.yaml"
+TABLE, CONFIGURATION = "results/a/t.csv", "configuration.json"
 
 
 def small(**edits: bytes) -> dict[str, bytes]:
@@ -212,7 +212,7 @@ FORBIDDEN = [
     "results/./x.csv", "results/..\\x.csv", "C:\\x.csv", ".snakemake/scripts/json.py", "results/.snakemake/x.csv",
     "results/a/.x.csv", "workflow/x.csv", "profiles/default/config.yaml", "rules/common.smk", "results/a/sitecustomize.py",
     "results/a/x.pth", "results/a/x", "results/a/x.csv ", "results/a/é.csv", "results/a/x\u202e.csv", "results/a/x.csv\r",
-    "results/$(touch x).csv", "x.csv", "~/x.csv", "seals/../x.csv", "results/a/.SHA256SUMS/x.csv", "configuration.yaml/x.csv",
+    "results/$(touch x).csv", "x.csv", "~/x.csv", "seals/../x.csv", "results/a/.SHA256SUMS/x.csv", "configuration.json/x.csv",
     "sources.lock.tsv.py",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What a masked language model predicts in masked places: subwords of other languages, without any shift."""
+"""Predictions of a masked language model in masked places, subwords of other languages among them, without any shift."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Where official files lie below the results, and which of them corpora and encoders are made of."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -84,3 +84,9 @@ class Layout(NamedTuple):
     def of_reading(self, reading: Reading) -> list[str]:
         """The models that find sentences, where a reading asks for them."""
         return [f"{self.folder}/{file}" for file in reading.official()]
+
+    def fetched(self, corpora: Iterable[Corpus], encoders: Iterable[Encoder], readings: Iterable[Reading]) -> list[str]:
+        """All files that are not generated, each once."""
+        of_encoders = (self.of_encoder(encoder, "DESCRIPTION", "WEIGHTS") for encoder in encoders)
+        files = chain.from_iterable((*of_encoders, *map(self.of_reading, readings), *map(self.of_corpus, corpora)))
+        return [file for file in dict.fromkeys(files) if not file.startswith(f"{self.folder}/phrasebook/")]

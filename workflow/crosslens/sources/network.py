@@ -93,7 +93,7 @@ class _Answer:
 
     @property
     def version(self) -> str:
-        """What tells one version of a file from another: a strong ETag or else the date; "" without either."""
+        """Mark of the version of a file: a strong ETag or else the date; "" without either."""
         tag = self.headers.get("etag", "")
         return tag if tag.startswith('"') else self.headers.get("last-modified", "")
 

@@ -74,7 +74,7 @@ def metadata(
         "instrument": _reference(WORKFLOW),
         "startTime": first,
         "endTime": last,
-        "object": [_reference(id) for id in ("configuration.yaml", *official)],
+        "object": [_reference(id) for id in ("configuration.json", *official)],
         "result": [_reference(id) for id in items],
     }
     entities["#snakemake"] = {

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import yaml
 
 from crosslens.monitoring.archive.blanks import write_blanked
 from crosslens.monitoring.archive.contents import BLANKED, Artefacts, is_packed, stage
@@ -30,7 +29,7 @@ from crosslens.storage.seals import identities, verified
 
 SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
 CLAIMS = "claims.csv"  # the verdicts
-CONFIGURATION = "configuration.yaml"
+CONFIGURATION = "configuration.json"  # not YAML, whose aliases can repeat a value without end
 SEALS = "seals"  # folder of the seals of what is not in the archive as it is, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
 TARGETS = (ALL, "claims", "scoreboard")
@@ -62,7 +61,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
         for place in (place for place in artefacts.seals if stage(place) in BLANKED):
             write_blanked(results / place, folder / results / place)
         keys = {key: value for key, value in values.items() if key not in LOCAL}
-        texts = {README: _read_me(scale, missing), CONFIGURATION: yaml.safe_dump(keys, allow_unicode=True, sort_keys=False)}
+        texts = {README: _read_me(scale, missing), CONFIGURATION: json.dumps(keys, indent=1, ensure_ascii=False)}
         for file, text in texts.items():
             (folder / file).write_text(text, "utf-8")
         files = dict(sorted(_files(artefacts, folder)))

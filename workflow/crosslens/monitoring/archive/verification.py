@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from joblib import cpu_count
 
-from crosslens.config.scales import read_yaml
 from crosslens.monitoring.archive.contents import Artefacts, is_table, stage
 from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW
 from crosslens.monitoring.archive.packing import CLAIMS, CONFIGURATION, LOCAL, SEALS, SUMS
@@ -25,6 +24,7 @@ from crosslens.papers.configuration import load_fitting
 from crosslens.runs.errors import DataError, shown
 from crosslens.sources.pins import LOCK
 from crosslens.storage import parquet
+from crosslens.storage.bounded import read_json
 from crosslens.storage.files import Budget
 from crosslens.storage.seals import verified
 
@@ -82,7 +82,7 @@ def _checksums(archive: Path, text: str) -> dict[str, str]:
 
 
 def _fault(packed: zipfile.ZipFile, name: str, expected_digest: str | None) -> str:
-    """What is wrong with a file of an archive; "" for nothing. expected_digest: None if the list of checksums lacks it."""
+    """Description of the fault of a file of an archive; "" for nothing. expected_digest: None if the list of checksums lacks it."""
     if name not in (*READ, *OTHERS) and not UNPACKED.fullmatch(name):
         return "expected a name of the results, found another: do not use it"
     if expected_digest is None:
@@ -104,7 +104,7 @@ class Unpacked:
     @cached_property
     def artefacts(self) -> Artefacts:
         """Artefacts in the folder of results that the configuration names. Raises DataError if the configuration is none."""
-        config, _ = load_fitting(read_yaml(self.folder / CONFIGURATION), CONFIGURATION)
+        config, _ = load_fitting(read_json(self.folder / CONFIGURATION), CONFIGURATION)
         return Artefacts.of(self.folder / config.results)
 
     def contradictions(self) -> dict[str, str]:
@@ -181,13 +181,13 @@ class Unpacked:
 def same(before: Path, after: Path) -> bool:
     """Whether two tables or measures have the same rows, numbers up to TOLERANCE; False if the first cannot be read."""
     try:
-        one, two = (_rows(path) for path in (before, after))
+        archived, remade = (_rows(path) for path in (before, after))
     except (OSError, ValueError):
         return False
-    if list(one.columns) != list(two.columns) or len(one) != len(two):
+    if list(archived.columns) != list(remade.columns) or len(archived) != len(remade):
         return False
-    texts = [rows.to_numpy(object) for rows in (one, two)]
-    numbers = [rows.apply(pd.to_numeric, errors="coerce").to_numpy(float) for rows in (one, two)]
+    texts = [rows.to_numpy(object) for rows in (archived, remade)]
+    numbers = [rows.apply(pd.to_numeric, errors="coerce").to_numpy(float) for rows in (archived, remade)]
     return bool(((texts[0] == texts[1]) | np.isclose(numbers[0], numbers[1], rtol=TOLERANCE, atol=0)).all())
 
 

@@ -198,7 +198,7 @@ TABLE, CONFIGURATION = "results/a/t.csv", "configuration.json"
 def small(**edits: bytes) -> dict[str, bytes]:
     """Content of a small archive. edits: files that are added or replaced, listed with their digests."""
     return with_digests(
-        {TABLE: b"x\n1\n", "README.md": b"#", "Snakefile": b"", CONFIGURATION: b"results: results/a\n"} | edits, {}
+        {TABLE: b"x\n1\n", "README.md": b"#", "Snakefile": b"", CONFIGURATION: b'{"results": "results/a"}'} | edits, {}
     )
 
 

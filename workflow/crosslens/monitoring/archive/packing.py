@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-
 from crosslens.monitoring.archive.blanks import write_blanked
 from crosslens.monitoring.archive.contents import BLANKED, Artefacts, is_packed, stage
 from crosslens.monitoring.archive.crate import METADATA, README, WORKFLOW, metadata

@@ -82,7 +82,7 @@ def _checksums(archive: Path, text: str) -> dict[str, str]:
 
 
 def _fault(packed: zipfile.ZipFile, name: str, expected_digest: str | None) -> str:
-    """Description of the fault of a file of an archive; "" for nothing. expected_digest: None if the list of checksums lacks it."""
+    """Fault of a file of an archive; "" for none. expected_digest: None if the list of checksums lacks the file."""
     if name not in (*READ, *OTHERS) and not UNPACKED.fullmatch(name):
         return "expected a name of the results, found another: do not use it"
     if expected_digest is None:

@@ -31,10 +31,9 @@ def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(cloc
     display = Jobs(stream)
     tell(display, "run_info", stats={"tokens": 2, "train": 2, "total": 4})
     tell(display, "run_info", stats={"tokens": 2, "train": 2, "total": 4})  # Snakemake says it twice
-    for number, rule in enumerate(("tokens", "tokens", "train", "train")):
+    for number, (rule, end) in enumerate((("tokens", 10), ("tokens", 20), ("train", 120), ("train", 220))):
+        tell(display, "job_started", jobs=[number])  # before Snakemake says what it is
         info(display, number, rule, f"Make {rule} {number}" if rule == "tokens" else None, recipe=f"r{number}", seed="0")
-    for number, end in enumerate((10, 20, 120, 220)):
-        tell(display, "job_started", jobs=[number])
         clock[0] = float(end)
         tell(display, "job_finished", job_id=number)
     guess = 10 * (10 + 2 * jobs.SECONDS["train"]) / 10  # seconds left when 10 of them are done
@@ -51,9 +50,9 @@ def test_a_job_that_takes_longer_than_expected_makes_the_time_left_longer(clock)
     stream = io.StringIO()
     display = Jobs(stream)
     tell(display, "run_info", stats={"tokens": 2, "train": 3, "total": 5})
+    tell(display, "job_started", jobs=[0, 2])
     for number, rule in enumerate(("tokens", "tokens", "train")):
         info(display, number, rule, f"Make {rule} {number}")
-    tell(display, "job_started", jobs=[0, 2])
     clock[0] = 3.0
     tell(display, "job_finished", job_id=0)
     clock[0] = 3600.0

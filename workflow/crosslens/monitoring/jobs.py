@@ -45,8 +45,8 @@ class Jobs(logging.Handler):
             case "job_info":
                 self.jobs[record.jobid] = record
             case "job_started":
-                self.running.update({job: time.monotonic() for job in record.jobs if job in self.jobs})
-            case "job_finished" if record.job_id in self.running:
+                self.running.update(dict.fromkeys(record.jobs, time.monotonic()))  # before Snakemake tells which jobs these are
+            case "job_finished" if record.job_id in self.running and record.job_id in self.jobs:
                 self._finished(self.jobs[record.job_id], time.monotonic() - self.running.pop(record.job_id))
             case "job_error":
                 title = _title(self.jobs.get(record.jobid, record))
@@ -65,7 +65,8 @@ class Jobs(logging.Handler):
         if not self.left.total():
             return "100%"
         now = time.monotonic()
-        expectations = [(self._expected(self.jobs[job].rule_name), now - start) for job, start in self.running.items()]
+        running = [(self.jobs[job].rule_name, start) for job, start in self.running.items() if job in self.jobs]
+        expectations = [(self._expected(rule), now - start) for rule, start in running]
         done = sum(map(sum, self.took.values())) + sum(min(seconds, 0.9 * expected) for expected, seconds in expectations)
         total = sum(map(sum, self.took.values())) + sum(self._expected(rule) * count for rule, count in self.left.items())
         return f"{done / total:4.0%}, {duration(max(1, round((now - self.began) * (total / done - 1))))} left"
@@ -73,7 +74,8 @@ class Jobs(logging.Handler):
     def _expected(self, rule: str) -> float:
         """Seconds of a job: the mean of those that have finished, and of those running that already take longer."""
         typical = mean(self.took[rule] or [SECONDS.get(rule, OTHERS)])
-        running = [time.monotonic() - start for job, start in self.running.items() if self.jobs[job].rule_name == rule]
+        jobs = (job for job in self.running if job in self.jobs and self.jobs[job].rule_name == rule)
+        running = [time.monotonic() - self.running[job] for job in jobs]
         times = [*self.took[rule], *(seconds for seconds in running if seconds > typical)]
         return mean(times) if times else typical
 

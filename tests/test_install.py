@@ -111,7 +111,7 @@ USES = {
     ("PROFILE", "prefetch"): ["--profile={}"],
     ("REHEARSE", "cost"): ["--config", "rehearse={}"],
     ("SEEDS", "demo"): ["--config", "seeds=[{}]"],
-    ("LIST", "prefetch"): ["--list"],
+    ("LIST", "prefetch"): ["--dry-run"],
     ("PACKAGES", "lock"): [],
     ("PYTHON", "build/site-tools/installed"): [],
 }

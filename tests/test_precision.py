@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from crosslens.training import cpu
-from test_training import OBJECTIVES, TRAIN, assert_resumes, files_of_run, loop, recipe, steps_in_all, weights
+from test_training import OBJECTIVES, TRAIN, assert_resumes, compute_gradients, files_of_run, loop, recipe, steps_in_all, weights
 
 PRECISIONS = ("float32", "bfloat16")
 
@@ -19,7 +19,7 @@ def gradient(bench, precision: str, draws: int) -> torch.Tensor:
     of = loop(bench, recipe(precision=precision), dropout=0.1)
     of.model.initialise_heads(tuple(of.recipe.heads), 0)
     torch.manual_seed(draws)
-    of.gradients(OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
+    compute_gradients(of, OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
     blocks = [value for name, value in of.model.encoder.named_parameters() if "layer." in name]
     return torch.cat([value.grad.flatten() for value in blocks])
 
@@ -52,7 +52,7 @@ def test_sums_that_layer_norms_read_are_in_float32(bench):
     for name, norm in norms.items():
         norm.register_forward_hook(lambda _, states, out, name=name: types[name].update((states[0].dtype, out.dtype)))
     of.model.initialise_heads(tuple(of.recipe.heads), 0)
-    of.gradients(OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
+    compute_gradients(of, OBJECTIVES["finetuned"][0], [np.arange(0, len(of.texts[TRAIN]), 2)])
     assert len(norms) == 5 and set(map(frozenset, types.values())) == {frozenset({torch.float32})}
 
 

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,10 @@ METADATA = SealedMetadata(HERE, dict, sha256)
 
 @dataclass
 class StubGraph:
-    """A graph of the artefacts of MADE_OF. settings: of those whose settings are others here; changed: official files."""
+    """A graph of the artefacts of MADE_OF.
+
+    settings: of those whose settings are others here. changed: error of the official file's copy in a mirror.
+    """
 
     settings: dict[str, str] = field(default_factory=dict)
     digests: bool = True  # whether those of official files are known
@@ -47,18 +50,17 @@ class StubGraph:
         return {place: partial(self.step, place) for place in MADE_OF}
 
     def step(self, place: str) -> Step:
+        if self.changed and place == OFFICIAL:
+            raise DataError(self.changed)
         inputs = {"all": [f"{HERE}/{name}" for name in MADE_OF[place]]}
         return Step("script", "encoders", inputs, self.settings.get(place, f"settings of {place}"))
 
     def params(self, step: Step) -> dict[str, Any]:
         return {"settings": step.settings}
 
-    def has_digest(self, file: str) -> bool:
+    def has_digest(self, file: str, digests: Collection[str]) -> bool:
+        assert file == f"{HERE}/{OFFICIAL}" and len(digests) == 1
         return self.digests
-
-    def reason_to_fetch(self, file: str, results: str) -> str:
-        assert file == f"{results}/{OFFICIAL}" == f"{SOURCE}/{OFFICIAL}"
-        return self.changed
 
 
 def make(place: str, text: str = "first") -> None:

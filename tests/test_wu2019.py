@@ -195,7 +195,7 @@ def test_substitutes_are_named(config, values):
             "identification.corpus: .*found 'mldoc2'; did you mean 'mldoc'",
         ),
         ({"frozen": [13]}, "frozen: expected numbers up to 12, which encoders.mbert has, found 13"),
-        ({"features": {"floor": 0}}, "features.floor: expected above 0"),
+        ({"features": {"floor": 0}}, "features.floor: input should be greater than 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(values, change, message):

@@ -161,7 +161,7 @@ def test_the_published_study_is_tabulated(root):
     low, likely, high = total.encoders
     assert total.jobs == len(jobs) and total.bases == {"tabulated": len(jobs)}
     assert low < 17 * 3600 < high and likely == pytest.approx(17 * 3600, rel=0.15)
-    assert total.disk == pytest.approx(13e9, rel=0.3) and total.memory == 48_000
+    assert total.disk == pytest.approx(13e9, rel=0.15) and total.memory == 48_000
     trainings = [job for job in jobs if job.rule == "train"]
     assert len(trainings) == 8 and all(estimator.rows[estimator.kind_of(job)].update for job in trainings)
     trial = "models/tanti2021/pos/frozen/trials"

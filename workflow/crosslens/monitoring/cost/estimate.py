@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
-from crosslens.config.whole import Config
 from crosslens.monitoring.cost.finished import Finished, finished_jobs
 from crosslens.monitoring.plan import Job
+from crosslens.papers.configuration import WholeConfig
+from crosslens.sources.registry import load, size_of
 
 HOURS = Path(__file__).with_name("hours.csv")
 ENCODERS = ("models", "states")  # first parts of the places of jobs that run an encoder
@@ -60,8 +61,9 @@ def tabulated(results: str) -> dict[str, Row]:
 class Estimator:
     """Estimates of the jobs of a study, or of the study whose rehearsal a configuration describes."""
 
-    def __init__(self, config: Config) -> None:
-        self.logs = f"{config.results}/logs"
+    def __init__(self, config: WholeConfig) -> None:
+        self.logs, self.official = f"{config.results}/logs", f"{config.results}/sources"
+        self.sources = load(additions=config.sources)
         study, rehearsal = (config.results, config.counterpart)[:: -1 if config.rehearse else 1]
         self.rows = tabulated(study)
         self.kinds = self.rows or tabulated("results")
@@ -84,7 +86,7 @@ class Estimator:
         kind, runs_encoder = self.kind_of(job), bool(job.asked.get("gpu"))
         measured, rehearsed = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed"))
         row = self.rows.get(kind, self.rows.get(""))
-        disk = row.megabytes * 1e6 if row else 0.0
+        disk = self._bytes(job) or (row.megabytes * 1e6 if row else 0.0)
         if measured:
             return Estimate(mean(job.seconds for job in measured), "measured", disk)
         if rehearsed and not runs_encoder:  # all texts are read in a rehearsal too
@@ -94,6 +96,12 @@ class Estimator:
         if row and runs_encoder and self.pace:
             return Estimate(row.seconds * self.pace, "scaled", disk)
         return Estimate(row.seconds, "tabulated", disk) if row else None
+
+    def _bytes(self, job: Job) -> int | None:
+        """Bytes of the official file that a job fetches, by the table of sources; None of other jobs and of unknown files."""
+        if job.rule not in ("fetch", "dump_sample"):
+            return None
+        return size_of(os.path.relpath(job.output[0], self.official), self.sources).bytes
 
     def _by_kind(self, results: str) -> Mapping[str, list[Finished]]:
         """Finished jobs of a folder of results by their kind."""

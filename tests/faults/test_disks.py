@@ -76,19 +76,26 @@ def cases(folder: Path, encoder: Path, corpora: Path) -> list[tuple[str, int, bo
     fetched = {"urls": [], "mirror": [""], "sha256": None, "size": None, "manual": None}
     parts = {str(archive): {"de.test": ["*.conllu"]}}
     fetch = {"wildcards": {"source": "s", "path": "file.bin"}, "params": {"settings": fetched}, "mirror": [str(mirror)]}
-    tokenizer = {"input": {"hub": [], "shared": []}, "params": {"settings": known, "texts": [], "package": {}}}
-    weights = {"input": {"hub": [], "tokenizer": str(encoder)}, "params": {"settings": known, "package": {}}}
+    tokenizer = {"input": {"hub": [], "shared": []}, "params": {"settings": {"encoder": known, "texts": [], "package": {}}}}
+    weights = {
+        "input": {"hub": [], "tokenizer": str(encoder)},
+        "params": {"settings": {"encoder": known, "package": {}, "rehearse": None}},
+    }
     tokens = {
         "input": {"tokenizer": str(encoder), "punkt": []},
         "params": {
-            "settings": {"parts": [["de", "train"]], "reading": reading, "shared": {"languages": []}},
-            "files": [str(corpora / "sentences" / "de.train.parquet")],
+            "settings": {
+                "parts": [["de", "train"]],
+                "files": [str(corpora / "sentences" / "de.train.parquet")],
+                "reading": reading,
+                "shared": {"languages": []},
+            },
         },
     }
     seal(archive)
     corpus = {
         "input": {"archive": str(archive)},
-        "params": {"reader": "treebanks", "parts": parts, "settings": {"seed": 0, "limits": {}, "texts": {}}},
+        "params": {"settings": {"reader": "treebanks", "parts": parts, "rows": {"seed": 0, "limits": {}, "texts": {}}}},
     }
     return [
         ("encoder.py", 64, False, weights),

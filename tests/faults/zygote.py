@@ -24,7 +24,7 @@ def snakemake(asked: dict[str, Any]) -> Any:
     """What the script gets from Snakemake."""
     folder = Path(asked["folder"])
     return named({
-        "params": named({"settings": asked["settings"], "code": "1", "environment": "1", "leaves_states": True}),
+        "params": named({"recipe": asked["settings"], "code": "1", "environment": "1", "leaves_states": True}),
         "wildcards": named({"seed": "0"}),
         "input": named({"encoder": asked["encoder"], "tokens": asked["tokens"], "artefact": [], "pretrained": []}),
         "output": Output(str(folder / name) for name in ("predictions.parquet", "record.json")),

@@ -5,7 +5,7 @@
     python benchmarks/mutation_score.py run ROOT FOLDER MUTATIONS RESULTS  # the tests of each mutation; may be resumed
     python benchmarks/mutation_score.py report RESULTS
 
-ROOT is a clone of the repository for nothing else, with its environment in .venv. PYTHONPATH has the packages coverage and
+ROOT is a clone of the repository that nothing else uses, with its environment in .venv. PYTHONPATH has the packages coverage and
 pytest-cov. A mutation is detected if one of the tests that execute its line fails or takes too long. Of many tests, the most
 specific are run. Jobs that Snakemake starts are not traced: what they alone execute counts as not executed, and files of tests
 that mostly run Snakemake are left out.

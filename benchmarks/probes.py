@@ -2,8 +2,9 @@
 
     python benchmarks/probes.py
 
-Of made-up states: 13 languages, 3,000 vectors of each, d = 384. What figures 1 and 3 of liang2021 need of one layer: pairs of
-languages at [0:x], [x:2x] and x random coordinates, each language against the rest at [0:x], x = 1, 10, 20, ... 190, and all
+The states are synthetic: 13 languages with 3,000 vectors each, d = 384. The problems are those of one layer in figures 1 and 3 of
+liang2021: pairs of languages at [0:x], [x:2x] and x random coordinates, each language against the rest at [0:x],
+x = 1, 10, 20, ... 190, and all
 pairs at x = 1; DensRay's coordinates, four fifths of the vectors to train. The loop solves an even share of the problems of each
 kind, since it is slow, with its defaults. It multiplies matrices with vectors, which a second thread hardly helps and a busy
 machine hinders: it has one, ours what --threads says.

@@ -41,20 +41,20 @@ def rename_local(sources: Sources, file: str, generator: random.Random) -> Refac
         for part in ast.walk(part)
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     ]
-    taken = {
+    reserved = {
         name
         for node in ast.walk(tree)
         for name in (getattr(node, "arg", None), getattr(node, "asname", None), getattr(node, "name", None))
     }
-    taken |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}
-    taken |= {
+    reserved |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}
+    reserved |= {
         part.id
         for node in tree.body
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef))
         for part in ast.walk(node)
         if isinstance(part, ast.Name)
     }
-    candidates = [(function, name) for function, name in candidates if name not in taken]
+    candidates = [(function, name) for function, name in candidates if name not in reserved]
     if not candidates:
         return None
     function, name = generator.choice(candidates)
@@ -157,7 +157,7 @@ KINDS = (rename_local, rename_function, reorder, document, move, add_helper, ref
 def _with_needed_imports(body: list[ast.stmt]) -> str:
     """Text of a module, without the names that it imports and does not use."""
     used = {part.id for node in body for part in ast.walk(node) if isinstance(part, ast.Name)}
-    kept: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.ImportFrom):
             names = [
@@ -165,8 +165,8 @@ def _with_needed_imports(body: list[ast.stmt]) -> str:
             ]
             node = ast.ImportFrom(node.module, names, node.level)
         if not isinstance(node, ast.ImportFrom) or node.names:
-            kept.append(node)
-    return ast.unparse(ast.fix_missing_locations(ast.Module(kept, [])))
+            statements.append(node)
+    return ast.unparse(ast.fix_missing_locations(ast.Module(statements, [])))
 
 
 def _choose(generator: random.Random, nodes: list[ast.FunctionDef]) -> ast.FunctionDef | None:

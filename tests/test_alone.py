@@ -110,7 +110,7 @@ def test_a_job_that_was_queued_again_goes_on(lock, monkeypatch):
 
 
 def test_of_a_process_in_another_container_the_user_is_asked(lock):
-    """Of the same name, whose processes are numbered from one: that there is none of this number says nothing."""
+    """Two containers may have the same host name and number their processes alike, so a missing process proves nothing."""
     hold(lock, machine=f"{platform.node()} pid:[1]", pid=2**22 + 1)
     assert f"process {2**22 + 1} on {platform.node()}" in refusal(lock)
 

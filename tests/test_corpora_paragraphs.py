@@ -691,8 +691,8 @@ def test_the_phrasebook_comes_back(tmp_path: Path, language: str) -> None:
     meant = generated(grammar, 20, 0)
     path = tmp_path / "wiki.xml.bz2"
     path.write_bytes(written(grammar, meant, 0)[0])
-    found = [(p.title, tuple(text for text in paragraphs(p.text, p.language) if len(text) >= 100)) for p in articles(path)]
-    assert found == [(article.title, tuple(paragraph.text for paragraph in article.paragraphs)) for article in meant]
+    pages = [(p.title, tuple(text for text in paragraphs(p.text, p.language) if len(text) >= 100)) for p in articles(path)]
+    assert pages == [(article.title, tuple(paragraph.text for paragraph in article.paragraphs)) for article in meant]
 
 
 @pytest.mark.long

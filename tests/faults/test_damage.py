@@ -130,7 +130,7 @@ def files(root: Path, place: str) -> list[Path]:
 
 
 def refused(step: Callable[[], object]) -> str:
-    """What a step says instead of reading."""
+    """The error, in one line, with which a step refuses to read."""
     seals._digest.cache_clear()  # of a process of its own
     with pytest.raises(DataError) as error:
         step()
@@ -189,7 +189,7 @@ def put(artefact: Path, place: Path, sealed: bool) -> None:
 
 
 def test_an_artefact_in_anothers_place(steps, root, tmp_path, often, tally):
-    """Of the same kind, in either direction, with and without its seal."""
+    """An artefact of the same kind is put into the place of another, in either direction, with and without its seal."""
     found = tally("an artefact in another's place")
     pairs = [(kind, place, other) for kind, places in steps.items() for place, other in permutations(places, 2)]
     for number, (kind, place, other) in enumerate(pairs * often(6, 1)):

@@ -245,11 +245,11 @@ def named(name: str) -> bytes:
     return tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT) + bytes(1024)
 
 
-def pax(number: int, each: int) -> bytes:
-    """So many headers of attributes, of so many attributes each, and a member."""
+def pax(number: int, attributes: int) -> bytes:
+    """A tar archive: `number` headers with that many attributes, each followed by a member."""
     parts = []
     for i in range(number):
-        records = b"".join(b"%d %06d=x\n" % (12, (i * each + j) % 10**6) for j in range(each))
+        records = b"".join(b"%d %06d=x\n" % (12, (i * attributes + j) % 10**6) for j in range(attributes))
         info = tarfile.TarInfo("pax")
         info.type, info.size = tarfile.XHDTYPE, len(records)
         parts += [info.tobuf(tarfile.USTAR_FORMAT), records + bytes(-len(records) % 512), tarfile.TarInfo(f"a{i}").tobuf()]

@@ -76,9 +76,9 @@ def test_entities_are_the_names(language):
 
 def real_tags(name: str) -> dict[str, Counter[str]]:
     """Counts of tags by form in the real treebanks of a language, of UD 2.5 only if there are none of 2.7."""
-    found = (sorted(MIRROR.glob(f"{release}/UD_{name.replace(' ', '_')}-*/*.conllu.xz")) for release in ("r2.7", "r2.5"))
+    treebanks = (sorted(MIRROR.glob(f"{release}/UD_{name.replace(' ', '_')}-*/*.conllu.xz")) for release in ("r2.7", "r2.5"))
     tags: dict[str, Counter[str]] = defaultdict(Counter)
-    for path in next(filter(None, found), []):
+    for path in next(filter(None, treebanks), []):
         for line in lzma.decompress(path.read_bytes()).decode().splitlines():
             cells = line.split("\t", 4)
             if cells[0].isdecimal():

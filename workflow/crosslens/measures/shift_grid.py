@@ -38,9 +38,9 @@ class Grid:
     seed: int
 
     @property
-    def mean(self) -> str:
-        """Name of the first definition of the mean."""
-        return next(iter(self.states)).name
+    def mean(self) -> Mean:
+        """The first definition of the mean."""
+        return next(iter(self.states))
 
     def targets(self, source: str) -> list[str]:
         """Return the languages into which a language is translated."""
@@ -48,7 +48,7 @@ class Grid:
 
     def shifts(self, source: str, *, compared: bool) -> dict[Cell, Shift]:
         """Return the shifts of a source by cell. compared: whether those that the grid is compared with are among them."""
-        shifts = {Cell(None, NO_SHIFT, self.mean, 0, 0.0): Shift(0, 0.0, torch.zeros(0))}
+        shifts = {Cell(None, NO_SHIFT, self.mean.name, 0, 0.0): Shift(0, 0.0, torch.zeros(0))}
         for target in self.targets(source):
             shifts |= self._tried(source, target)
             if compared:
@@ -57,12 +57,12 @@ class Grid:
 
     def is_judged(self, cell: Cell) -> bool:
         """Whether a dictionary judges a cell's outputs: the first mean's at `layer`."""
-        return cell.weight > 0 and (cell.definition, cell.mean, cell.layer) == (SHIFT, self.mean, self.layer)
+        return cell.weight > 0 and (cell.definition, cell.mean, cell.layer) == (SHIFT, self.mean.name, self.layer)
 
     def _tried(self, source: str, target: str) -> dict[Cell, Shift]:
-        difference = self._difference(next(iter(self.states)), source, target)
+        difference = self._difference(self.mean, source, target)
         return {
-            Cell(target, SHIFT, self.mean, layer, weight): Shift(layer, weight, difference[layer])
+            Cell(target, SHIFT, self.mean.name, layer, weight): Shift(layer, weight, difference[layer])
             for layer in range(1, len(difference))
             for weight in self.weights
         }

@@ -72,7 +72,7 @@ def measure(
         outputs = translate(encoder, head, texts[source, split], grid.shifts(source, compared=is_test), segments)
         for target in targets if is_test else ():
             frequent = most_frequent(texts[source, split], texts[target, "dev"], size)
-            outputs[Cell(target, FREQUENT, grid.mean, 0, 0.0)] = frequent
+            outputs[Cell(target, FREQUENT, grid.mean.name, 0, 0.0)] = frequent
         for target in targets:
             lexicon = None
             if is_test and (source, target) in words:

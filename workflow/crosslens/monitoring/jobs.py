@@ -65,8 +65,7 @@ class Jobs(logging.Handler):
         if not self.left.total():
             return "100%"
         now = time.monotonic()
-        running = [(self.jobs[job].rule_name, start) for job, start in self.running.items() if job in self.jobs]
-        expectations = [(self._expected(rule), now - start) for rule, start in running]
+        expectations = [(self._expected(rule), seconds) for rule, seconds in self._running()]
         done = sum(map(sum, self.took.values())) + sum(min(seconds, 0.9 * expected) for expected, seconds in expectations)
         total = sum(map(sum, self.took.values())) + sum(self._expected(rule) * count for rule, count in self.left.items())
         return f"{done / total:4.0%}, {duration(max(1, round((now - self.began) * (total / done - 1))))} left"
@@ -74,10 +73,14 @@ class Jobs(logging.Handler):
     def _expected(self, rule: str) -> float:
         """Seconds of a job: the mean of those that have finished, and of those running that already take longer."""
         typical = mean(self.took[rule] or [SECONDS.get(rule, OTHERS)])
-        jobs = (job for job in self.running if job in self.jobs and self.jobs[job].rule_name == rule)
-        running = [time.monotonic() - self.running[job] for job in jobs]
+        running = (seconds for name, seconds in self._running() if name == rule)
         times = [*self.took[rule], *(seconds for seconds in running if seconds > typical)]
         return mean(times) if times else typical
+
+    def _running(self) -> list[tuple[str, float]]:
+        """Rule of each job that runs, and the seconds that it has taken so far."""
+        now = time.monotonic()
+        return [(self.jobs[job].rule_name, now - start) for job, start in self.running.items() if job in self.jobs]
 
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""

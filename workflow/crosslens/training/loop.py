@@ -81,8 +81,10 @@ class Loop:
         autocast = partial(cpu.autocast, self.precision, self.device)
         self.head_inputs = HeadInputs(self.model, recipe, self.texts, self.anchors, features, autocast)
         scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "float16" and self.device.type == "cuda")
-        options = {"seed": seed, "masked": self._masked, "scaler": scaler, "device": self.device, "log": log}
-        self.step = Step(self.model, recipe, self.texts, self.head_inputs, **options)
+        self.step = Step(
+            self.model, recipe, self.texts, self.head_inputs,
+            seed=seed, masked=self._masked, scaler=scaler, device=self.device, log=log,
+        )  # fmt: skip
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # trained weights of the stage's best epoch

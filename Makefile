@@ -43,32 +43,32 @@ demo-all: install ## The same for all papers, and every corpus: a report for eac
 	@echo "All tables and figures of a paper on one page:" results/demo/report.html results/demo/*/report.html
 
 try: install ## Build table 1 and figure 3 of the demo with your encoder: make try ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder try "$$ENCODER"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.own_encoder try "$$ENCODER"
 
 passport: install ## Build the passport of your encoder on real sentences: make passport ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.own_encoder passport "$$ENCODER"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.own_encoder passport "$$ENCODER"
 
 convert: install ## Convert an encoder without safetensors or tokenizer.json: make convert ENCODER=FOLDER OUT=NEW
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.encoders.convert "$$ENCODER" "$$OUT"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.encoding.encoders.convert "$$ENCODER" "$$OUT"
 
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
 archive: install ## Write tables, verdicts and all that they rest on into one file: make archive RESULTS=results/laptop OUT=FILE
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive pack "$$RESULTS" "$$OUT"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive pack "$$RESULTS" "$$OUT"
 
 verify: install ## Verify an archive, offline and without models: make verify ARCHIVE=FILE
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.monitoring.archive verify "$$ARCHIVE"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive verify "$$ARCHIVE"
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-PHRASEBOOK := $(wildcard workflow/phrasebook/*.py workflow/crosslens/corpora/*.py resources/phrasebook/* resources/phrasebook/*/* tests/phrasebook/*.py)
+SYNTHETIC := $(wildcard workflow/synthetic/*.py workflow/crosslens/corpora/*.py resources/synthetic/* resources/synthetic/*/* tests/synthetic/*.py)
 
-build/phrasebook-tested: $(INSTALLED) $(PHRASEBOOK)
-	$(PYTEST) tests/phrasebook
+build/synthetic-tested: $(INSTALLED) $(SYNTHETIC)
+	$(PYTEST) tests/synthetic
 	@mkdir -p build && touch $@
 
-test: build/phrasebook-tested ## Run the test suite; the tests of the phrasebook only where it, or what reads it, has changed
-	$(PYTEST) --ignore tests/phrasebook
+test: build/synthetic-tested ## Run the test suite; the tests of the synthetic corpus only where it, or what reads it, has changed
+	$(PYTEST) --ignore tests/synthetic
 
 test-long: install ## Test what takes minutes: runs of the workflow from one end to the other, whole files of real data (10 min)
 	$(PYTEST) -m long
@@ -98,21 +98,21 @@ lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check genera
 	$(BIN)/snakefmt --check Snakefile workflow/Snakefile rules
 	$(SNAKEMAKE) --lint
 	$(BIN)/mypy
-	PYTHONPATH=workflow $(BIN)/python -m documents --check
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.documents --check
 
 format: install ## Format Python and rule files
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile workflow/Snakefile rules
 
-docs: install ## Write the generated documents and pictures: configuration, data, licences, verdicts, those of docs/templates
-	PYTHONPATH=workflow $(BIN)/python -m documents
+docs: install ## Write the generated documents and pictures: configuration, data, licences, verdicts, those of workflow/crosslens/commands/documents/templates
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.documents
 
 lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python envs/lock.py $$PACKAGES
 
 # What pages consist of, and the files that they link to.
-PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop slurm envs docs resources/phrasebook/README.md
+PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop slurm envs docs resources/synthetic/README.md
 
 build/site-tools/installed: docs/site/requirements.lock
 build/crate-tools/installed: tests/crate/requirements.lock
@@ -126,14 +126,14 @@ site: install build/site-tools/installed ## Build the documentation as a web sit
 	@rm -rf build/pages && mkdir -p build/pages
 	@git ls-files -z --cached --others --exclude-standard $(PAGES) | xargs -0 tar cf - | tar xf - -C build/pages
 	@mv build/pages/README.md build/pages/overview.md
-	PYTHONPATH=workflow $(BIN)/python -m documents --site build/pages
+	PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.documents --site build/pages
 	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
 
 status: install ## Show what is built, stale or missing at each scale
-	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.status
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.status
 
 cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm; REHEARSE=20 shows what that rehearsal took
-	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.monitoring.cost $${PROFILE:+--profile="$$PROFILE"} \
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.cost $${PROFILE:+--profile="$$PROFILE"} \
 		$${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
 
 prefetch: install ## Fetch the official files that a target reads: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names them

@@ -34,11 +34,11 @@ include: "rules/sources.smk"
 include: "rules/corpora.smk"
 include: "rules/encoders.smk"
 include: "rules/tokens.smk"
-include: "rules/draws.smk"
+include: "rules/samples.smk"
 include: "rules/models.smk"
 include: "rules/states.smk"
 include: "rules/measures.smk"
-include: "rules/items.smk"
+include: "rules/tables_and_figures.smk"
 include: "rules/passport.smk"
 include: "rules/claims.smk"
 include: "rules/scoreboard.smk"
@@ -48,7 +48,8 @@ include: "rules/messages.smk"
 JOBS = Jobs()
 if workflow.exec_mode == ExecMode.DEFAULT:
     reuse_results()
-# Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays whole.
+# Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays
+# whole.
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
     if workflow.exec_mode == ExecMode.DEFAULT:
@@ -74,9 +75,9 @@ if workflow.modifier.is_main_snakefile():
 
 
 onstart:
-    # A second after each round of Snakemake's scheduler its rate limiter starts another round, which starts another: rounds add up
-    # with each finished job, to half a core after some hundred jobs. Its default, 100 jobs a second, limits nothing and is removed; a
-    # limit that the user sets stays. An option for a longer time would have each run end as much later.
+    # A second after each round of Snakemake's scheduler its rate limiter starts another round, which starts another: rounds add
+    # up with each finished job, to half a core after some hundred jobs. Its default, 100 jobs a second, limits nothing and is
+    # removed; a limit that the user sets stays. An option for a longer time would have each run end as much later.
     limiter = workflow.scheduler.job_rate_limiter
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None

@@ -18,16 +18,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.config.labels import UPOS
-from crosslens.config.readings import Reading
+from crosslens.config.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora.conllu import read_treebank
-from crosslens.encoders import folder, packaged, weights
-from crosslens.encoders.folder import Description
-from crosslens.encoders.trim import trim
+from crosslens.encoding.encoders import folder, packaged, weights
+from crosslens.encoding.encoders.folder import Description
+from crosslens.encoding.encoders.trim import trim
 from crosslens.encoding.texts import Texts, load
+from crosslens.encoding.tokens.tokenise import load_tokenizer, tokenise
+from crosslens.encoding.tokens.tokenise import write as write_tokens
 from crosslens.numerics.streams import stream
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Stage, Term
-from crosslens.tokens.tokenise import load_tokenizer, tokenise
-from crosslens.tokens.tokenise import write as write_tokens
 from crosslens.training.batches import random_batches
 
 Precision = Literal["float32", "bfloat16"]
@@ -80,17 +80,17 @@ def write(encoder: tuple[Description, weights.State], target: Path) -> None:
 
 
 def trimmed(encoder: tuple[Description, weights.State], treebanks: Iterable[Path], target: Path) -> None:
-    """Write the encoder with the pieces of some CoNLL-U files only, as the workflow does."""
+    """Write the encoder with the subwords of some CoNLL-U files only, as the workflow does."""
     small = trim(encoder[0], (row["forms"] for path in treebanks for row in sentences(path)))
     assert small.kept is not None
     write((small, weights.trimmed(encoder[1], small.kept)), target)
 
 
 def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
-    """Rows as texts of at most 128 pieces, with the head 'task' for UPOS."""
-    reading = Reading(drop_unknown=False)
-    tokenizer = load_tokenizer(encoder, reading.whole_text)
-    table, counts = tokenise(tokenizer, map(dict, rows), reading)
+    """Rows as texts of at most 128 subwords, with the head 'task' for UPOS."""
+    tokenisation = Tokenisation(drop_unknown=False)
+    tokenizer = load_tokenizer(encoder, tokenisation.whole_text)
+    table, counts = tokenise(tokenizer, map(dict, rows), tokenisation)
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "xx.train.parquet"
         write_tokens(table, path, counts, tokenizer)
@@ -104,7 +104,7 @@ def tagging(
     return Recipe(
         name="benchmark",
         encoder="encoder",
-        reading="whole",
+        tokenisation="whole",
         heads={TASK: LinearHead(labels=UPOS)},
         stages=(
             Stage(
@@ -120,8 +120,8 @@ def tagging(
 def first_batches(recipe: Recipe, texts: Texts, seed: int) -> list[np.ndarray]:
     """Batches of the first epoch as our loop draws them."""
     stage = recipe.stages[0]
-    drawn = stream(seed, "batches", stage.name, 0, 0, 0)
-    return random_batches(texts.lengths, stage.batch, drawn, pools=recipe.length_pools)
+    sampled = stream(seed, "batches", stage.name, 0, 0, 0)
+    return random_batches(texts.lengths, stage.batch, sampled, pools=recipe.length_pools)
 
 
 def first_heads(recipe: Recipe, seed: int) -> int:

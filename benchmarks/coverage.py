@@ -31,7 +31,7 @@ ALIKE = 0.65  # correlation of correctness between the languages of a pair of XN
 POPULATION = 10**6
 
 Ends = tuple[float, float]
-Draw = Callable[[np.random.Generator], Ends]
+Sampling = Callable[[np.random.Generator], Ends]
 
 
 class Case(NamedTuple):
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
     name: str
     truth: float
-    draw: Draw
+    draw: Sampling
 
 
 def pooled(pairs: int, languages: int, share: float, alike: float = ALIKE) -> Case:
@@ -79,7 +79,7 @@ def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np
 
 
 def seeds(number: int, level: float, spread: float) -> Case:
-    """A score of several trainings, normal on the scale of logits."""
+    """A score of several training runs, normal on the scale of logits."""
 
     def draw(generator: np.random.Generator) -> Ends:
         return mean_interval(expit(level + spread * generator.standard_normal(number)))[1:]
@@ -135,7 +135,7 @@ def row(case: Case, repeats: int) -> str:
 class Study(NamedTuple):
     """A simulated study of two models, whose scores are normal on the scale of logits.
 
-    seeds: trainings of each model; families: their sizes; score: typical one of the first model, as a share.
+    seeds: training runs of each model; families: their sizes; score: typical one of the first model, as a share.
     """
 
     seeds: int

@@ -1,15 +1,16 @@
-"""Share of a GPU's bfloat16 rate that our loop reaches, and trainings an hour: fine-tuning a BERT of 12 x 768 at XNLI's lengths.
+"""Share of a GPU's bfloat16 rate that our loop reaches, and training runs an hour: fine-tuning a BERT of 12 x 768 at XNLI's
+lengths.
 
     python benchmarks/gpu.py --peak 989e12                                                       an H100 or H200
-    python benchmarks/gpu.py --peak 989e12 --trainings 4                                         four at once on it
+    python benchmarks/gpu.py --peak 989e12 --training runs 4                                         four at once on it
     python benchmarks/gpu.py --layers 2 --hidden 64 --vocabulary 500 --batch 4 --texts 40        a smoke test on a CPU
 
-Random weights and pieces; lengths as of XNLI's sentence pairs: mean about 40 pieces, at most 128; one label a text, on its first
-piece; uniformly random batches, as in the trainings of tanti2021's table 2. Prints real (not padded) pieces a second, the model
-FLOPs utilisation, trainings an hour and the memory of each. Utilisation: 6 FLOPs a piece and weight of a matrix (embeddings are
-looked up, not multiplied) and 12 x layers x hidden x length a piece for attention, over the peak. A training has table 2's size
-on XNLI, 5 epochs of 392,702 pairs; its evaluations are not counted. Trainings at once are processes that begin each epoch
-together; the slowest ends it.
+Random weights and subwords; lengths as of XNLI's sentence pairs: mean about 40 subwords, at most 128; one label a text, on its
+first subword; uniformly random batches, as in the training runs of tanti2021's table 2. Prints real (not padded) subwords a
+second, the model FLOPs utilisation, training runs an hour and the memory of each. Utilisation: 6 FLOPs a subword and weight of a
+matrix (embeddings are looked up, not multiplied) and 12 x layers x hidden x length a subword for attention, over the peak. A
+training run has table 2's size on XNLI, 5 epochs of 392,702 pairs; its evaluations are not counted. Training runs at once are
+processes that begin each epoch together; the slowest ends it.
 """
 
 import argparse
@@ -24,11 +25,11 @@ import common
 import numpy as np
 import torch
 from crosslens.encoding.texts import Texts
-from crosslens.runs.machine import peak_memory
+from crosslens.jobs.machine import peak_memory
 from crosslens.training.loop import Loop
 from transformers import BertConfig, BertModel
 
-PAIRS, EPOCHS = 392_702, 5  # of a training of table 2 on XNLI
+PAIRS, EPOCHS = 392_702, 5  # of a training run of table 2 on XNLI
 
 
 def pairs(count: int, vocabulary: int) -> Texts:
@@ -38,8 +39,8 @@ def pairs(count: int, vocabulary: int) -> Texts:
     return Texts(
         ids=[str(i) for i in range(count)],
         languages=["xx"] * count,
-        pieces=generator.integers(5, vocabulary, lengths.sum()).astype(np.int32),
-        piece_offsets=np.concatenate([[0], lengths.cumsum()]),
+        subwords=generator.integers(5, vocabulary, lengths.sum()).astype(np.int32),
+        subword_offsets=np.concatenate([[0], lengths.cumsum()]),
         positions=np.zeros(count, np.int64),
         word_offsets=np.arange(count + 1),
         words=[""] * count,
@@ -94,9 +95,9 @@ def shape(settings: argparse.Namespace) -> BertConfig:
 
 
 def report(seconds: Sequence[Sequence[float]], texts: Texts, flops_an_epoch: float, peak: float) -> str:
-    """Lines on trainings at once. seconds: of each training and epoch."""
+    """Lines on training runs at once. seconds: of each training run and epoch."""
     number, ends = len(seconds), [max(epoch) for epoch in zip(*seconds, strict=True)]
-    rates = [number * len(texts.pieces) / end for end in ends]
+    rates = [number * len(texts.subwords) / end for end in ends]
     shares = [number * flops_an_epoch / end / peak for end in ends]
     an_hour = [3600 * rate / (PAIRS * EPOCHS * texts.lengths.mean()) for rate in rates]
     return "\n".join(
@@ -122,15 +123,15 @@ def main() -> None:
     parser.add_argument("--trainings", type=int, default=1, help="number that run at once on the device, a process each")
     settings = parser.parse_args()
     processes = multiprocessing.get_context("spawn")
-    barrier = processes.Barrier(settings.trainings, timeout=600)  # fewer would wait for one that failed
-    with ProcessPoolExecutor(settings.trainings, processes, meet, (barrier,)) as pool:
-        seconds, memory, devices = zip(*pool.map(train, [settings] * settings.trainings), strict=True)
+    barrier = processes.Barrier(settings.training_runs, timeout=600)  # fewer would wait for one that failed
+    with ProcessPoolExecutor(settings.training_runs, processes, meet, (barrier,)) as pool:
+        seconds, memory, devices = zip(*pool.map(train, [settings] * settings.training_runs), strict=True)
     texts = pairs(settings.texts, settings.vocabulary)
     with torch.device("meta"):
         encoder = BertModel(shape(settings), add_pooling_layer=False)
     print(f"{devices[0]}, torch {torch.__version__}, {settings.precision}, BERT {settings.layers} x {settings.hidden}")
     print(f"batches of {settings.batch}, mean length {texts.lengths.mean():.0f}, {settings.epochs - 1} epochs of "
-          f"{len(texts.pieces)} pieces, {max(memory) / 1e9:.2f} GB a training at most")  # fmt: skip
+          f"{len(texts.subwords)} pieces, {max(memory) / 1e9:.2f} GB a training at most")  # fmt: skip
     print(report(seconds, texts, common.flops(encoder, texts.lengths), settings.peak))
 
 

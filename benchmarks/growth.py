@@ -24,15 +24,15 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
-from crosslens.config.scales import read_yaml
-from crosslens.monitoring.plan import FILE as PLAN
+from crosslens.commands.planned_jobs import FILE as PLAN
+from crosslens.config.presets import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO, TINY, PUBLISHED = "demo", "tests/workflow", "profiles"  # folders of scales; the last one has no overlay
 SIZES = (1, 2, 4)
 LANGUAGES = ("de", "en", "tr", "fr", "ar", "es", "hi", "ru", "zh", "id", "it", "ja")  # XNLI has the first nine
 FEWEST = {DEMO: 3, TINY: 2}  # languages, a quarter of the most
-TEXTS = ("train", "dev", "test", "parallel", "articles", "inference_train", "inference_dev", "inference_test")
+TEXTS = ("train", "dev", "test", "parallel", "articles", "nli_train", "nli_dev", "nli_test")
 PAPERS = ("tanti2021", "liang2021", "wu2019", "muller2021")
 SEARCHES = ("table5_search", "muller2021/table3_search", "wu2019/search")
 MAIN = """
@@ -41,11 +41,11 @@ from snakemake.cli import main
 atexit.register(lambda: print(sum(os.times()[2:4]), file=sys.stderr))
 main()
 """
-STAND_IN = '''"""Something in the place of each output, sealed as by its job."""
+STAND_IN = '''"""Something in the place of each output, checksummed as by its job."""
 
 from pathlib import Path
 
-from crosslens.storage.seals import seal
+from crosslens.jobs.checksums import seal
 
 for output in map(Path, snakemake.output):
     (output.parent if output.suffix else output).mkdir(parents=True, exist_ok=True)
@@ -83,19 +83,19 @@ def studies(scale: str) -> Iterator[tuple[str, list[Study]]]:
 
 
 def texts(values: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """Overlay in which the phrasebook writes, and corpora take, so many times as many texts as in values, those of a scale."""
+    """Overlay in which the synthetic corpus writes, and corpora take, so many times as many texts as in values, those of a scale."""
     return {
-        "phrasebook": {key: values["phrasebook"][key] * size for key in TEXTS},
+        "synthetic": {key: values["synthetic"][key] * size for key in TEXTS},
         "corpora": {"wikipedia": {"paragraphs": values["corpora"]["wikipedia"]["paragraphs"] * size}},
     }
 
 
 def languages(scale: str, number: int) -> dict[str, Any]:
-    """Overlay in which the headline's corpora have so many languages; the phrasebook has as many as the largest study."""
+    """Overlay in which the headline's corpora have so many languages; the synthetic corpus has as many as the largest study."""
     most, chosen = LANGUAGES[: FEWEST[scale] * SIZES[-1]], sorted(LANGUAGES[:number])
     corpora = {"udpos": chosen, "wikipedia": chosen, "xnli": sorted(LANGUAGES[: min(number, 9)])}
     return {
-        "phrasebook": {"languages": sorted(most)},
+        "synthetic": {"languages": sorted(most)},
         "corpora": {corpus: {"languages": codes} for corpus, codes in corpora.items()},
     }
 

@@ -2,7 +2,7 @@
 
     python benchmarks/states.py de_pud.conllu en_pud.conllu fi_pud.conllu     one language a file, named by its first letters
 
-All arms run in one process, in turn; what counts is the ratio of real (not padded) pieces a second, writing included. Then what
+All arms run in one process, in turn; what counts is the ratio of real (not padded) subwords a second, writing included. Then what
 bfloat16 does to the states of the last layer. On a busy machine `--clock cpu --threads 1` counts the processor's seconds.
 """
 
@@ -15,9 +15,9 @@ import common
 import numpy as np
 import torch
 from crosslens.config.units import Units
-from crosslens.encoders.load import load_encoder
-from crosslens.encoding import stored as files
+from crosslens.encoding import stored_states as files
 from crosslens.encoding.batches import collate
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.extract import extract
 from crosslens.encoding.texts import Texts
 
@@ -84,14 +84,14 @@ def main() -> None:
                 files.write({"word": texts.words}, states, Path(temporary) / "states.parquet", "float32")
                 seconds = clock() - started
                 last[name] = states[f"layer_{encoder.config.num_hidden_layers}"]
-                return len(texts.pieces) / seconds
+                return len(texts.subwords) / seconds
 
             return timed
 
         arms = {name: arm(name, run) for name, run in runs.items()}
         common.in_turn(arms, 1)  # warm-up
         rates = common.in_turn(arms, settings.repeats)
-    print(f"{len(texts)} sentences in {len(set(texts.languages))} languages, {len(texts.pieces)} pieces "
+    print(f"{len(texts)} sentences in {len(set(texts.languages))} languages, {len(texts.subwords)} pieces "
           f"(mean {texts.lengths.mean():.0f}), {len(texts.words)} words, {common.machine(settings)}")  # fmt: skip
     print(common.compare(rates, "pieces a second", [SINGLE, PADDED]))
     for name in (SINGLE, PADDED, OURS_16):

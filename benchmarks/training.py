@@ -1,11 +1,11 @@
-"""Fine-tuning a tagger on a CPU: our loop against transformers' Trainer, in real (not padded) pieces a second.
+"""Fine-tuning a tagger on a CPU: our loop against transformers' Trainer, in real (not padded) subwords a second.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/training.py train.conllu --vocabulary train.conllu other.conllu
 
 All arms run in one process, in turn, with the same weights, sentences, updates, schedule, AdamW and clipping. The Trainer
 pads to 128, as the papers' scripts do, or to the longest of a batch, sentences grouped by length. It gets the encoder trimmed to
-the pieces of `--vocabulary`, as our loop does, and the official one with its whole vocabulary, as users run it.
+the subwords of `--vocabulary`, as our loop does, and the official one with its whole vocabulary, as users run it.
 Both train in float32 and in bfloat16, which the Trainer has as bf16=True.
 
 First the losses of thirty updates, or of all where there are fewer, on the same batches without dropout are compared: they are
@@ -28,7 +28,7 @@ import common
 import numpy as np
 import torch
 from crosslens.config.heads import TASK
-from crosslens.encoders.load import load_encoder
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads
@@ -61,18 +61,18 @@ class Setting:
 class Done:
     """What an arm did."""
 
-    pieces: int
+    subwords: int
     seconds: float
     loss: float  # mean over its updates
 
     @property
     def rate(self) -> float:
-        """Real pieces a second."""
-        return self.pieces / self.seconds
+        """Real subwords a second."""
+        return self.subwords / self.seconds
 
 
 class TimedLoop(Loop):
-    """Our loop, with the pieces and seconds of its pass over the data; choosing the best epoch is not timed."""
+    """Our loop, with the subwords and seconds of its pass over the data; choosing the best epoch is not timed."""
 
     done: tuple[int, float]
     clock: Callable[[], float]
@@ -80,7 +80,7 @@ class TimedLoop(Loop):
     def train_phase(self, *arguments: Any) -> None:
         started = self.clock()
         super().train_phase(*arguments)
-        self.done = self.position.pieces, self.clock() - started
+        self.done = self.position.subwords, self.clock() - started
 
 
 def ours(encoder: Path, texts: Texts, setting: Setting, precision: common.Precision) -> Done:
@@ -107,12 +107,12 @@ def load(encoder: Path, dropout: float) -> torch.nn.Module:
 
 
 class CountingCollator(Collator):
-    """The Trainer's collator; counts the real pieces of each batch."""
+    """The Trainer's collator; counts the real subwords of each batch."""
 
-    pieces: list[int]
+    subwords: list[int]
 
     def __call__(self, features: list[dict[str, Any]], return_tensors: str | None = None) -> dict[str, Any]:
-        self.pieces.append(sum(len(each["input_ids"]) for each in features))
+        self.subwords.append(sum(len(each["input_ids"]) for each in features))
         batch: dict[str, Any] = super().__call__(features, return_tensors)
         return batch
 
@@ -146,7 +146,7 @@ def theirs(
     }
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(encoder / "tokenizer.json"), **names)
     collator = CountingCollator(tokenizer, padding=padding, max_length=128)
-    collator.pieces = []
+    collator.subwords = []
     stopwatch = Stopwatch(setting.clock)
     with tempfile.TemporaryDirectory() as output:
         arguments = TrainingArguments(
@@ -161,7 +161,7 @@ def theirs(
         )  # fmt: skip
         trainer.remove_callback(PrinterCallback)
         loss = trainer.train().training_loss
-    return Done(sum(collator.pieces[: setting.updates]), stopwatch.seconds, loss)  # the loader fetches a batch ahead
+    return Done(sum(collator.subwords[: setting.updates]), stopwatch.seconds, loss)  # the loader fetches a batch ahead
 
 
 def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
@@ -173,14 +173,14 @@ def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
 
 
 def as_examples(texts: Texts) -> list[dict[str, list[int]]]:
-    """Texts as the Trainer's collator wants them, labels on the labelled pieces."""
+    """Texts as the Trainer's collator wants them, labels on the labelled subwords."""
     found = []
     for i in range(len(texts)):
-        pieces = texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]]
+        subwords = texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]]
         words = slice(texts.word_offsets[i], texts.word_offsets[i + 1])
-        labels = np.full(len(pieces), IGNORED)
+        labels = np.full(len(subwords), IGNORED)
         labels[texts.positions[words]] = texts.labels[TASK][words]
-        found.append({"input_ids": pieces.tolist(), "attention_mask": [1] * len(pieces), "labels": labels.tolist()})
+        found.append({"input_ids": subwords.tolist(), "attention_mask": [1] * len(subwords), "labels": labels.tolist()})
     return found
 
 
@@ -226,7 +226,7 @@ def main() -> None:
         print(f"{len(rows)} sentences, {lengths.sum()} pieces (mean {lengths.mean():.0f}, longest {lengths.max()}), "
               f"batches of {settings.batch}, {settings.updates} updates, {common.machine(settings)}")  # fmt: skip
         print(f"vocabulary: {vocabulary(whole)} pieces, trimmed to {vocabulary(small)}; the sentences have "
-              f"{len(np.unique(texts[small].pieces))} of them")  # fmt: skip
+              f"{len(np.unique(texts[small].subwords))} of them")  # fmt: skip
         print(check(small, texts[small], settings.batch))
         losses: dict[str, float] = {}
 
@@ -262,7 +262,7 @@ def main() -> None:
 
 
 def share(encoder: Path, lengths: np.ndarray, setting: Setting, precision: common.Precision, rate: float) -> str:
-    """Share of the processor's rate in products that our loop reaches at a rate in pieces a second."""
+    """Share of the processor's rate in products that our loop reaches at a rate in subwords a second."""
     model = load_encoder(encoder)
     config: Any = model.config
     measured = rate * common.flops(model, lengths) / lengths.sum()
@@ -271,7 +271,7 @@ def share(encoder: Path, lengths: np.ndarray, setting: Setting, precision: commo
 
 
 def vocabulary(encoder: Path) -> int:
-    """Pieces of an encoder."""
+    """Subwords of an encoder."""
     return int(json.loads((encoder / "config.json").read_text())["vocab_size"])
 
 

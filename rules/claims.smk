@@ -1,5 +1,5 @@
 # What holds of the papers' claims: claims.csv, its record, its page claims.html, and the front page index.html. They tell of what
-# there is and make nothing else: tables and records are no inputs but a param, with the identities of their seals.
+# there is and make nothing else: tables and records are no inputs but a param, with the identities of their checksum files.
 
 
 rule claims:

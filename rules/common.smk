@@ -12,7 +12,8 @@ from snakemake.io import _IOFile
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake_interface_executor_plugins.settings import ExecMode
 
-# Planning makes a million objects and drops few of them. With Python's 700, a fifth of its time goes to searching them for cycles.
+# Planning makes a million objects and drops few of them. With Python's 700, a fifth of its time goes to searching them for
+# cycles.
 gc.set_threshold(100_000)
 
 # Scripts import the library from workflow/; in a conda environment only sys.path reaches them.
@@ -23,17 +24,17 @@ os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.g
 from crosslens.config.base import LANGUAGE_PATTERN
 from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.encoders import FolderEncoder
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
 from crosslens.graph.plan import PAGE, PASSPORT, RECIPE, Graph
 from crosslens.graph.reuse import Reuse
 from crosslens.graph.targets import items_of, preparation, replaced, shown
 from crosslens.measures.kinds import KINDS
 from crosslens.papers.configuration import load_fitting
-from crosslens.runs.call import COMMAND, called
-from crosslens.runs.errors import DataError
-from crosslens.storage.contents import Contents
-from crosslens.storage.metadata import SealedMetadata, install
-from crosslens.storage.seals import RESULTS as SEALED_BELOW
+from crosslens.jobs.call import COMMAND, called
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.digest_cache import Contents
+from crosslens.jobs.snakemake_metadata import ChecksumMetadata, install
+from crosslens.jobs.checksums import RESULTS as CHECKED_BELOW
 
 
 @contextmanager
@@ -60,9 +61,9 @@ with errors_in_a_line():
 RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 STUDIES = GRAPH.studies
-folders = os.environ.get(SEALED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
-os.environ[SEALED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # seals say what they seal
-METADATA = SealedMetadata(RESULTS, partial(MetadataRecord, record_format_version=RECORD_FORMAT_VERSION), CONTENTS)
+folders = os.environ.get(CHECKED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
+os.environ[CHECKED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # checksum files say what they seal
+METADATA = ChecksumMetadata(RESULTS, partial(MetadataRecord, record_format_version=RECORD_FORMAT_VERSION), CONTENTS)
 if workflow.exec_mode == ExecMode.DEFAULT:
     install(PersistenceBase, _IOFile, METADATA)
     os.environ[COMMAND] = called(sys.argv[1:])  # for logs and records
@@ -118,7 +119,7 @@ def corpora_that(condition):
 
 
 def measures_of(*sources):
-    """Pattern of the measures, KIND or KIND@ASKER, of kinds that measure one of these: predictions, draws, states, encoder."""
+    """Pattern of the measures, KIND or KIND@ASKER, of kinds that measure one of these: predictions, samples, states, encoder."""
     return f"(?:{any_of(name for name, kind in KINDS.items() if kind.source in sources)})(?:@[a-z0-9_-]+)?"
 
 
@@ -129,7 +130,7 @@ wildcard_constraints:
     corpus=any_of(CONFIG.corpora),
     encoder=any_of(CONFIG.encoders),
     item=any_of(STUDIES.items),
-    reading=any_of(CONFIG.readings),
+    tokenisation=any_of(CONFIG.tokenisations),
     language=LANGUAGE_PATTERN.strip("^$"),
     recipe=ANY_RECIPE,
     seed=r"\d+",

@@ -2,7 +2,7 @@
 
 
 rule measure:
-    """Make a measure of the predictions of a recipe's trainings, all seeds, or of the draws for its states."""
+    """Make a measure of the predictions of a recipe's training runs, all seeds, or of the samples for its states."""
     input:
         inputs(GRAPH.measure),
     output:
@@ -10,7 +10,7 @@ rule measure:
     log:
         f"{LOGS}/measures/{{kind}}/{{recipe}}.log",
     wildcard_constraints:
-        kind=measures_of("predictions", "draws"),
+        kind=measures_of("predictions", "samples"),
     conda:
         "../envs/measures.yaml"
     resources:

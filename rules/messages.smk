@@ -1,17 +1,17 @@
 # What a run says and refuses beside Snakemake's own messages, and what it takes from other folders of results.
 
-from crosslens.config.scales import scales
-from crosslens.monitoring.hints import KEPT_IN_SPITE, missing_command, missing_image, published_here
-from crosslens.monitoring.hints import reason, unknown_rules, unknown_target, warnings
-from crosslens.monitoring.jobs import Jobs, calm
-from crosslens.monitoring.plan import FILE as PLAN
-from crosslens.monitoring.plan import Recorder
+from crosslens.config.presets import read_presets
+from crosslens.commands.hints import KEPT_IN_SPITE, missing_command, missing_image, published_here
+from crosslens.commands.hints import reason, unknown_rules, unknown_target, warnings
+from crosslens.commands.messages import Jobs, calm
+from crosslens.commands.planned_jobs import FILE as PLAN
+from crosslens.commands.planned_jobs import Recorder
 from crosslens.papers import papers
 
 
 def check_start(dag):
     """Stop before the first job where no job can be submitted, and name the files that a person must supply."""
-    from crosslens.sources.offline import by_hand  # not at the top: only a run asks, planning does not
+    from crosslens.corpora.sources.offline import by_hand  # not at the top: only a run asks, planning does not
 
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
     learning = [job.rule.name for job in jobs if job.rule.name.startswith("train") and GRAPH.learns(job.wildcards_dict["recipe"])]
@@ -27,7 +27,7 @@ def check_start(dag):
 def show_rehearsal():
     """Print what the jobs of a rehearsal took beside the bill of the study, as `make cost` does."""
     if CONFIG.rehearse:
-        from crosslens.monitoring.cost.__main__ import main  # not at the top: only the end of a rehearsal asks
+        from crosslens.commands.cost.__main__ import main  # not at the top: only the end of a rehearsal asks
 
         main(sys.argv[1:])
 
@@ -47,7 +47,7 @@ def explain(record):
         folders = {os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS.get(paper.key) for paper in papers()}
         misfits = MISFITS | {folder: why for folder, why in folders.items() if why}
         try:
-            presets = scales(ROOT)
+            presets = read_presets(ROOT)
         except DataError:  # in a file that this call does not read
             presets = []
         record.msg = unknown_target(record.msg, targets, RESULTS, presets, misfits)

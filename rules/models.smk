@@ -1,4 +1,4 @@
-# Trainings: models/RECIPE/seedN/, weights, predictions on all test data, history, record.
+# Training runs: models/RECIPE/seedN/, weights, predictions on all test data, history, record.
 
 KEPT = any_of(name for name, (_, recipe) in STUDIES.recipes.items() if recipe.keeps_weights)
 TRIAL_JOBS = any_of(sorted({f"{name.rstrip('0123456789')}[0-9]*" for name in STUDIES.trials}))
@@ -30,7 +30,7 @@ rule train:
     params:
         **params(GRAPH.training, *RECIPE),
         recipe=lambda wildcards, output: GRAPH.recipe(wildcards.recipe).settings(),  # untracked, as it takes the output: the facts count
-        leaves_states=lambda wildcards, output: STUDIES.drawn(wildcards.recipe) is not None,
+        leaves_states=lambda wildcards, output: STUDIES.sampled(wildcards.recipe) is not None,
     message:
         "Train {wildcards.recipe}, seed {wildcards.seed}"
     script:

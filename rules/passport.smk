@@ -1,5 +1,5 @@
-# Passports: the page of an encoder with its picture, NAME.html, NAME.svg and NAME.png, its exchange file NAME.json, and the pages of two
-# encoders, A-B.html with A-B.csv. All tell of the tables NAME.csv, which rules/items.smk makes.
+# Passports: the page of an encoder with its picture, NAME.html, NAME.svg and NAME.png, its exchange file NAME.json, and the pages
+# of two encoders, A-B.html with A-B.csv. All tell of the tables NAME.csv, which rules/tables_and_figures.smk makes.
 
 
 rule passport:

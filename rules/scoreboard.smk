@@ -1,5 +1,6 @@
-# The scoreboard: printed cells beside those of the tables that exist. These are no inputs, so that it starts no training; which of
-# them exist, and the identities of their seals, are a param, so that a new or changed table is a reason to make it again.
+# The scoreboard: printed cells beside those of the tables that exist. These are no inputs, so that it starts no training; which
+# of them exist, and the identities of their checksum files, are a param, so that a new or changed table is a reason to make it
+# again.
 
 
 rule scoreboard:

@@ -1,4 +1,4 @@
-# Official files from a mirror, the network or the phrasebook, under sources/ID/.
+# Official files from a mirror, the network or the synthetic corpus, under sources/ID/.
 
 FETCHED = any_of(GRAPH.fetched_sources())
 
@@ -48,19 +48,19 @@ rule dump_sample:
         "../workflow/scripts/dump_sample.py"
 
 
-rule phrasebook:
-    """Generate the phrasebook's corpora in their official formats."""
+rule synthetic:
+    """Generate the synthetic corpora in their official formats."""
     input:
-        inputs(GRAPH.phrasebook),
+        inputs(GRAPH.synthetic),
     output:
-        [f"{RESULTS}/sources/phrasebook/{file}" for file in CONFIG.phrasebook.files()],
+        [f"{RESULTS}/sources/synthetic/{file}" for file in CONFIG.synthetic.files()],
     log:
-        f"{LOGS}/phrasebook.log",
+        f"{LOGS}/synthetic.log",
     conda:
         "../envs/corpora.yaml"
     params:
-        **params(GRAPH.phrasebook, "languages", *contents(GRAPH.grammar)),
+        **params(GRAPH.synthetic, "languages", *contents(GRAPH.grammar)),
     message:
-        "Write the phrasebook's corpora"
+        "Write the synthetic corpora"
     script:
-        "../workflow/scripts/write_phrasebook.py"
+        "../workflow/scripts/synthetic.py"

@@ -6,9 +6,9 @@ rule tokens:
     input:
         inputs(GRAPH.tokens),
     output:
-        directory(f"{RESULTS}/tokens/{{encoder}}/{{reading}}/{{corpus}}"),
+        directory(f"{RESULTS}/tokens/{{encoder}}/{{tokenisation}}/{{corpus}}"),
     log:
-        f"{LOGS}/tokens/{{encoder}}/{{reading}}/{{corpus}}.log",
+        f"{LOGS}/tokens/{{encoder}}/{{tokenisation}}/{{corpus}}.log",
     conda:
         "../envs/encoders.yaml"
     resources:
@@ -17,6 +17,6 @@ rule tokens:
     params:
         **params(GRAPH.tokens),
     message:
-        "Tokenise {wildcards.corpus} for {wildcards.encoder}, reading {wildcards.reading}"
+        "Tokenise {wildcards.corpus} for {wildcards.encoder}, {wildcards.tokenisation}"
     script:
         "../workflow/scripts/tokens.py"

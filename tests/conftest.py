@@ -1,4 +1,4 @@
-"""Shared by the tests: phrasebook sentences as corpus files, a tiny random encoder with and without a pooler, its tokens."""
+"""Shared by the tests: synthetic corpus sentences as corpus files, a tiny random encoder with and without a pooler, its tokens."""
 
 import json
 import logging
@@ -16,27 +16,27 @@ import study
 import torch
 import yaml
 from crosslens.config.encoders import Encoder, RandomEncoder
-from crosslens.config.readings import Reading
+from crosslens.config.recipes import Data
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.config.whole import Config
 from crosslens.corpora import schema
-from crosslens.encoders.build import build
-from crosslens.encoders.describe import describe
-from crosslens.encoders.folder import Description
-from crosslens.encoders.folder import read as read_description
-from crosslens.encoders.folder import write as write_description
-from crosslens.encoders.load import load_encoder
-from crosslens.encoders.tokenizer_trial import check_tokenizer
+from crosslens.corpora.sources.places import Layout
+from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.encoding.encoders.build import build
+from crosslens.encoding.encoders.describe import describe
+from crosslens.encoding.encoders.folder import Description
+from crosslens.encoding.encoders.folder import read as read_description
+from crosslens.encoding.encoders.folder import write as write_description
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.encoders.tokenizer_check import check_tokenizer
 from crosslens.encoding.texts import Texts, load
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.jobs import signals
+from crosslens.jobs.checksums import write_checksums
 from crosslens.papers.configuration import load as load_config
-from crosslens.recipes import Data
-from crosslens.runs import signals
-from crosslens.sources.layout import Layout
-from crosslens.sources.registry import load as load_sources
-from crosslens.storage.seals import seal
-from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from forked import READS
-from phrasebook.generate import treebank
-from phrasebook.grammar import read_grammar
+from synthetic.generate import treebank
+from synthetic.grammar import read_grammar
 from tally import marked, often, tally, write  # noqa: F401, fixtures of tests/faults
 from tokenizers import Tokenizer
 from transformers import BertModel
@@ -47,7 +47,7 @@ UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCON
 NLI = ("entailment", "neutral", "contradiction")
 OFFICIAL = Layout("sources", load_sources())
 SIZES = {"train": 48, "validation": 20, "test": 24}
-SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the phrasebook's names
+SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the synthetic corpus's names
 STUDY = ("test_workflow", "test_new_paper")  # files whose tests start from the tiny study
 LONGEST = (*STUDY, "test_training", "test_wikipedia", "test_your_own", "test_ledgers", "test_muller2021_figures")
 
@@ -95,7 +95,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | N
 
 
 def as_texts(rows: list[list[int]]) -> Texts:
-    """Running text of these pieces."""
+    """Running text of these subwords."""
     n = len(rows)
     none = np.zeros(n, np.int64)
     return Texts(
@@ -213,7 +213,9 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 @pytest.fixture(autouse=True)
 def _tokenizers_are_tried_here(monkeypatch) -> None:
     """Without the process that protects users from a tokenizer that never ends: its start takes seconds."""
-    monkeypatch.setattr("crosslens.encoders.describe.try_tokenizer", lambda folder: check_tokenizer(read_description(folder)))
+    monkeypatch.setattr(
+        "crosslens.encoding.encoders.describe.try_tokenizer", lambda folder: check_tokenizer(read_description(folder))
+    )
 
 
 def build_encoder(settings: Encoder, corpora: Sequence[Path], folder: Path, hub: Path | None = None) -> Path:
@@ -241,7 +243,7 @@ def pooler_folder(encoder_folder, tmp_path_factory) -> Path:
         torch.manual_seed(0)
         BertModel.from_pretrained(encoder_folder, add_pooling_layer=True).save_pretrained(folder)
     shutil.copy(encoder_folder / "source.json", folder)
-    seal(folder)
+    write_checksums(folder)
     return folder
 
 
@@ -249,7 +251,7 @@ def pooler_folder(encoder_folder, tmp_path_factory) -> Path:
 def tokens(corpora, encoder_folder, tmp_path_factory) -> Path:
     """A folder with sentences/, paragraphs/ and pairs/, as `corpora`, tokenised."""
     folder = tmp_path_factory.mktemp("tokens")
-    settings = Reading(maximum=24, drop_unknown=False)
+    settings = Tokenisation(maximum=24, drop_unknown=False)
     for path in corpora.glob("*/*.parquet"):
         split = path.name.split(".")[1]
         write_tokens(load_tokenizer(encoder_folder), path, folder / path.parent.name / path.name, settings, split)
@@ -257,17 +259,17 @@ def tokens(corpora, encoder_folder, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sealed_sentences(tokens, tmp_path_factory) -> Path:
-    """Tokens of sentences in a sealed folder, as a run leaves them."""
+def written_sentences(tokens, tmp_path_factory) -> Path:
+    """Tokens of sentences in a checksummed folder, as a run leaves them."""
     folder = tmp_path_factory.mktemp("sealed") / "sentences"
     shutil.copytree(tokens / "sentences", folder, ignore=shutil.ignore_patterns(".*"))
-    seal(folder)
+    write_checksums(folder)
     return folder
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """What a training starts from."""
+    """What a training run starts from."""
 
     encoder_folder: Path
     pooler_folder: Path

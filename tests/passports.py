@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from crosslens.jobs.records import read_json, write_json
 from crosslens.numerics.estimates import over_families
 from crosslens.papers.passport.facts import SUMMARY, TABLE_COLUMNS, measures
 from crosslens.reports.provenance import write_table
-from crosslens.storage.records import read_json, write_json
 
 FAMILIES = {
     "en": "Indo-European", "de": "Indo-European", "es": "Indo-European", "ru": "Indo-European", "el": "Indo-European",
@@ -58,7 +58,7 @@ ENCODER = {
 }  # fmt: skip
 FACTS = {
     "version": "1.0", "name": "e5", "corpus": "SIB-200", "commit": "c0" * 20, "split": "test", "languages": [*FAMILIES], "n": 204,
-    "seeds": [0, 1], "sentences_sha256": "5" * 64, "inputs_sha256": "1" * 64, "code_sha256": "c" * 64, "pieces_sha256": "9" * 64,
+    "seeds": [0, 1], "sentences_sha256": "5" * 64, "inputs_sha256": "1" * 64, "code_sha256": "c" * 64, "subwords_sha256": "9" * 64,
     "measures": {key: measure.version for key, measure in measures().items()},
     "not_measured": {"identification, word": "no halves of articles", "neighbours, as used": "its prompt is not known"},
     "seconds": {"states": 75.0, "untrained": 150.0, "measures": 130.5}, "encoder": ENCODER,
@@ -106,10 +106,10 @@ def rows(shift: float = 0.0, depth: int = DEPTH) -> Iterator[dict[str, Any]]:
     yield row("topic", "raw", "families", str(depth), "formula", here=0.25)
 
 
-def row(key: str, definition: str, column: str, layer: str, floor_kind: str = "", **numbers: float) -> dict[str, Any]:
+def row(key: str, definition: str, column: str, layer: str, baseline_kind: str = "", **numbers: float) -> dict[str, Any]:
     """A row of the table."""
     place = {"row": measures()[key].title, "column": column, "metric": key, "definition": definition, "layer": layer}
-    return place | {"family": FAMILIES.get(column, ""), "floor_kind": floor_kind, "n": 204} | numbers
+    return place | {"family": FAMILIES.get(column, ""), "baseline_kind": baseline_kind, "n": 204} | numbers
 
 
 def write(

@@ -14,10 +14,10 @@ from unittest import mock
 
 import forked
 import pytest
+from crosslens.commands import planned_jobs as planning
 from crosslens.config.whole import Config
-from crosslens.monitoring import plan as planning
-from crosslens.storage import seals
-from crosslens.storage.fingerprint import Fingerprints
+from crosslens.jobs import checksums
+from crosslens.jobs.fingerprint import Fingerprints
 
 REPOSITORY = Path(__file__).parents[1]
 FINGERPRINTS = ".snakemake/fingerprints.json"
@@ -89,9 +89,9 @@ def plan(root: Path, *options: str) -> tuple[Config, list[planning.Job]]:
 
 
 def pretend(root: Path, word: str, *targets: str) -> None:
-    """Put something in the place of each output that a run would make now, sealed as by its job, and have it taken for built."""
+    """Put something in the place of each output that a run would make now, checksummed as by its job, and have it taken for built."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(seals.RESULTS, str(root / RESULTS))
+        patch.setenv(checksums.RESULTS, str(root / RESULTS))
         rows = tiny(root, *targets, "--summary").partition("output_file\t")[2].splitlines()[1:]
         for name in (row.split("\t")[0] for row in rows if row and not row.endswith("no update")):
             output = root / name
@@ -99,7 +99,7 @@ def pretend(root: Path, word: str, *targets: str) -> None:
             if not output.suffix:
                 output.mkdir(exist_ok=True)
             (output if output.suffix else output / "en.test.parquet").write_text(f"{name} {word}")
-            seals.seal(output)
+            checksums.write_checksums(output)
     tiny(root, *targets, "--touch")
 
 
@@ -109,9 +109,9 @@ def counts(said: str) -> dict[str, int]:
     return {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", table.split("\n\n")[0], re.MULTILINE)}
 
 
-def committed_tables(scale: str = "") -> list[Path]:
-    """Tables of cells in docs/results, of all scales or of one; claims and passports have columns of their own."""
-    tables = (REPOSITORY / "docs/results" / scale).rglob("*.csv")
+def committed_tables(preset: str = "") -> list[Path]:
+    """Tables of cells in docs/results, of all presets or of one; claims and passports have columns of their own."""
+    tables = (REPOSITORY / "docs/results" / preset).rglob("*.csv")
     return sorted(path for path in tables if path.stem != "claims" and path.parent.name != "passport")
 
 

@@ -119,22 +119,22 @@ def test_dimensions_that_do_not_vary_do_not_count(states):
 
 
 def test_length_is_regressed_out_as_scikit_learn_does(states):
-    pieces = np.random.default_rng(7).integers(5, 140, N)
-    design = np.stack([np.log(pieces), np.log(pieces) ** 2], 1)
-    long = states + 3 * np.log(pieces)[:, None]
+    subwords = np.random.default_rng(7).integers(5, 140, N)
+    design = np.stack([np.log(subwords), np.log(subwords) ** 2], 1)
+    long = states + 3 * np.log(subwords)[:, None]
     expected = long - LinearRegression().fit(design, long).predict(design)
-    np.testing.assert_allclose(alignment.length_out(long, pieces), expected, atol=1e-4)
-    assert alignment.length_out(np.stack([long, long]), pieces).shape == (2, N, D)
+    np.testing.assert_allclose(alignment.length_out(long, subwords), expected, atol=1e-4)
+    assert alignment.length_out(np.stack([long, long]), subwords).shape == (2, N, D)
     same = np.full(N, 12)
     np.testing.assert_allclose(alignment.length_out(states, same), states - states.mean(0), atol=1e-5)
 
 
 def test_correlation_that_length_alone_gives_is_gone_without_it():
     rng = np.random.default_rng(8)
-    pieces = rng.integers(5, 140, N)
-    x, y = (rng.standard_normal((N, D)) + np.log(pieces)[:, None] for _ in range(2))
+    subwords = rng.integers(5, 140, N)
+    x, y = (rng.standard_normal((N, D)) + np.log(subwords)[:, None] for _ in range(2))
     alone = alignment.correlation(x, y, np.arange(N))[0]
-    rest = alignment.correlation(*(alignment.length_out(side, pieces) for side in (x, y)), np.arange(N))[0]
+    rest = alignment.correlation(*(alignment.length_out(side, subwords) for side in (x, y)), np.arange(N))[0]
     assert alone > 0.2 and abs(rest) < 0.05
 
 

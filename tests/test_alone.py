@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from crosslens.monitoring.status import leftovers
-from crosslens.runs.errors import DataError
-from crosslens.storage.files import abandoned, remove, written
-from crosslens.storage.seals import sealed
-from crosslens.storage.trainings import seen
+from crosslens.commands.status import leftovers
+from crosslens.jobs.checksums import checksummed
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import abandoned, remove, written
+from crosslens.jobs.training_folders import seen
 from crosslens.training.lock import Holder, alone
 from safetensors.torch import save_file
 
@@ -133,7 +133,7 @@ def test_of_a_lock_that_says_nothing_the_user_is_asked(lock, place):
 RACE = """
 import sys, time
 from pathlib import Path
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 from crosslens.training.lock import alone
 lock = Path(sys.argv[1])
 while time.time() < float(sys.argv[2]):
@@ -178,7 +178,7 @@ def test_what_a_kill_left_half_written_goes_with_the_next_start(lock):
 
 def test_a_write_removes_what_a_killed_one_left_after_a_day(tmp_path, monkeypatch):
     path = tmp_path / "encoder"
-    code = f"import os, signal\nfrom crosslens.storage.files import written\nwith written({str(path)!r}) as temporary:\n"
+    code = f"import os, signal\nfrom crosslens.jobs.files import written\nwith written({str(path)!r}) as temporary:\n"
     code += "    temporary.mkdir(); (temporary / 'half').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)"
     subprocess.run([sys.executable, "-c", code], env=os.environ | LIBRARY)
     (folder,) = tmp_path.glob(".encoder.part-*")
@@ -186,7 +186,7 @@ def test_a_write_removes_what_a_killed_one_left_after_a_day(tmp_path, monkeypatc
     (tmp_path / ".encoder.part-link").symlink_to(tmp_path)
     (tmp_path / ".encoder.party").mkdir()
     assert abandoned(path) == []
-    monkeypatch.setattr("crosslens.storage.files.ABANDONED", -1.0)
+    monkeypatch.setattr("crosslens.jobs.files.ABANDONED", -1.0)
     with written(path) as temporary:
         temporary.mkdir()
     assert parts(tmp_path) == [".encoder.part-link", ".encoder.party", "encoder"]
@@ -194,7 +194,7 @@ def test_a_write_removes_what_a_killed_one_left_after_a_day(tmp_path, monkeypatc
 
 def test_what_lies_in_a_folder_that_was_removed_is_not_sealed(tmp_path):
     (tmp_path / "corpus").write_text("before")
-    with pytest.raises(FileNotFoundError), sealed(tmp_path / "corpus") as temporary:
+    with pytest.raises(FileNotFoundError), checksummed(tmp_path / "corpus") as temporary:
         temporary.write_text("x")
         shutil.rmtree(temporary.parent)
     assert (tmp_path / "corpus").read_text() == "before" and parts(tmp_path) == ["corpus"]

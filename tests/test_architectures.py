@@ -12,18 +12,18 @@ import torch
 import vocabularies
 from conftest import build_encoder, sentence_rows
 from crosslens.config.encoders import FolderEncoder
-from crosslens.config.readings import Reading
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.config.units import Units
 from crosslens.corpora import schema
-from crosslens.encoders.folder import mask_piece
-from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import collate
-from crosslens.encoding.blocks import blocks, embeddings
+from crosslens.encoding.encoders.folder import mask_subword
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.layers import embeddings, transformer_layers
 from crosslens.encoding.means import Variant, language_means
-from crosslens.encoding.texts import load, load_pieces
+from crosslens.encoding.texts import load, load_subwords
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.encoding.unit_states import unit_states
-from crosslens.runs.errors import DataError
-from crosslens.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.jobs.errors import DataError
 from tokenizers import Tokenizer, processors
 from transformers import (
     CONFIG_MAPPING,
@@ -37,13 +37,13 @@ from transformers import (
 SENTENCES = [row for language in ("de", "en") for row in sentence_rows(language, "train", 12)]
 BERT, ROBERTA = ("<s> $A </s>", "<s> $A </s> $B:1 </s>:1"), ("<s> $A </s>", "<s> $A </s> </s> $B </s>")
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 48}
-PIECES = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
+SUBWORDS = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
 GROUPS = {"num_key_value_heads": 1, "head_dim": 16}
 UNIGRAM = partial(vocabularies.metaspace, scheme="always", at_spaces=True)
 
 
 class Architecture(NamedTuple):
-    """An encoder as its makers publish it: keys of config.json, tokenizer, special pieces around a text and a pair."""
+    """An encoder as its makers publish it: keys of config.json, tokenizer, special subwords around a text and a pair."""
 
     keys: dict[str, Any]
     tokenizer: Callable[[list[str]], Tokenizer]
@@ -55,10 +55,10 @@ class Architecture(NamedTuple):
 ARCHITECTURES = {
     "bert": Architecture(SHAPE, vocabularies.wordpiece),
     "distilbert": Architecture({"dim": 32, "n_layers": 3, "n_heads": 2, "hidden_dim": 48}, vocabularies.wordpiece),
-    "xlm-roberta": Architecture(SHAPE | PIECES, UNIGRAM, ROBERTA),
-    "xlm-roberta-xl": Architecture(SHAPE | PIECES, UNIGRAM, ROBERTA, prenorm=True),
+    "xlm-roberta": Architecture(SHAPE | SUBWORDS, UNIGRAM, ROBERTA),
+    "xlm-roberta-xl": Architecture(SHAPE | SUBWORDS, UNIGRAM, ROBERTA, prenorm=True),
     "modernbert": Architecture(
-        SHAPE | PIECES | {"cls_token_id": 1, "sep_token_id": 1, "local_attention": 8}, vocabularies.gemma, prenorm=True
+        SHAPE | SUBWORDS | {"cls_token_id": 1, "sep_token_id": 1, "local_attention": 8}, vocabularies.gemma, prenorm=True
     ),
     "eurobert": Architecture(
         SHAPE | GROUPS | {"pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 1, "mask_token_id": 3},
@@ -70,20 +70,20 @@ ARCHITECTURES = {
         partial(vocabularies.metaspace, scheme="always"),
     ),
     "rembert": Architecture(
-        SHAPE | PIECES | {"input_embedding_size": 16, "output_embedding_size": 48},
+        SHAPE | SUBWORDS | {"input_embedding_size": 16, "output_embedding_size": 48},
         partial(vocabularies.metaspace, scheme="always", split=False),
     ),
     "xmod": Architecture(
-        SHAPE | PIECES | {"languages": ["en_XX", "de_DE"], "default_language": "en_XX", "adapter_reduction_factor": 2},
+        SHAPE | SUBWORDS | {"languages": ["en_XX", "de_DE"], "default_language": "en_XX", "adapter_reduction_factor": 2},
         UNIGRAM, ROBERTA,
     ),
     "gemma3_text": Architecture(
-        SHAPE | PIECES | GROUPS | {"use_bidirectional_attention": True, "sliding_window": 8},
+        SHAPE | SUBWORDS | GROUPS | {"use_bidirectional_attention": True, "sliding_window": 8},
         vocabularies.gemma, ("<s> $A </s>", "<s> $A </s> <s> $B </s>"), prenorm=True,
     ),
-    "gte": Architecture(SHAPE | PIECES, UNIGRAM, ROBERTA),
-    "jina_embeddings_v3": Architecture(SHAPE | PIECES, UNIGRAM, ROBERTA),
-    "nomic_bert": Architecture(SHAPE | PIECES, UNIGRAM, ROBERTA),
+    "gte": Architecture(SHAPE | SUBWORDS, UNIGRAM, ROBERTA),
+    "jina_embeddings_v3": Architecture(SHAPE | SUBWORDS, UNIGRAM, ROBERTA),
+    "nomic_bert": Architecture(SHAPE | SUBWORDS, UNIGRAM, ROBERTA),
     "xlm": Architecture(
         {"emb_dim": 32, "n_layers": 3, "n_heads": 2, "pad_index": 0}, vocabularies.end_of_word_bpe,
         ("</s> $A </s>", "</s> $A </s> $B </s>"),
@@ -95,9 +95,9 @@ ARCHITECTURES = {
 def published(name: str, architecture: Architecture, folder: Path) -> PreTrainedModel:
     """Save an encoder as its makers do, with the head of a masked language model where there is one; return the encoder."""
     tokenizer = architecture.tokenizer([row["text"] for row in SENTENCES])
-    pieces = [(piece, tokenizer.token_to_id(piece)) for piece in ("<s>", "</s>")]
+    subwords = [(subword, tokenizer.token_to_id(subword)) for subword in ("<s>", "</s>")]
     text, pair = architecture.template
-    tokenizer.post_processor = processors.TemplateProcessing(single=text, pair=pair, special_tokens=pieces)
+    tokenizer.post_processor = processors.TemplateProcessing(single=text, pair=pair, special_tokens=subwords)
     names = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": architecture.pad}
     names |= {"cls_token": "</s>" if name == "xlm" else "<s>", "sep_token": "</s>"}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
@@ -123,7 +123,9 @@ def test_from_the_folder_of_its_makers_to_states(name, tmp_path):
     built = build_encoder(settings, [], tmp_path / "built")
     assert json.loads((built / "source.json").read_text())["prenorm"] == architecture.prenorm
     schema.write(SENTENCES, tmp_path / "corpus", schema.SENTENCES, {})
-    counts = write_tokens(load_tokenizer(built), tmp_path / "corpus", tmp_path / "tokens", Reading(drop_unknown=False), "train")
+    counts = write_tokens(
+        load_tokenizer(built), tmp_path / "corpus", tmp_path / "tokens", Tokenisation(drop_unknown=False), "train"
+    )
     assert (counts["texts"], counts["cut_texts"]) == (len(SENTENCES), 0)
 
     encoder, texts = load_encoder(built), load([tmp_path / "tokens"], [], ["de", "en"])
@@ -132,17 +134,19 @@ def test_from_the_folder_of_its_makers_to_states(name, tmp_path):
         batch = collate(texts, np.arange(len(texts)), int(encoder.config.pad_token_id or 0))
         states = unit_states(encoder, batch, Units(), range(4))
         for text in range(len(texts)):  # one by one, in transformers' own encoder
-            pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]].astype(np.int64))
-            alone = theirs(input_ids=pieces[None], output_hidden_states=True).hidden_states
+            subwords = torch.from_numpy(
+                texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]].astype(np.int64)
+            )
+            alone = theirs(input_ids=subwords[None], output_hidden_states=True).hidden_states
             rows = slice(texts.word_offsets[text], texts.word_offsets[text + 1])
             for layer, of_layer in enumerate(alone):
                 expected = of_layer[0, texts.positions[rows]]
                 assert torch.allclose(states[f"layer_{layer}"][rows], expected, rtol=1e-4, atol=1e-5), layer
     every = Variant("tokens", specials=False)
-    means = language_means(encoder, {"de": load_pieces([tmp_path / "tokens"]).take(np.arange(12))}, (every,))[every]["de"]
+    means = language_means(encoder, {"de": load_subwords([tmp_path / "tokens"]).take(np.arange(12))}, (every,))[every]["de"]
     assert means.shape == (4, 32) and np.isfinite(means).all()
     with pytest.raises(DataError, match="expected a tokenizer with a mask, found none: use the encoder of a masked"):
-        mask_piece(built)
+        mask_subword(built)
 
 
 TRIMMED = {  # with the vocabularies that can be trimmed
@@ -159,7 +163,7 @@ def test_trimming_changes_no_state(name, tmp_path):
     for corpora in ([], ["corpus"]):
         settings = FolderEncoder(source="folder", path=str(tmp_path / "whole"), corpora=corpora)
         built = build_encoder(settings, [tmp_path / "corpus"] if corpora else [], tmp_path / f"built{len(corpora)}")
-        write_tokens(load_tokenizer(built), tmp_path / "corpus", tmp_path / f"tokens{len(corpora)}", Reading(), "train")
+        write_tokens(load_tokenizer(built), tmp_path / "corpus", tmp_path / f"tokens{len(corpora)}", Tokenisation(), "train")
         encoder, texts = load_encoder(built), load([tmp_path / f"tokens{len(corpora)}"], [], ["de", "en"])
         with torch.inference_mode():
             states.append(unit_states(encoder, collate(texts, np.arange(8), int(encoder.config.pad_token_id or 0)), Units()))
@@ -167,20 +171,20 @@ def test_trimming_changes_no_state(name, tmp_path):
     assert sizes[1] < sizes[0] and torch.allclose(states[0]["layer_3"], states[1]["layer_3"], atol=1e-6)
 
 
-SCATTERED = ("xlm", "albert")  # whose blocks are not one list
+SCATTERED = ("xlm", "albert")  # whose layers are not one list
 
 
 def test_blocks_that_cannot_be_changed_are_refused_in_one_line(tmp_path):
-    """The blocks of XLM are in four lists; those of all others are in one list, and embeddings in one module."""
+    """The layers of XLM are in four lists; those of all others are in one list, and embeddings in one module."""
     for name, architecture in ARCHITECTURES.items():
         config = CONFIG_MAPPING[name].from_dict(architecture.keys | {"model_type": name, "vocab_size": 90, "n_words": 90})
         encoder = AutoModel.from_config(config)
         if name in SCATTERED:
             with pytest.raises(DataError, match="expected one list of 3 blocks, to change some of them, found") as error:
-                blocks(encoder)
+                transformer_layers(encoder)
             assert "\n" not in str(error.value)
         else:
-            assert len(blocks(encoder)) == 3 and embeddings(encoder).get_parameter  # a module
+            assert len(transformer_layers(encoder)) == 3 and embeddings(encoder).get_parameter  # a module
 
 
 def test_the_table_of_the_documentation_is_of_these():

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.monitoring.archive import verification
-from crosslens.monitoring.archive.__main__ import main
-from crosslens.monitoring.archive.packing import pack
-from crosslens.monitoring.archive.verification import same, unpack
-from crosslens.runs.errors import DataError
+from crosslens.commands.archive import verification
+from crosslens.commands.archive.__main__ import main
+from crosslens.commands.archive.packing import pack
+from crosslens.commands.archive.verification import same, unpack
+from crosslens.jobs.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import RESULTS, copy_repository, tiny
@@ -65,7 +65,7 @@ def digest(data: bytes) -> str:
 
 
 def with_digests(content: dict[str, bytes], edits: dict[str, bytes]) -> dict[str, bytes]:
-    """Content with some files replaced, and their digests in seals, records, metadata and the list of checksums."""
+    """Content with some files replaced, and their digests in checksum files, records, metadata and the list of checksums."""
     content, changes = dict(content), dict(edits)
     while changes:
         name, data = changes.popitem()
@@ -104,9 +104,9 @@ def test_it_has_no_texts_and_no_weights(archive):
     with zipfile.ZipFile(archive) as packed:
         names = packed.namelist()
         for place, column in (
-            ("draws/tanti2021/pos/udpos/en", "word"),
+            ("samples/tanti2021/pos/udpos/en", "word"),
             (f"{TOKENS}/en.test", "words"),
-            (f"{TOKENS}/en.test", "pieces"),
+            (f"{TOKENS}/en.test", "subwords"),
         ):
             file = f"{RESULTS}/{place}.parquet"
             before, after = (pd.read_parquet(source)[column].explode() for source in (file, packed.open(file)))

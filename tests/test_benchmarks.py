@@ -29,8 +29,8 @@ def training(monkeypatch):
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_all_updates_of_the_trainer_are_timed(training, epochs):
     """Its callbacks in the order of the Trainer's loop, of two updates an epoch; the clock counts how often it is read."""
-    readings = iter(range(100, 200))
-    stopwatch = training.Stopwatch(lambda: next(readings))
+    tokenisations = iter(range(100, 200))
+    stopwatch = training.Stopwatch(lambda: next(tokenisations))
     stopwatch.on_train_begin()
     for _ in range(epochs):
         stopwatch.on_epoch_begin(None, None, None)
@@ -45,7 +45,7 @@ def test_all_updates_of_the_trainer_are_timed(training, epochs):
 def test_trainings_at_once_are_as_fast_as_the_slowest_of_each_epoch(training):
     import gpu
 
-    texts = as_texts([[1, 2, 3, 4]] * 50)  # 200 pieces
+    texts = as_texts([[1, 2, 3, 4]] * 50)  # 200 subwords
     lines = gpu.report([[1.0, 4.0, 2.0], [2.0, 2.0, 2.0]], texts, 1e6, 1e7).splitlines()
     hourly = 3600 * 200 / (392_702 * 5 * 4)
     assert lines == [
@@ -113,7 +113,7 @@ def test_studies_of_growth_have_as_much_of_what_varies_as_they_say(growth, scale
             sizes.setdefault(name, []).append(
                 {
                     "languages": len(config.corpora["wikipedia"].languages),
-                    "texts": config.phrasebook.train,
+                    "texts": config.synthetic.train,
                     "seeds": len(Studies(config, papers()).seeds("tanti2021/pos/finetuned")),
                     "papers": len(study.targets),
                 }[name]

@@ -29,7 +29,7 @@ def parser(root="vector", seed=0, size=SIZE, relations=RELATIONS, arc=5, relatio
 
 
 def batch(words=(3, 1, 5), size=SIZE, seed=0):
-    """States, mask and first pieces' states of sentences, and random heads and relations."""
+    """States, mask and first subwords' states of sentences, and random heads and relations."""
     generator = torch.Generator().manual_seed(seed)
     b, w = len(words), max(words)
     mask = torch.arange(w) < torch.tensor(words)[:, None]
@@ -164,7 +164,7 @@ def test_initialise_draws_orthogonal_perceptrons_from_its_generator_alone():
     assert not made(states, mask).arcs.any()
 
 
-def test_a_first_piece_is_asked_for():
+def test_a_first_subword_is_asked_for():
     states, mask, *_ = batch()
     with pytest.raises(ValueError, match="root first: expected states of the first tokens"):
         parser("first")(states, mask)

@@ -1,20 +1,20 @@
-"""Frozen bottom blocks: what they compute is computed once, and changes nothing."""
+"""Frozen bottom layers: what they compute is computed once, and changes nothing."""
 
 import numpy as np
 import pytest
 import torch
 from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.config.units import Units
-from crosslens.encoding.blocks import blocks
+from crosslens.encoding.layers import transformer_layers
 from crosslens.training import bottom
-from test_training import assert_resumes, compute_gradients, inference, loop, recipe, steps_in_all
+from test_training import assert_resumes, compute_gradients, loop, nli, recipe, steps_in_all
 
 
 def frozen(number, make=recipe, **changes):
-    """Fine-tuning with frozen bottom blocks."""
+    """Fine-tuning with frozen bottom layers."""
     of = make("finetuned", init_sd=0.5, **changes)
     stage = of.stages[0]
-    phase = stage.phases[0].model_copy(update={"frozen_blocks": number})
+    phase = stage.phases[0].model_copy(update={"frozen_layers": number})
     return of.model_copy(update={"stages": (stage.model_copy(update={"phases": (phase,)}), *of.stages[1:])})
 
 
@@ -30,7 +30,7 @@ def gradients(bench, of, chosen, without=False):
     return losses, {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
 
 
-@pytest.mark.parametrize("make", [recipe, inference])
+@pytest.mark.parametrize("make", [recipe, nli])
 @pytest.mark.parametrize("number", [0, 1, 2])
 @pytest.mark.parametrize("chosen", [np.arange(9), np.array([4])], ids=["padded", "alone"])
 def test_gradients_are_those_of_whole_passes(bench, make, number, chosen):
@@ -50,14 +50,14 @@ def test_what_a_frozen_block_computes_does_not_matter_after_it_was_kept(bench):
     torch.manual_seed(1)
     losses = compute_gradients(trainer, of.stages[0].phases[0], [np.arange(9)])
     with torch.no_grad():
-        for module in [trainer.model.encoder.embeddings, blocks(trainer.model.encoder)[0]]:
+        for module in [trainer.model.encoder.embeddings, transformer_layers(trainer.model.encoder)[0]]:
             for value in module.parameters():
                 value.fill_(torch.nan)
     torch.manual_seed(1)
     assert compute_gradients(trainer, of.stages[0].phases[0], [np.arange(9)]) == losses
 
 
-@pytest.mark.parametrize("make", [recipe, inference])
+@pytest.mark.parametrize("make", [recipe, nli])
 def test_resume_is_exact(bench, make, tmp_path):
     of = frozen(1, make)
     assert_resumes(bench, of, (2, steps_in_all(bench, of) // 2), tmp_path)
@@ -77,4 +77,4 @@ def test_blocks_run_where_they_have_to(bench, monkeypatch):
     of = frozen(1)
     lower = of.model_copy(update={"heads": of.heads | {TASK: of.heads[TASK].model_copy(update={"layer": 1})}})
     assert made(lower) is None
-    assert made(frozen(1, inference).model_copy(update={"units": Units(unit="text", state="mean")})) is None
+    assert made(frozen(1, nli).model_copy(update={"units": Units(unit="text", state="mean")})) is None

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from crosslens.jobs.records import RECORDS
 from crosslens.numerics import definitions
 from crosslens.reports.cells import COLUMNS, Published, at_end, cell, difference, line, set_apart, table
-from crosslens.storage.records import RECORDS
 
 
 def seeds(*values):

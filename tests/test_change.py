@@ -6,15 +6,15 @@ import pyarrow as pa
 import pytest
 import torch
 from conftest import LANGUAGES
-from crosslens.encoders.load import load_encoder
-from crosslens.encoding import stored
-from crosslens.encoding.blocks import blocks
+from crosslens.encoding import stored_states
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.layers import transformer_layers
 from crosslens.encoding.texts import load
+from crosslens.jobs.checksums import checksummed
 from crosslens.measures import change, sentence_probes
-from crosslens.measures.subject import Subject
-from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
+from crosslens.measures.shared.change_terms import LOWER_HALF, STATES, TRAINED, WEIGHTS
+from crosslens.measures.shared.subject import Subject
 from crosslens.papers.muller2021.change import PROBE, table
-from crosslens.storage.seals import sealed
 from safetensors.torch import save_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -22,22 +22,22 @@ from synthetic import SyntheticInputs
 from test_muller2021_tables import STUDY, frame
 
 
-def changes(tmp_path, folder, sealed_sentences, encoder):
-    """Records of the kind, of an encoder that a training has left; without intervals."""
+def changes(tmp_path, folder, written_sentences, encoder):
+    """Records of the kind, of an encoder that a training run has left; without intervals."""
     file = tmp_path / "model.safetensors"
     save_file({f"encoder.{name}": value for name, value in encoder.state_dict().items()}, file, {"encoder": "yes"})
-    subject = Subject(folder, 0, {"sentences": sealed_sentences}, weights=[file])
+    subject = Subject(folder, 0, {"sentences": written_sentences}, weights=[file])
     rows = pd.DataFrame(change.measure(subject, corpora={"sentences": "whole"}))
     assert set(rows["definition"]) == {TRAINED, LOWER_HALF} and set(rows["measure"]) == {STATES, WEIGHTS}
     return rows.set_index(["measure", "definition", "language", "layer"]).sort_index()
 
 
 def means(encoder, texts):
-    """States of layer 2, averaged over each text's pieces but the special ones, one text at a time."""
+    """States of layer 2, averaged over each text's subwords but the special ones, one text at a time."""
     rows = []
     for text in range(len(texts)):
-        pieces = torch.tensor(texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]].astype(np.int64))
-        rows.append(encoder(input_ids=pieces[None]).last_hidden_state[0, 1:-1].mean(0).detach().double().numpy())
+        subwords = torch.tensor(texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]].astype(np.int64))
+        rows.append(encoder(input_ids=subwords[None]).last_hidden_state[0, 1:-1].mean(0).detach().double().numpy())
     return np.array(rows)
 
 
@@ -53,36 +53,37 @@ def debiased(x, y):
 
 
 def other_weights(folder, block):
-    """The encoder, and a version of it in which the weights of one of its two blocks are others."""
+    """The encoder, and a version of it in which the weights of one of its two layers are others."""
     before, after = load_encoder(folder), load_encoder(folder)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        for weight in blocks(after)[block - 1].parameters():
+        for weight in transformer_layers(after)[block - 1].parameters():
             weight += 0.2 * torch.randn(weight.shape, generator=generator)
     return before, after
 
 
-def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folder, sealed_sentences):
+def test_a_change_of_the_upper_block_is_seen_there_alone(tmp_path, encoder_folder, written_sentences):
     before, after = other_weights(encoder_folder, 2)
-    rows = changes(tmp_path, encoder_folder, sealed_sentences, after)
+    rows = changes(tmp_path, encoder_folder, written_sentences, after)
     for language in LANGUAGES:
         cka = rows.loc[(STATES, TRAINED, language)]
         assert cka["value"][[0, 1]].tolist() == pytest.approx([1, 1]) and 0 < cka["value"][2] < 0.99
         assert cka["low"][2] < cka["value"][2] < cka["high"][2]
         assert rows.loc[(STATES, LOWER_HALF, language)]["value"].tolist() == pytest.approx([1, 1, 1])
-        texts = load([sealed_sentences / f"{language}.test.parquet"], (), (), "text")
+        texts = load([written_sentences / f"{language}.test.parquet"], (), (), "text")
         assert cka["value"][2] == pytest.approx(debiased(means(before, texts), means(after, texts)), abs=1e-4)
         assert cka["n"][2] == len(texts)
-    old, new = (np.concatenate([weight.detach().numpy().ravel() for weight in blocks(encoder)[1].parameters()]).astype(float)
+    old, new = (np.concatenate([weight.detach().numpy().ravel() for weight in
+    transformer_layers(encoder)[1].parameters()]).astype(float)
                 for encoder in (before, after))  # fmt: skip
     weights = rows.loc[(WEIGHTS, TRAINED, "all")]
     assert weights["value"].tolist() == pytest.approx([0, 0, np.linalg.norm(new - old) / np.linalg.norm(old)])
     assert weights["n"][2] == len(old)
 
 
-def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, sealed_sentences):
-    """States of the upper block change too, with the lower half alone as much as with all of it; its weights do not."""
-    rows = changes(tmp_path, encoder_folder, sealed_sentences, other_weights(encoder_folder, 1)[1])
+def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, written_sentences):
+    """States of the upper layer change too, with the lower half alone as much as with all of it; its weights do not."""
+    rows = changes(tmp_path, encoder_folder, written_sentences, other_weights(encoder_folder, 1)[1])
     for language in LANGUAGES:
         trained, lower_half = (rows.loc[(STATES, definition, language)]["value"] for definition in (TRAINED, LOWER_HALF))
         assert trained[0] == pytest.approx(1) and trained[1] < 0.99 and trained[2] < 0.99
@@ -91,8 +92,8 @@ def test_a_change_of_the_lower_block_is_seen_above_it(tmp_path, encoder_folder, 
     assert weights[1] > 0 and weights[[0, 2]].tolist() == [0, 0]
 
 
-def test_a_training_that_changes_nothing_leaves_everything_as_it_was(tmp_path, encoder_folder, sealed_sentences):
-    rows = changes(tmp_path, encoder_folder, sealed_sentences, load_encoder(encoder_folder))
+def test_a_training_that_changes_nothing_leaves_everything_as_it_was(tmp_path, encoder_folder, written_sentences):
+    rows = changes(tmp_path, encoder_folder, written_sentences, load_encoder(encoder_folder))
     assert rows.loc[STATES, "value"].tolist() == pytest.approx([1] * 2 * 3 * len(LANGUAGES))
     assert rows.loc[WEIGHTS, "value"].tolist() == [0, 0, 0]
 
@@ -102,12 +103,12 @@ def store_states(folder, number):
     generator = np.random.default_rng(0)
     ids = [f"n{document:05d}001" for document in range(number)]
     meanings, centres = generator.normal(size=(number, 6)), 1.5 * generator.normal(size=(3, 6))
-    with sealed(folder / "pud") as temporary:
+    with checksummed(folder / "pud") as temporary:
         for code, centre in zip(LANGUAGES, centres, strict=True):
             columns = {"id": ids, "word": ids, "label": [""] * number, "language": [code] * number, "split": ["test"] * number,
                        "sample": [True] * number, "random": [False] * number}  # fmt: skip
             vectors = {f"layer_{layer}": meanings + layer * centre + 0.5 * generator.normal(size=(number, 6)) for layer in (0, 1)}
-            stored.write(pa.table(columns), vectors, temporary / f"{code}.parquet", "float32")
+            stored_states.write(pa.table(columns), vectors, temporary / f"{code}.parquet", "float32")
 
 
 def test_probes_tell_the_languages_of_sentences_where_states_have_them(tmp_path, monkeypatch):
@@ -124,7 +125,7 @@ def test_probes_tell_the_languages_of_sentences_where_states_have_them(tmp_path,
     for seed in (0, 1):
         rows = sentence_probes.measure(Subject(tmp_path, seed, {}), corpus="pud", held_out=0.4, penalty=1.0, tolerance=1e-6)
         rows_by_seed[seed] = pd.DataFrame(rows).set_index("layer")
-    assert rows_by_seed[0].equals(rows_by_seed[1])  # the same sentences whatever the training's seed
+    assert rows_by_seed[0].equals(rows_by_seed[1])  # the same sentences whatever the training run's seed
     rows = rows_by_seed[0]
     assert rows["value"][0] < 0.5 and rows["value"][1] > 0.8 and rows["converged"].all()
     assert set(rows["n"]) == {24 * 3} and set(rows["language"]) == {"all"}

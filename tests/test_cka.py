@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from crosslens.measures.cka import DEFINITIONS, Definition, cka, compare
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.cka import DEFINITIONS, Definition, cka, compare
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import pearsonr, t
 

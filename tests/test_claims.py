@@ -1,4 +1,4 @@
-"""Claims: each verdict on planted numbers, and what a ledger may not say."""
+"""Claims: each verdict on planted numbers, and what a claims file may not say."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.config.base import languages_table
+from crosslens.jobs import records
+from crosslens.jobs.checksums import checksummed
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.estimates import Correlation, Estimate, add_errors, correlation, holm, over_families, over_runs
+from crosslens.reports.claims.claims_file import ClaimsFile, read_claims_file
 from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence
-from crosslens.reports.claims.ledger import Ledger, read_ledger
 from crosslens.reports.claims.pages import pages
 from crosslens.reports.claims.table import table as table_of_claims
 from crosslens.reports.claims.verdicts import Decision, decide
-from crosslens.runs.errors import DataError
-from crosslens.storage import records
-from crosslens.storage.seals import sealed
 from scipy import stats
 
 REPORTS = Path(__file__).parents[1] / "workflow/crosslens/reports"
@@ -34,7 +34,7 @@ LEARNED = [
     }
 ]
 
-SETTINGS = {"study": "", "scale": "demo", "apart": [], "departures": "seeds: 0", "items": {}, "report": "report"}
+SETTINGS = {"study": "", "preset": "demo", "apart": [], "departures": "seeds: 0", "items": {}, "report": "report"}
 SETTINGS |= {"evidence": {"tables": {}}, "encoders": dict.fromkeys(("", TUNED, FROZEN), "e")}
 
 
@@ -65,7 +65,7 @@ def rows(recipe: str, item: str, values: Any, language: str | None = None, half:
 
 def verdicts(
     tmp_path: Path, numbers: list[dict[str, Any]], *claims: dict[str, Any], trained: tuple[str, ...] = (TUNED,),
-    functions: Mapping[str, Any] = {}, **ledger: Any,
+    functions: Mapping[str, Any] = {}, **claims_file: Any,
 ) -> list[Decision]:  # fmt: skip
     """Decisions on claims by records. functions: by name."""
     if not any(row["item"] == "task" for row in numbers):
@@ -77,8 +77,9 @@ def verdicts(
         files[recipe] = [str(path)]
     facts = {name: {name: {"encoder": "e", "trained": name in trained, "pretrainings": None}} for name in (TUNED, FROZEN, RANDOM)}
     settings = {"tables": {}, "records": {"accuracy": files}, "recipes": facts}
-    entries = Ledger.model_validate(
-        {"selections": SELECTIONS, "learned": LEARNED, "claims": {f"c{n}": fields for n, fields in enumerate(claims)}} | ledger
+    entries = ClaimsFile.model_validate(
+        {"selections": SELECTIONS, "learned": LEARNED, "claims": {f"c{n}": fields for n, fields in enumerate(claims)}}
+        | claims_file
     )
     return list(decide(entries, Contrasts(entries, Evidence(settings), functions.get)).values())
 
@@ -417,9 +418,9 @@ def test_an_interpretation_is_never_decided(tmp_path):
 
 
 def table(tmp_path: Path, *lines: tuple[Any, ...], apart: str | None = None) -> str:
-    """A sealed table. apart: reason why it is not comparable with the print."""
+    """A checksummed table. apart: reason why it is not comparable with the print."""
     path = tmp_path / "table1.csv"
-    with sealed(path) as temporary:
+    with checksummed(path) as temporary:
         pd.DataFrame(lines, columns=list(CELLS)).assign(reason=apart).to_csv(temporary, index=False)
     return str(path)
 
@@ -431,14 +432,14 @@ def test_cells_are_combined_by_their_seeds(tmp_path):
     settings = {"tables": {"table1": table(tmp_path, *cells)}, "records": {}, "recipes": {}}
     of = {"table": "table1", "row": "r", "metric": "F1"}
     effects = [{"of": of, "plus": {"column": "a"}, "minus": {"column": other}} for other in "bc"]
-    ledger = Ledger.model_validate({"claims": {f"c{n}": claim(effect=effect) for n, effect in enumerate(effects)}})
-    contrasts = Contrasts(ledger, Evidence(settings), lambda name: None)
-    (welch,), (single,) = (contrasts.parts(claim.effect[0], claim.expected) for claim in ledger.claims.values())
+    claims_file = ClaimsFile.model_validate({"claims": {f"c{n}": claim(effect=effect) for n, effect in enumerate(effects)}})
+    contrasts = Contrasts(claims_file, Evidence(settings), lambda name: None)
+    (welch,), (single,) = (contrasts.parts(claim.effect[0], claim.expected) for claim in claims_file.claims.values())
     expected = stats.ttest_ind_from_stats(60, 2, 3, 50, 3, 5, equal_var=False)
     unbounded = Estimate(welch.estimate.value, welch.estimate.error, welch.estimate.freedom)
     assert unbounded.p(0) == pytest.approx(expected.pvalue)
     assert single.estimate.error == pytest.approx(2 / np.sqrt(3)) and single.estimate.freedom == 2
-    mixed = Ledger.model_validate(
+    mixed = ClaimsFile.model_validate(
         {"claims": {"c0": claim(effect={"of": {"table": "table1", "row": "r"}, "plus": {"column": "a"}})}}
     )
     with pytest.raises(DataError, match="c0: table1: expected one metric, found 'F1', 'other'"):
@@ -456,8 +457,8 @@ def test_languages_are_paired_by_what_they_are(tmp_path):
     ]
     settings = {"tables": {"table1": table(tmp_path, *cells)}, "records": {}, "recipes": {}}
     effect = {"of": {"table": "table1"}, "plus": {"row": "score"}, "minus": {"column": "level"}, "over": "language"}
-    ledger = Ledger.model_validate({"claims": {"c0": claim(effect=effect)}})
-    (part,) = Contrasts(ledger, Evidence(settings), lambda name: None).parts(ledger.claims["c0"].effect[0], None)
+    claims_file = ClaimsFile.model_validate({"claims": {"c0": claim(effect=effect)}})
+    (part,) = Contrasts(claims_file, Evidence(settings), lambda name: None).parts(claims_file.claims["c0"].effect[0], None)
     assert (part.n, part.families, part.estimate.value) == (3, 3, pytest.approx(np.mean([10, 20, 35])))
 
 
@@ -466,11 +467,11 @@ def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
                              columns=["item", "row", "column", "metric", "value"])  # fmt: skip
     cited, of = {"published": "table1", "column": "b"}, {"over": "none", "minus": {"published": "table1", "column": "b"}}
     effects = [{"plus": cited | {"column": "a"}} | of, {"plus": {"table": "table1", "column": "a"}} | of]
-    ledger = Ledger.model_validate({"claims": {"c0": claim(effect=effects), "c1": claim(effect=effects[1])}})
+    claims_file = ClaimsFile.model_validate({"claims": {"c0": claim(effect=effects), "c1": claim(effect=effects[1])}})
     for apart, expected in ((None, ("fails", "fails")), ("another encoder; other texts", ("holds", "undecided"))):
         cells = table(tmp_path, ("r", "a", "F1", "d", 40.0, None, None, None, 1, 100), apart=apart)
         evidence = Evidence({"tables": {"table1": cells}, "records": {}, "recipes": {}}, published, ["the paper's other tables"])
-        decided = decide(ledger, Contrasts(ledger, evidence, lambda name: None))
+        decided = decide(claims_file, Contrasts(claims_file, evidence, lambda name: None))
         assert tuple(decision.verdict for decision in decided.values()) == expected
         assert decided["c1"].apart == (apart.split("; ") if apart else [])
     assert decided["c0"].in_print and decided["c0"].apart == [] and decided["c1"].reason == apart
@@ -484,16 +485,16 @@ def test_counts_that_are_the_printed_ones_are_so_whatever_they_were_made_of(tmp_
     published = pd.DataFrame([("table1", "r", "a", "size", 50.0)], columns=["item", "row", "column", "metric", "value"])
     cells = table(tmp_path, ("r", "a", "size", "d", count, None, None, None, None, 100), apart="other training texts")
     effect = {"plus": {"table": "table1"}, "minus": {"published": "table1"}, "over": "none", "by": "column", "score": False}
-    ledger = Ledger.model_validate({"claims": {"c0": claim(kind="equality", expected={"within": 0.5}, effect=effect)}})
+    claims_file = ClaimsFile.model_validate({"claims": {"c0": claim(kind="equality", expected={"within": 0.5}, effect=effect)}})
     evidence = Evidence({"tables": {"table1": cells}, "records": {}, "recipes": {}}, published)
-    assert decide(ledger, Contrasts(ledger, evidence, lambda name: None))["c0"].verdict == verdict
+    assert decide(claims_file, Contrasts(claims_file, evidence, lambda name: None))["c0"].verdict == verdict
 
 
 def test_names_of_a_scale_are_filled_in(tmp_path):
     file = tmp_path / "claims.yaml"
     cell = "table: t, row: $a, column: x ($b) $c, definition: $d"
     file.write_text(f"claims: {{c1: {{says: a $b, where: b, unit: c, {POSITIVE}, effect: {{plus: {{{cell}}}}}}}}}")
-    (selector,) = read_ledger(file, {"a": 3, "b": "less", "d": ["y", "z"]}).claims["c1"].effect[0].plus
+    (selector,) = read_claims_file(file, {"a": 3, "b": "less", "d": ["y", "z"]}).claims["c1"].effect[0].plus
     assert selector == {"table": "t", "row": 3, "column": "x (less) $c", "definition": ["y", "z"]}
 
 
@@ -528,7 +529,7 @@ def test_a_wrong_ledger_is_refused_in_one_line(tmp_path, text, message):
     file = tmp_path / "claims.yaml"
     file.write_text(f"claims: {{c1: {text}}}")
     with pytest.raises(DataError) as error:
-        read_ledger(file)
+        read_claims_file(file)
     assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)
 
 

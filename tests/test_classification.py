@@ -7,8 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from crosslens.config.labels import NLI, UPOS
+from crosslens.jobs import parquet
 from crosslens.measures.classification import by_language, mean_accuracy, measure
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import (
     ACCURACY,
     CEILING,
@@ -22,7 +23,6 @@ from crosslens.numerics.definitions import (
 )
 from crosslens.numerics.f1 import Counts, overall
 from crosslens.papers.tanti2021.paper import definitions
-from crosslens.storage import parquet
 from crosslens.training.run import PREDICTIONS
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.utils._testing import ignore_warnings

@@ -8,12 +8,12 @@ from typing import get_args
 
 import pytest
 import yaml
+from crosslens.commands.documents.reports import OVERLAYS, configuration
 from crosslens.reports.cells import COLUMNS, line, table
 from crosslens.reports.claims.table import COLUMNS as CLAIMS
 from crosslens.reports.claims.verdicts import Verdict
-from documents.reports import OVERLAYS, configuration
 from study import committed_tables
-from synthetic import Scale
+from synthetic import Preset
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs/results"
@@ -24,10 +24,11 @@ Row = Mapping[str, str]
 
 
 @pytest.fixture(scope="module")
-def scales(tmp_path_factory):
+def read_presets(tmp_path_factory):
     folder = tmp_path_factory.mktemp("synthetic")
     return {
-        scale: Scale(configuration(ROOT, *overlays), configuration(ROOT), folder / scale) for scale, overlays in OVERLAYS.items()
+        preset: Preset(configuration(ROOT, *overlays), configuration(ROOT), folder / preset)
+        for preset, overlays in OVERLAYS.items()
     }
 
 
@@ -74,8 +75,8 @@ LARGE = 60_000  # bytes of tables that take seconds
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] * ((FOLDER / name).stat().st_size > LARGE)) for name in TABLES]
 )
-def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
-    scale, *paper, item = name.removesuffix(".csv").split("/")
+def test_a_committed_table_is_one_that_the_code_writes(name, presets, tmp_path):
+    preset, *paper, item = name.removesuffix(".csv").split("/")
     written = []
     options = [{"cut": 0.1, "factor": 0.4}, {"cut": 0.0, "empty": True}]  # scores below chance, of three classes too, and none
     if "at its ceiling" in (FOLDER / name).read_text(encoding="utf-8"):
@@ -83,7 +84,7 @@ def test_a_committed_table_is_one_that_the_code_writes(name, scales, tmp_path):
     if "at its floor" in (FOLDER / name).read_text(encoding="utf-8"):
         options.append({"cut": 0.0, "factor": 0.03})
     for values in options:
-        scales[scale.partition("-")[0]].table(*(paper or ["tanti2021"]), item, **values).to_csv(
+        presets[preset.partition("-")[0]].table(*(paper or ["tanti2021"]), item, **values).to_csv(
             tmp_path / "made.csv", index=False
         )
         written += rows(tmp_path / "made.csv")
@@ -104,15 +105,15 @@ def test_nothing_that_is_committed_is_of_a_rehearsal():
 
 def test_committed_claims_are_those_of_the_ledgers():
     committed = {row["claim"]: row for row in rows(FOLDER / "laptop/claims.csv")}
-    ledgers = {
+    claims_files = {
         f"{path.parent.name}-{key}": claim
         for path in (ROOT / "workflow/crosslens/papers").glob("*/claims.yaml")
         for key, claim in yaml.safe_load(path.read_text(encoding="utf-8"))["claims"].items()
     }
-    assert committed.keys() == ledgers.keys()
+    assert committed.keys() == claims_files.keys()
     for key, row in committed.items():
         assert tuple(row) == CLAIMS and row["verdict"] in get_args(Verdict)
-        assert row["says"] == ledgers[key]["says"] or "$" in ledgers[key]["says"]
+        assert row["says"] == claims_files[key]["says"] or "$" in claims_files[key]["says"]
 
 
 CHANGES = {  # what is done to a table -> the fault that is found

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, {str(REPOSITORY / "workflow")!r})
-from crosslens.storage.fingerprint import Fingerprints, pins
+from crosslens.jobs.fingerprint import Fingerprints, pins
 
 ROOT = Path(workflow.basedir)
 

@@ -10,21 +10,21 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from crosslens.commands.documents import configuration, reports
 from crosslens.config.base import ConfigError, Section
 from crosslens.config.corpora import DocumentCorpus, TreebankCorpus
 from crosslens.config.labels import TOPICS
 from crosslens.config.whole import Config
+from crosslens.corpora.sources.places import Layout
+from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.jobs.errors import DataError
 from crosslens.papers import papers
 from crosslens.papers.configuration import load, load_fitting
 from crosslens.papers.tanti2021.recipes import recipes
 from crosslens.reports.studies import Studies
-from crosslens.runs.errors import DataError
-from crosslens.sources.layout import Layout
-from crosslens.sources.registry import load as load_sources
-from documents import configuration, reports
 
 REPOSITORY = Path(__file__).parents[1]
-SCALES = {
+PRESETS = {
     "published": ["config.yaml"],
     "demo": ["config.yaml", "demo/overlay.yaml"],
     "laptop": ["config.yaml", "laptop/overlay.yaml"],
@@ -38,9 +38,9 @@ POS, NLI, SEARCH = f"{PAPER}.tasks.pos", f"{PAPER}.tasks.nli", f"{PAPER}.search.
 GONE = object()
 
 
-def merged(scale: str) -> dict[str, Any]:
-    """Configuration of a scale, overlaid as Snakemake does."""
-    _, *overlays = SCALES[scale]
+def merged(preset: str) -> dict[str, Any]:
+    """Configuration of a preset, overlaid as Snakemake does."""
+    _, *overlays = PRESETS[preset]
     return reports.configuration(REPOSITORY, *overlays)
 
 
@@ -61,33 +61,33 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 # --- the real ones --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_real_configurations_load_and_fit_the_schema(scale):
-    values = merged(scale)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_real_configurations_load_and_fit_the_schema(preset):
+    values = merged(preset)
     assert load(values).papers.tanti2021.encoder in values["encoders"]
     jsonschema.validate(values, configuration.schema(), jsonschema.Draft202012Validator)
 
 
 def test_a_file_may_serve_several_languages_and_two_archives_have_files_of_one_name():
-    archives = {"archive": "a.zip", "train_archive": "b.zip", "train_source": "phrasebook"}
+    archives = {"archive": "a.zip", "train_archive": "b.zip", "train_source": "synthetic"}
     files = {"train": "all.conllu", "dev": "dev.conllu", "test": "all.conllu"}
-    corpus = {"kind": "treebank", "source": "phrasebook", "languages": ["de", "en"], "files": files, **archives}
+    corpus = {"kind": "treebank", "source": "synthetic", "languages": ["de", "en"], "files": files, **archives}
     assert len(list(TreebankCorpus(**corpus).stored())) == 5
     with pytest.raises(ValueError, match="found all.conllu for two splits of en"):
         TreebankCorpus(**corpus | {"train_archive": "a.zip"})
 
 
 def test_overlays_agree_with_their_profiles():
-    for scale in ("demo", "laptop"):
-        profile = yaml.safe_load((REPOSITORY / scale / "config.yaml").read_text())
-        assert profile["configfile"] == SCALES[scale]
+    for preset in ("demo", "laptop"):
+        profile = yaml.safe_load((REPOSITORY / preset / "config.yaml").read_text())
+        assert profile["configfile"] == PRESETS[preset]
 
 
 def test_an_overlay_replaces_values_section_by_section_and_lists_whole():
     demo, published = load(merged("demo")), load(merged("published"))
-    assert demo.corpora["udpos"].source == "phrasebook" and published.corpora["udpos"].source != "phrasebook"
+    assert demo.corpora["udpos"].source == "synthetic" and published.corpora["udpos"].source != "synthetic"
     assert len(demo.corpora["udpos"].languages) < len(published.corpora["udpos"].languages)
-    assert demo.readings["without_unknown"].drop_unknown == published.readings["without_unknown"].drop_unknown
+    assert demo.tokenisations["without_unknown"].drop_unknown == published.tokenisations["without_unknown"].drop_unknown
     assert "mbert" in demo.encoders
 
 
@@ -158,7 +158,7 @@ WRONG = [  # key, its value, the key that the message names if it is another, an
     ("seeds", [0, -1], "seeds.1", "greater than or equal to 0, found -1"),
     ("seeds", [], "", "at least 1 item"),
     ("results", "/tmp/x", "", "string should match pattern '^results(/[a-z0-9_-]+)?$', found '/tmp/x'"),
-    ("readings.whole.labelled_piece", "fist", "", "found 'fist'; did you mean 'first'?"),
+    ("tokenisations.whole.labelled_subword", "fist", "", "found 'fist'; did you mean 'first'?"),
     (f"{PAPER}.encoder", GONE, "", "expected a value, found none"),
     ("papers", GONE, "", "expected a value, found none"),
     ("encoders.random.source", "randon", "encoders.random", "found 'randon'; did you mean 'random'?"),
@@ -195,8 +195,8 @@ WRONG = [  # key, its value, the key that the message names if it is another, an
         "expected no names in braces other than {code}",
     ),
     ("corpora.xnli_all.limits", {"train": 10, "test": 5}, "corpora.xnli_all", "expected `parallel: true`, since"),
-    ("phrasebook.languages", ["de", "en"], "", "expected ar, es, fr, hi, tr too, read by corpora.udpos.languages"),
-    ("phrasebook.languages", ["de", "sw"], "", "sw not among the phrasebook's languages"),
+    ("synthetic.languages", ["de", "en"], "", "expected ar, es, fr, hi, tr too, read by corpora.udpos.languages"),
+    ("synthetic.languages", ["de", "sw"], "", "sw not among the synthetic corpus's languages"),
     ("papers.muller2021.pairs", [[1], [2, 3]], "", "expected block numbers up to 2, which encoders.random has, found 3"),
     (f"{PAPER}.source_language", "tr", "", "corpora.udpos has no training data for 'tr': add it there"),
     ("corpora.wikipedia.languages", ["en", "tr"], f"{PAPER}.language_corpus", "has no de, which corpora.udpos tests; de, which"),

@@ -6,16 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
-from crosslens.runs.errors import DataError, short
-from crosslens.storage.bounded import read_json, read_text
-from crosslens.storage.contents import Contents
-from crosslens.storage.files import sha256
+from crosslens.jobs.bounded import read_json, read_text
+from crosslens.jobs.digest_cache import Contents
+from crosslens.jobs.errors import DataError, short
+from crosslens.jobs.files import sha256
 
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("crosslens.storage.contents.FRESH", 0)
-    monkeypatch.setattr("crosslens.storage.contents.SLOW", 0)
+    monkeypatch.setattr("crosslens.jobs.digest_cache.FRESH", 0)
+    monkeypatch.setattr("crosslens.jobs.digest_cache.SLOW", 0)
     path = tmp_path / "weights"
     path.write_bytes(b"a" * 1000)
     return path
@@ -40,7 +40,7 @@ def test_a_file_is_read_again_only_when_something_of_it_has_changed(file):
 
 
 def test_a_file_that_was_just_written_may_change_under_the_same_times(file, monkeypatch):
-    monkeypatch.setattr("crosslens.storage.contents.FRESH", 10**12)
+    monkeypatch.setattr("crosslens.jobs.digest_cache.FRESH", 10**12)
     Contents(file.with_name("contents.json"))(file)
     assert not file.with_name("contents.json").exists()
 

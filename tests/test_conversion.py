@@ -8,9 +8,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from crosslens.encoding.texts import load_pieces
-from crosslens.measures import conversion
-from crosslens.measures.conversion import Counts
+from crosslens.encoding.texts import load_subwords
+from crosslens.measures.shared import conversion
+from crosslens.measures.shared.conversion import Counts
 from sacrebleu.metrics import BLEU
 
 VOCABULARY = 30
@@ -18,11 +18,11 @@ VOCABULARY = 30
 
 def flat(texts: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     """Subwords one after the other, and offsets."""
-    return np.array([piece for text in texts for piece in text]), np.cumsum([0, *map(len, texts)])
+    return np.array([subword for text in texts for subword in text]), np.cumsum([0, *map(len, texts)])
 
 
-def members(*pieces: int) -> np.ndarray:
-    return np.isin(np.arange(VOCABULARY), pieces)
+def members(*subwords: int) -> np.ndarray:
+    return np.isin(np.arange(VOCABULARY), subwords)
 
 
 def counted(outputs, references, source=(), target=(), inputs=None) -> Counts:
@@ -58,7 +58,7 @@ def test_bleu_is_that_of_sacrebleus_command(tmp_path, longer):
         sizes = {"outputs": sizes["references"], "references": sizes["outputs"]}
     texts = {name: [generator.integers(12, size=n).tolist() for n in each] for name, each in sizes.items()}
     for name, each in texts.items():
-        lines = (" ".join(f"##{piece}." for piece in text) for text in each)  # as subwords are, with marks that others split
+        lines = (" ".join(f"##{subword}." for subword in text) for text in each)  # as subwords are, with marks that others split
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     counts = counted(texts["outputs"], texts["references"])
     lines = {name: (tmp_path / name).read_text().splitlines() for name in texts}
@@ -77,12 +77,12 @@ def test_bleu_is_that_of_sacrebleus_command(tmp_path, longer):
     assert (conversion.bleu(counts) < conversion.bleu(counts, penalty=False)) == (longer == "references")
 
 
-def test_sets_have_what_texts_have_without_special_pieces(tokens):
-    texts = load_pieces([tokens / "pairs" / "en.test.parquet"])
-    each = np.split(texts.pieces, texts.piece_offsets[1:-1])
-    special = {piece for text in each for piece in (text[0], text[-1])}
+def test_sets_have_what_texts_have_without_special_subwords(tokens):
+    texts = load_subwords([tokens / "pairs" / "en.test.parquet"])
+    each = np.split(texts.subwords, texts.subword_offsets[1:-1])
+    special = {subword for text in each for subword in (text[0], text[-1])}
     found = set(np.flatnonzero(conversion.vocabulary(texts, 700)))
-    assert found == {piece for text in each for piece in text} - special and len(special) == 2
+    assert found == {subword for text in each for subword in text} - special and len(special) == 2
 
 
 def test_intervals_hold_what_they_should():

@@ -11,25 +11,25 @@ import pytest
 import torch
 from conftest import build_encoder, sentence_rows
 from crosslens.config.encoders import FolderEncoder
-from crosslens.encoders.convert import BYTES, convert, main
-from crosslens.encoders.folder import read
-from crosslens.encoders.load import load_encoder
-from crosslens.runs.errors import DataError
-from crosslens.storage.files import sha256
+from crosslens.encoding.encoders.convert import BYTES, convert, main
+from crosslens.encoding.encoders.folder import read
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import sha256
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast, Gemma3TextConfig, Gemma3TextModel
 
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"Hausein", "##s", "ein", "##es"]
+SUBWORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"Hausein", "##s", "ein", "##es"]
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
 
 
 def old(folder: Path) -> BertForMaskedLM:
     """A BERT as of 2019: vocab.txt and pytorch_model.bin, in which the decoder shares the memory of the embeddings."""
     folder.mkdir()
-    model = BertForMaskedLM(BertConfig(vocab_size=len(PIECES), **SHAPE))
+    model = BertForMaskedLM(BertConfig(vocab_size=len(SUBWORDS), **SHAPE))
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     (folder / "config.json").write_text(json.dumps(model.config.to_dict()))
-    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n")
+    (folder / "vocab.txt").write_text("\n".join(SUBWORDS) + "\n")
     (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}))
     return model.eval()
 
@@ -42,11 +42,11 @@ def test_an_old_checkpoint_becomes_an_encoder_with_the_same_states(tmp_path, cap
     assert lines[:-1] == [f"{digests[name]}  {tmp_path}/new/{name}" for name in sorted(digests)]
     assert convert(tmp_path / "old", tmp_path / "again") == digests  # byte for byte
     built = build_encoder(FolderEncoder(source="folder", path=str(tmp_path / "new")), [], tmp_path / "built")
-    theirs = BertTokenizerFast(vocab={piece: number for number, piece in enumerate(PIECES)}, do_lower_case=False)
+    theirs = BertTokenizerFast(vocab={subword: number for number, subword in enumerate(SUBWORDS)}, do_lower_case=False)
     assert read(built).fast_tokenizer().encode("ein Haus").ids == theirs("ein Haus").input_ids
-    pieces = torch.tensor([theirs("ein Haus").input_ids])
+    subwords = torch.tensor([theirs("ein Haus").input_ids])
     with torch.inference_mode():
-        assert torch.equal(load_encoder(built)(pieces).last_hidden_state, model.bert(pieces).last_hidden_state)
+        assert torch.equal(load_encoder(built)(subwords).last_hidden_state, model.bert(subwords).last_hidden_state)
 
 
 def in_parts(encoder: Path, folder: Path, kind: str) -> dict[str, torch.Tensor]:
@@ -215,7 +215,7 @@ def test_an_encoder_and_a_new_folder_are_asked_for(arguments):
         main(arguments)
 
 
-def test_a_sentencepiece_model_keeps_its_pieces_for_bytes(tmp_path):
+def test_a_sentencepiece_model_keeps_its_subwords_for_bytes(tmp_path):
     """The model is like mDeBERTa's, whose byte fallback transformers forgets."""
     sentencepiece = pytest.importorskip("sentencepiece", reason="needs sentencepiece and protobuf, for conversions alone")
     pytest.importorskip("google.protobuf", reason="needs sentencepiece and protobuf, for conversions alone")
@@ -243,7 +243,7 @@ def test_a_file_that_is_no_gguf_is_one_line_and_leaves_nothing(tmp_path):
     assert "\n" not in str(error.value) and {path.name for path in tmp_path.iterdir()} == {"model.gguf"}
 
 
-def write_gguf(model: Gemma3TextModel, pieces: list[str], file: Path) -> None:
+def write_gguf(model: Gemma3TextModel, subwords: list[str], file: Path) -> None:
     """Write a decoder as llama.cpp converts it: its own names, and norms whose weights have one added to them."""
     gguf = pytest.importorskip("gguf", reason="needs gguf and accelerate, for conversions alone")
     pytest.importorskip("accelerate", reason="needs gguf and accelerate, for conversions alone")
@@ -258,10 +258,10 @@ def write_gguf(model: Gemma3TextModel, pieces: list[str], file: Path) -> None:
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_sliding_window(config.sliding_window)
     writer.add_tokenizer_model("llama")
-    writer.add_token_list(pieces)
-    writer.add_token_scores([-float(number) for number in range(len(pieces))])
+    writer.add_token_list(subwords)
+    writer.add_token_scores([-float(number) for number in range(len(subwords))])
     kinds = gguf.TokenType
-    writer.add_token_types([kinds.CONTROL] * 3 + [kinds.UNKNOWN] + [kinds.NORMAL] * (len(pieces) - 4))
+    writer.add_token_types([kinds.CONTROL] * 3 + [kinds.UNKNOWN] + [kinds.NORMAL] * (len(subwords) - 4))
     for add, number in zip((writer.add_pad_token_id, writer.add_eos_token_id, writer.add_bos_token_id, writer.add_unk_token_id),
                            range(4), strict=True):  # fmt: skip
         add(number)
@@ -276,20 +276,20 @@ def write_gguf(model: Gemma3TextModel, pieces: list[str], file: Path) -> None:
 
 
 def test_a_decoder_in_a_gguf_file_becomes_an_encoder_with_the_same_states(tmp_path):
-    pieces = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *"Hausein", "au", "ei", "ein", "▁H", "aus", "▁Haus"]
+    subwords = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *"Hausein", "au", "ei", "ein", "▁H", "aus", "▁Haus"]
     sizes = {"num_key_value_heads": 1, "head_dim": 32, "sliding_window": 64, "max_position_embeddings": 64}
-    config = Gemma3TextConfig(vocab_size=len(pieces), **SHAPE, **sizes)
+    config = Gemma3TextConfig(vocab_size=len(subwords), **SHAPE, **sizes)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = Gemma3TextModel(config).eval()
         for name, value in model.named_parameters():
             value.data += 0.1 * ("norm" in name) * torch.randn_like(value)
-    write_gguf(model, pieces, tmp_path / "model.gguf")
+    write_gguf(model, subwords, tmp_path / "model.gguf")
     main([str(tmp_path / "model.gguf"), str(tmp_path / "new")])
     settings = FolderEncoder(source="folder", path=str(tmp_path / "new"), causal=True)
     built = build_encoder(settings, [], tmp_path / "built")
     assert read(built).fast_tokenizer().encode("ein Haus").tokens == ["<bos>", "ein", "▁Haus"]
-    numbers = torch.tensor([[2, pieces.index("ein"), pieces.index("▁Haus")]])
+    numbers = torch.tensor([[2, subwords.index("ein"), subwords.index("▁Haus")]])
     with torch.inference_mode():
         states = (encoder(numbers).last_hidden_state for encoder in (load_encoder(built), model))
         assert torch.allclose(*states, atol=1e-6)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from crosslens.corpora import treebanks
 from crosslens.corpora.archives import extracted
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 UD = {
     "ud/UD_English-A/en_a-ud-train.conllu": b"a train",
@@ -132,7 +132,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["zip", "tgz", "zip of tgz"])
 def test_a_bomb_is_refused(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether or not a pattern matches it."""
-    monkeypatch.setattr("crosslens.storage.files.SMALL", 10**6)
+    monkeypatch.setattr("crosslens.jobs.files.SMALL", 10**6)
     if form == "zip of tgz":  # each of them small enough
         archive = packed("zip", {f"{number}.tgz": packed("tgz", {"test": bytes(4 * 10**5)}) for number in range(3)})
         assert len(contents(tmp_path / "all.zip", archive, test=["0.tgz/test", "1.tgz/test"])["test"]) == 2

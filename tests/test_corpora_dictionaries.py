@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from crosslens.corpora import dictionaries, schema
 from crosslens.corpora.dictionaries import SMALLEST, read
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "muse").is_dir(), reason="needs real dictionaries in ../shared/mirror/muse")

@@ -12,12 +12,12 @@ from xml.sax.saxutils import escape
 
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
 from crosslens.corpora import documents, schema
 from crosslens.corpora.documents import read, wili_label
 from crosslens.corpora.official import write_corpus
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
 from tokenizers import BertWordPieceTokenizer
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"

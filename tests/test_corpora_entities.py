@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from crosslens.corpora import entities, schema
 from crosslens.corpora.entities import iob2, read
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

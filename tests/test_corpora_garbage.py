@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from crosslens.corpora import treebanks
 from crosslens.corpora.inventory import inventory
-from phrasebook.archives import tarred
+from synthetic.archives import tarred
 from test_corpora_mutations import REUTERS, Format, case, formats, official, outcome, sampled, split_of, valid
 
 TREES = """# sent_id = a1

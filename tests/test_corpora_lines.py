@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.corpora.lines import read_lines, stem
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 
 def test_an_encoding_is_as_asked(tmp_path: Path) -> None:

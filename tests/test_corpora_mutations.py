@@ -34,16 +34,16 @@ from crosslens.corpora.archives import extracted
 from crosslens.corpora.conllu import LONGEST
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.splits import write_split
-from crosslens.runs.errors import DataError, shown
-from crosslens.storage import parquet
-from phrasebook.archives import tarred
-from phrasebook.articles import articles
-from phrasebook.dumps import dump
-from phrasebook.generate import treebank
-from phrasebook.grammar import read_grammar
-from phrasebook.inference import prompts
-from phrasebook.treebanks import conllu
-from phrasebook.xnli import multinli, xnli
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError, shown
+from synthetic.archives import tarred
+from synthetic.articles import articles
+from synthetic.dumps import dump
+from synthetic.generate import treebank
+from synthetic.grammar import read_grammar
+from synthetic.nli import prompts
+from synthetic.treebanks import conllu
+from synthetic.xnli import multinli, xnli
 
 SECONDS = 60  # that a case may take; the slowest takes one on an idle core
 Row = dict[str, object]

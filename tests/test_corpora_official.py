@@ -8,7 +8,7 @@ import pytest
 from crosslens.corpora import dictionaries, documents, schema
 from crosslens.corpora.official import write_corpus
 from crosslens.corpora.splits import write_split
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 LOG = logging.getLogger("crosslens")
 SPLITS = {"train": "0-5000", "test": "5000-6500"}

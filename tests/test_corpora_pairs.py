@@ -11,17 +11,17 @@ import pytest
 from conftest import save_tokenizer
 from crosslens.config.corpora import PairCorpus
 from crosslens.config.labels import NLI
-from crosslens.config.readings import Reading
+from crosslens.config.tokenisations import Reading
 from crosslens.corpora import pairs, schema
 from crosslens.corpora.pairs import Pair, read_pairs
 from crosslens.corpora.splits import validation, write_split
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import vocabulary
 from crosslens.reports.cells import Published
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
-from crosslens.storage.seals import seal
-from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -244,7 +244,7 @@ def test_liu2020_table_3(tmp_path: Path) -> None:
     vocab = tmp_path / "vocab.txt"
     vocab.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
     save_tokenizer(BertWordPieceTokenizer(str(vocab), lowercase=False, strip_accents=False), tmp_path)
-    seal(tmp_path / "tokenizer.json")
+    write_checksums(tmp_path / "tokenizer.json")
     languages, read = "en de fr el zh ur sw".split(), Reading(maximum=512, drop_unknown=False)
     for language in languages:
         corpus = tmp_path / "corpus" / f"{language}.test.parquet"

@@ -14,15 +14,15 @@ from xml.sax.saxutils import escape
 import mwxml
 import pytest
 from conftest import save_tokenizer
-from crosslens.config.readings import Reading
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
+from crosslens.config.tokenisations import Reading
 from crosslens.corpora import mediawiki, schema
 from crosslens.corpora.dumps import articles, pages
 from crosslens.corpora.sampling import document, write_paragraphs
 from crosslens.corpora.wikitext import paragraphs
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
-from crosslens.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import BertWordPieceTokenizer
@@ -681,11 +681,11 @@ def test_real_dumps_as_mwxml_reads_them(row: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("language", ["ar", "en", "zh"])
-def test_the_phrasebook_comes_back(tmp_path: Path, language: str) -> None:
+def test_the_synthetic_corpus_comes_back(tmp_path: Path, language: str) -> None:
     """A dump that is made from known paragraphs gives just these."""
-    from phrasebook.articles import articles as generated
-    from phrasebook.dumps import dump as written
-    from phrasebook.grammar import read_grammar
+    from synthetic.articles import articles as generated
+    from synthetic.dumps import dump as written
+    from synthetic.grammar import read_grammar
 
     grammar = read_grammar(language)
     meant = generated(grammar, 20, 0)
@@ -709,7 +709,7 @@ def test_unknown_pieces_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: s
     dropped = 0
     for split, nominal in found["nominal"].items():
         corpus, output = tmp_path / f"xx.{split}.parquet", tmp_path / f"tokens.{split}.parquet"
-        counts = write_tokens(load_tokenizer(tmp_path), corpus, output, Reading(labelled_piece="word_starts"), split)
+        counts = write_tokens(load_tokenizer(tmp_path), corpus, output, Reading(labelled_subword="word_starts"), split)
         read = schema.read(corpus).to_pylist()[: nominal + counts["unknown"]]
         known = [row["id"] for row in read if "[UNK]" not in tokenizer.encode(row["text"]).tokens[:511]]
         assert schema.read(output)["id"].to_pylist() == known and len(known) == counts["texts"] == nominal

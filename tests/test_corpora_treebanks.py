@@ -13,8 +13,8 @@ from crosslens.corpora import schema, treebanks
 from crosslens.corpora.conllu import read_treebank
 from crosslens.corpora.splits import write_split
 from crosslens.corpora.treebanks import reason_to_drop
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ import pytest
 from crosslens.config.base import languages_table
 from crosslens.corpora import schema, wals
 from crosslens.corpora.wals import read
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "wals").is_dir(), reason="needs WALS in ../shared/mirror/wals")

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from crosslens.commands.cost import estimate, rehearsal
+from crosslens.commands.cost.__main__ import cost, main
+from crosslens.commands.cost.estimate import FACTORS, HOURS, Estimator
+from crosslens.commands.cost.finished import finished_jobs
+from crosslens.commands.planned_jobs import Job
 from crosslens.config.whole import Config
-from crosslens.monitoring.cost import estimate, rehearsal
-from crosslens.monitoring.cost.__main__ import cost, main
-from crosslens.monitoring.cost.estimate import FACTORS, HOURS, Estimator
-from crosslens.monitoring.cost.finished import finished_jobs
-from crosslens.monitoring.plan import Job
+from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load as load_config
-from crosslens.runs.errors import DataError
 from rich.console import Console
 from study import changed, copy_repository, counts, environment, plan, snakemake, tiny
 from test_config import merged
@@ -162,8 +162,8 @@ def test_the_published_study_is_tabulated(root):
     assert total.jobs == len(jobs) and total.bases == {"tabulated": len(jobs)}
     assert low < 17 * 3600 < high and likely == pytest.approx(17 * 3600, rel=0.15)
     assert total.disk == pytest.approx(13e9, rel=0.15) and total.memory == 48_000
-    trainings = [job for job in jobs if job.rule == "train"]
-    assert len(trainings) == 8 and all(estimator.rows[estimator.kind_of(job)].update for job in trainings)
+    training_runs = [job for job in jobs if job.rule == "train"]
+    assert len(training_runs) == 8 and all(estimator.rows[estimator.kind_of(job)].update for job in training_runs)
     trial = "models/tanti2021/pos/frozen/trials"
     kinds = {"models/sixth/x/seed0": "models", f"{trial}07/seed0": trial, "measures/probes@x/y/seed0": "measures/probes"}
     assert {place: estimator.kind(place) for place in kinds} == kinds
@@ -187,7 +187,7 @@ def test_the_table_is_sorted_and_has_no_row_twice():
 )  # fmt: skip
 def test_an_unplanned_run_ends_in_one_line(root, monkeypatch, target, edits, message):
     monkeypatch.chdir(root)
-    monkeypatch.setattr("crosslens.monitoring.cost.__main__.plan", lambda options: plan(root, *options))  # without a process
+    monkeypatch.setattr("crosslens.commands.cost.__main__.plan", lambda options: plan(root, *options))  # without a process
     with changed(root / "demo/overlay.yaml", edits), pytest.raises(SystemExit) as caught:
         main(target)
     assert str(caught.value) == message
@@ -195,7 +195,7 @@ def test_an_unplanned_run_ends_in_one_line(root, monkeypatch, target, edits, mes
 
 @pytest.mark.long
 def test_make_cost_prints_a_table(root):
-    command = [sys.executable, "-m", "crosslens.monitoring.cost", "--profile", "slurm", "results/table1.csv"]
+    command = [sys.executable, "-m", "crosslens.commands.cost", "--profile", "slurm", "results/table1.csv"]
     said = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("Planning: snakemake --profile slurm results/table1.csv\n")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from crosslens.jobs.errors import DataError
 from crosslens.numerics import dispersion, genealogy
 from crosslens.numerics.halves import blocks, centred, halves
-from crosslens.runs.errors import DataError
 from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_mutual_info_score
 

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 from crosslens.config.heads import TASK
-from crosslens.recipes import Edit
-from crosslens.runs.errors import DataError
+from crosslens.config.recipes import Edit
+from crosslens.jobs.errors import DataError
 from crosslens.training import edit
 from test_training import loop, recipe, same, weights
 from transformers import (

@@ -18,20 +18,20 @@ import torch
 import vocabularies
 from conftest import OFFICIAL, build_encoder
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
-from crosslens.encoders import folder as folders
-from crosslens.encoders import packaged, tokenizer_trial
-from crosslens.encoders.build import build
-from crosslens.encoders.describe import describe
-from crosslens.encoders.folder import PARTS, WEIGHTS, Description
-from crosslens.encoders.load import load_encoder
-from crosslens.encoders.tokenizer_trial import check_tokenizer, try_tokenizer
-from crosslens.encoders.trial import try_encoder
-from crosslens.encoders.trim import trim
-from crosslens.encoders.weights import WORD_EMBEDDINGS, State, trimmed
-from crosslens.encoders.weights import read as read_weights
-from crosslens.encoders.weights import write as write_weights
-from crosslens.runs.errors import DataError
-from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.encoding.encoders import folder as folders
+from crosslens.encoding.encoders import packaged, tokenizer_check
+from crosslens.encoding.encoders.build import build
+from crosslens.encoding.encoders.describe import describe
+from crosslens.encoding.encoders.folder import PARTS, WEIGHTS, Description
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.encoders.model_check import try_encoder
+from crosslens.encoding.encoders.tokenizer_check import check_tokenizer, try_tokenizer
+from crosslens.encoding.encoders.trim import trim
+from crosslens.encoding.encoders.weights import WORD_EMBEDDINGS, State, trimmed
+from crosslens.encoding.encoders.weights import read as read_weights
+from crosslens.encoding.encoders.weights import write as write_weights
+from crosslens.encoding.tokens.tokenise import load_tokenizer
+from crosslens.jobs.errors import DataError
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import nn
@@ -88,10 +88,28 @@ def unigram_encoder() -> tuple[Description, State]:
     """A random encoder over a Unigram vocabulary of single characters, pairs and marks."""
     letters = [*string.ascii_letters, *string.digits, *"äöüß.,?!'"]
     han = sorted({*"我你他她们的是不在有人这中大来上国到说时要就出会可也好看书水茶买狗猫。，？"})
-    pieces = [*packaged.SPECIALS, "▁", *letters, *han, "en", "er", "▁d", "▁D", "ei", "ch", "sch", "ie", "th", "he", "ing", "▁the"]
-    vocabulary = [(piece, -1.0 - i / 7) for i, piece in enumerate(pieces)]
+    subwords = [
+        *packaged.SPECIALS,
+        "▁",
+        *letters,
+        *han,
+        "en",
+        "er",
+        "▁d",
+        "▁D",
+        "ei",
+        "ch",
+        "sch",
+        "ie",
+        "th",
+        "he",
+        "ing",
+        "▁the",
+    ]
+    vocabulary = [(subword, -1.0 - i / 7) for i, subword in enumerate(subwords)]
     tokenizer = packaged._tokenizer_json(vocabulary, {})
-    config = BertConfig(vocab_size=len(pieces), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+    config = BertConfig(vocab_size=len(subwords), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+    intermediate_size=64,
                         pad_token_id=1, bos_token_id=0, eos_token_id=2, architectures=["BertModel"])  # fmt: skip
     torch.manual_seed(0)
     names = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<s>",
@@ -100,19 +118,19 @@ def unigram_encoder() -> tuple[Description, State]:
 
 
 def assert_alike(full, trimmed, texts):
-    """Two folders give the texts the same pieces and, bit for bit, the same hidden states."""
+    """Two folders give the texts the same subwords and, bit for bit, the same hidden states."""
     found = []
     for folder in (full, trimmed):
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
         encoded = tokenizer(texts, is_split_into_words=True, return_tensors="pt", padding=True)
-        pieces = [tokenizer.convert_ids_to_tokens(ids) for ids in encoded.input_ids]
+        subwords = [tokenizer.convert_ids_to_tokens(ids) for ids in encoded.input_ids]
         words = [encoded.word_ids(i) for i in range(len(texts))]
         with torch.inference_mode():
             states = model(input_ids=encoded.input_ids, attention_mask=encoded.attention_mask).last_hidden_state
-        found.append((pieces, words, states, model.config.vocab_size))
-    (pieces, words, states, size), (pieces_after, words_after, states_after, size_after) = found
-    assert pieces == pieces_after
+        found.append((subwords, words, states, model.config.vocab_size))
+    (subwords, words, states, size), (subwords_after, words_after, states_after, size_after) = found
+    assert subwords == subwords_after
     assert words == words_after
     assert torch.equal(states, states_after)
     assert size_after < size
@@ -165,9 +183,9 @@ def test_another_padding_number_changes_no_state(tmp_path):
         model, tokenizer = load_encoder(built), load_tokenizer(built)
         ids = [tokenizer.encode(text).ids for text in ("das ist ein Haus", "ein Haus")]
         short, padded = len(ids[1]), torch.full((2, len(ids[0])), model.config.pad_token_id)
-        for row, pieces in zip(padded, ids, strict=True):
-            row[: len(pieces)] = torch.tensor(pieces)
-        mask = torch.arange(padded.shape[1]) < torch.tensor([[len(pieces)] for pieces in ids])
+        for row, subwords in zip(padded, ids, strict=True):
+            row[: len(subwords)] = torch.tensor(subwords)
+        mask = torch.arange(padded.shape[1]) < torch.tensor([[len(subwords)] for subwords in ids])
         with torch.inference_mode():
             together = model(input_ids=padded, attention_mask=mask.long()).last_hidden_state[1, :short]
             alone = model(input_ids=padded[1:, :short]).last_hidden_state[0]
@@ -201,7 +219,7 @@ def test_the_mask_of_official_folders(case, encoder_folder, tmp_path):
         (tmp_path / "whole" / "special_tokens_map.json").write_text(json.dumps(beside))
     folders.write(folders.read(tmp_path / "whole"), tmp_path / "built")
     expected = encoder.tokenizer["model"]["vocab"][mask]
-    assert folders.mask_piece(tmp_path / "whole") == folders.mask_piece(tmp_path / "built") == expected
+    assert folders.mask_subword(tmp_path / "whole") == folders.mask_subword(tmp_path / "built") == expected
 
 
 @pytest.mark.parametrize("names", [(), ("[MASK]", "<mask>")], ids=["none", "two"])
@@ -210,13 +228,15 @@ def test_a_mask_that_is_not_known_is_refused(names, encoder_folder, tmp_path):
     mask = next(token for token in encoder.tokenizer["added_tokens"] if token["content"] == "[MASK]")
     others = [token for token in encoder.tokenizer["added_tokens"] if token != mask]
     added = [*others, *(mask | {"content": name, "id": 4 + 9 * place} for place, name in enumerate(names))]
-    vocabulary = {"<mask>" if number == 13 else piece: number for piece, number in encoder.tokenizer["model"]["vocab"].items()}
+    vocabulary = {
+        "<mask>" if number == 13 else subword: number for subword, number in encoder.tokenizer["model"]["vocab"].items()
+    }
     model = encoder.tokenizer["model"] | {"vocab": vocabulary}
     folders.write(
         replace(encoder, tokenizer=encoder.tokenizer | {"model": model, "added_tokens": added}, tokenizer_config={}), tmp_path
     )
     with pytest.raises(DataError, match="expected a tokenizer with a mask, found none"):
-        folders.mask_piece(tmp_path)
+        folders.mask_subword(tmp_path)
 
 
 def test_other_vocabularies_are_refused(encoder_folder, sentences):
@@ -252,7 +272,7 @@ def test_hub_encoder_with_a_head_and_old_names(encoder_folder, tmp_path):
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "bert-base-multilingual-cased"
 
 VOCABULARY = VocabularyEncoder(source="vocabulary", vocabulary="bert-small")
-PIECES = ["[PAD]", *(f"[unused{i}]" for i in range(1, 100)), "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"!,.?aeinsuüÜ字書の한",
+SUBWORDS = ["[PAD]", *(f"[unused{i}]" for i in range(1, 100)), "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"!,.?aeinsuüÜ字書の한",
           *("##s", "##n", "##ü", "##a", "##un", "##の", "##स्", "##ते"),
           *("the", "Un", "un", "in", "ein", "नम", "a\u0301", "é", "e\u0301", "\u2028")]  # fmt: skip
 ODD = ["the Ününs un!", "書字の書のの字in", "é e\u0301 a\u0301", "नमस्ते नम", "a" + "s" * 99, "a" + "s" * 100,
@@ -268,17 +288,19 @@ def vocabulary_folder(tmp_path, content: bytes):
 
 
 def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
-    vocabulary_folder(tmp_path, "".join(f"{piece}\n" for piece in PIECES).encode())
+    vocabulary_folder(tmp_path, "".join(f"{subword}\n" for subword in SUBWORDS).encode())
     description = folders.read(tmp_path / "tokenizer")
     tokenizer = description.fast_tokenizer()
-    names = {name: number for number, name in enumerate(PIECES)}
+    names = {name: number for number, name in enumerate(SUBWORDS)}
     theirs = BertTokenizerFast(vocab=names, do_lower_case=False)
-    assert description.config["vocab_size"] == len(PIECES) == len(theirs)
+    assert description.config["vocab_size"] == len(SUBWORDS) == len(theirs)
     for text in ODD:
         assert tokenizer.encode(text).ids == theirs(text, split_special_tokens=True).input_ids, text
         one, two = (of.encode_batch([(text, "in the")])[0] for of in (tokenizer, theirs.backend_tokenizer))
         assert (one.ids, one.type_ids) == (two.ids, two.type_ids)
-    assert {"[UNK]", "##s", "書", "##ü"} <= {piece for text in ODD for piece in tokenizer.encode(text).tokens}  # all was tried
+    assert {"[UNK]", "##s", "書", "##ü"} <= {
+        subword for text in ODD for subword in tokenizer.encode(text).tokens
+    }  # all was tried
     assert AutoTokenizer.from_pretrained(tmp_path / "tokenizer").mask_token_id == names["[MASK]"]
 
 
@@ -289,7 +311,7 @@ def test_mberts_own_vocabulary(tmp_path, sentences):
     vocabulary_folder(tmp_path, content)
     ours = folders.read(tmp_path / "tokenizer").fast_tokenizer()
     theirs = BertTokenizerFast(
-        vocab={piece: number for number, piece in enumerate(content.decode().split("\n")[:-1])}, do_lower_case=False
+        vocab={subword: number for number, subword in enumerate(content.decode().split("\n")[:-1])}, do_lower_case=False
     )
     texts = [*ODD, *map(" ".join, sentences)]
     assert [encoding.ids for encoding in ours.encode_batch(texts)] == theirs(texts, split_special_tokens=True).input_ids
@@ -298,7 +320,7 @@ def test_mberts_own_vocabulary(tmp_path, sentences):
 
 @pytest.mark.parametrize(
     ("content", "found"),
-    [(b"a\nb\n", r"no \[PAD\], \[UNK\]"), ("\n".join([*PIECES, "un"]).encode(), "'un' in two lines"), (b"\xff\n", "byte 0")],
+    [(b"a\nb\n", r"no \[PAD\], \[UNK\]"), ("\n".join([*SUBWORDS, "un"]).encode(), "'un' in two lines"), (b"\xff\n", "byte 0")],
 )
 def test_a_damaged_vocabulary_is_one_line(content, found, tmp_path):
     with pytest.raises(DataError, match=rf"vocab\.txt: expected .*{found}.*fetch the file again") as error:
@@ -307,7 +329,7 @@ def test_a_damaged_vocabulary_is_one_line(content, found, tmp_path):
 
 
 def test_a_vocabulary_has_no_weights(tmp_path):
-    vocabulary_folder(tmp_path, "\n".join(PIECES).encode())
+    vocabulary_folder(tmp_path, "\n".join(SUBWORDS).encode())
     with pytest.raises(DataError, match="bert-small: expected an encoder with weights, found source: vocabulary"):
         build(VOCABULARY, tmp_path / "tokenizer", tmp_path / "encoder", logging.getLogger("tests"))
     assert not (tmp_path / "encoder").exists()
@@ -365,7 +387,7 @@ def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_pat
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how much memory a process uses")
 def test_a_tokenizer_that_takes_too_much_memory_is_refused(encoder_folder, monkeypatch):
-    monkeypatch.setattr(tokenizer_trial, "BYTES", 10**6)
+    monkeypatch.setattr(tokenizer_check, "BYTES", 10**6)
     expected = r"expected a tokenizer that takes at most 12 s and \S+ MB for .*, found that its process ended by SIGKILL: "
     with pytest.raises(DataError, match=expected):
         try_tokenizer(encoder_folder)
@@ -472,7 +494,7 @@ GPT2 = {"model_type": "gpt2", "vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_
 
 @pytest.mark.parametrize("model_type", ["gpt2", "fnet", "convbert"])
 def test_attention_and_padding_are_tried(model_type, encoder_folder, tmp_path):
-    """gpt2 sees what precedes alone; fnet mixes pieces with padding and convbert pieces next to it."""
+    """gpt2 sees what precedes alone; fnet mixes subwords with padding and convbert subwords next to it."""
     found = {"gpt2": "states that do not depend on what follows", "fnet": "differ by", "convbert": "differ by"}[model_type]
     config = GPT2 if model_type == "gpt2" else {"model_type": model_type} | SHAPE
     if model_type == "fnet":
@@ -639,7 +661,7 @@ def described(tokenizer: Tokenizer, names: dict[str, Any], beside: dict[str, Any
     between = "</s> </s>" if names.get("tokenizer_class") in (*ROBERTA.values(), *XLMR.values()) else "</s>"
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair=f"<s> $A {between} $B </s>",
-        special_tokens=[(piece, tokenizer.token_to_id(piece)) for piece in ("<s>", "</s>")],
+        special_tokens=[(subword, tokenizer.token_to_id(subword)) for subword in ("<s>", "</s>")],
     )  # fmt: skip
     config = {"model_type": "bert", "vocab_size": tokenizer.get_vocab_size() + 2}
     special = {
@@ -681,7 +703,7 @@ def test_files_that_agree_with_the_tokenizer_are_read_as_transformers_reads_them
 
 ALPHABET = pre_tokenizers.ByteLevel.alphabet()
 FALLBACK = [*folders.BYTES, *"abc"]
-VANISHING = {  # pieces, pre-tokeniser, settings of a BPE -> whether some character has no piece
+VANISHING = {  # subwords, pre-tokeniser, settings of a BPE -> whether some character has no subword
     "all bytes": (ALPHABET, True, {}, False),
     "a byte fewer": (sorted(ALPHABET)[:-1], True, {}, True),
     "an unknown piece": (["a", "?"], False, {"unk_token": "?"}, False),
@@ -695,8 +717,8 @@ VANISHING = {  # pieces, pre-tokeniser, settings of a BPE -> whether some charac
 @pytest.mark.parametrize("case", VANISHING)
 @pytest.mark.fault("A BPE tokenizer that loses characters", "refused")
 def test_a_bpe_that_loses_characters_is_refused(case, encoder_folder, tmp_path):
-    pieces, byte_level, settings, vanishes = VANISHING[case]
-    tokenizer = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, [], **settings))
+    subwords, byte_level, settings, vanishes = VANISHING[case]
+    tokenizer = Tokenizer(models.BPE({subword: number for number, subword in enumerate(subwords)}, [], **settings))
     if byte_level:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     content = json.loads(tokenizer.to_str())

@@ -9,10 +9,10 @@ from unittest import mock
 
 import pytest
 import yaml
+from crosslens.jobs.fingerprint import Fingerprints
 from crosslens.measures.kinds import KINDS
 from crosslens.papers import papers
 from crosslens.reports.studies import Studies
-from crosslens.storage.fingerprint import Fingerprints
 from snakemake.api import SnakemakeApi
 from snakemake.rules import Rule
 from snakemake.settings.types import OutputSettings, Quietness, ResourceSettings
@@ -216,4 +216,4 @@ def test_parquet_is_opened_in_one_place():
     library = REPOSITORY / "workflow"
     opens = re.compile(r"pyarrow\.parquet|\bpq\.|read_parquet|to_parquet|pyarrow\.dataset")
     found = [str(path.relative_to(library)) for path in library.rglob("*.py") if opens.search(path.read_text("utf-8"))]
-    assert found == ["crosslens/storage/parquet.py"]
+    assert found == ["crosslens/jobs/parquet.py"]

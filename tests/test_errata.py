@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from crosslens.commands.documents import errata
 from crosslens.config.labels import UPOS
-from crosslens.measures.cka import cka
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.cka import cka
 from crosslens.numerics.f1 import accuracy, chunk_counts, chunk_types, macro_f1, micro_f1, overall, token_counts
 from crosslens.papers import KEYS
-from crosslens.runs.errors import DataError
-from documents import errata
 from scipy.stats import t
 from sklearn.metrics import v_measure_score
 from study import edit

@@ -17,14 +17,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from crosslens.commands.status import unverified
 from crosslens.corpora.dumps import pages
-from crosslens.monitoring.status import unverified
-from crosslens.runs.errors import DataError
-from crosslens.sources import network
-from crosslens.sources.fetch import fetch, parts
-from crosslens.sources.pins import await_reading, pinned, reading
-from crosslens.sources.registry import load
-from crosslens.sources.wikipedia import sample
+from crosslens.corpora.sources import network
+from crosslens.corpora.sources.fetch import fetch, parts
+from crosslens.corpora.sources.pins import await_reading, pinned, reading
+from crosslens.corpora.sources.registry import load
+from crosslens.corpora.sources.wikipedia import sample
+from crosslens.jobs.errors import DataError
 from test_wikipedia import multistream
 
 CONTENT = b"BZh9" + random.Random(0).randbytes(299_996)
@@ -45,7 +45,7 @@ def mirror_with(tmp_path: Path, suffix: str, content: bytes = CONTENT, name: str
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mirrors of these tests are as they stay."""
-    monkeypatch.setattr("crosslens.sources.fetch.FRESH", 0.0)
+    monkeypatch.setattr("crosslens.corpora.sources.fetch.FRESH", 0.0)
 
 
 def got(tmp_path: Path, file: str = FILE, **settings: object) -> bytes:
@@ -359,7 +359,7 @@ def test_a_closed_repository_is_explained(tmp_path: Path, server: str, monkeypat
     [("", "https://huggingface.co/a/b"), ("https://hub.example/copy/", "https://hub.example/copy/a/b")],
 )
 def test_the_hub_is_where_the_user_says(endpoint: str, address: str) -> None:
-    code = "from crosslens.sources.network import at_endpoint as at; print(at('https://huggingface.co/a/b'), at('https://x/a'))"
+    code = "from crosslens.corpora.sources.network import at_endpoint as at; print(at('https://huggingface.co/a/b'), at('https://x/a'))"
     environment = os.environ | {"HF_ENDPOINT": endpoint, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.split() == [address, "https://x/a"]
@@ -407,7 +407,7 @@ def test_a_later_call_goes_on(tmp_path: Path, server: str) -> None:
 def test_a_download_that_is_stopped_goes_on(tmp_path: Path, server: str, number: int) -> None:
     Handler.ways, part = ["stalls"], tmp_path / "target" / "x.part"
     call = (
-        "from pathlib import Path; from crosslens.runs import signals; from crosslens.sources.fetch import fetch; "
+        "from pathlib import Path; from crosslens.jobs import signals; from crosslens.corpora.sources.fetch import fetch; "
         "signals.handle(); "
         f"fetch({FILE!r}, Path({str(tmp_path / 'target/x')!r}), urls=['{server}/file'], mirror=[])"
     )

@@ -1,4 +1,4 @@
-"""States that a training has computed with its final weights, which it leaves for the job that stores those of drawn words."""
+"""States that a training run has computed with its final weights, which it leaves for the job that stores those of sampled words."""
 
 import logging
 import shutil
@@ -11,30 +11,30 @@ import numpy as np
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
-from crosslens.config.draws import Draw, Draws
+from crosslens.config.recipes import Recipe
+from crosslens.config.samples import Samples, Sampling
 from crosslens.encoding import dump, extract, final_states
-from crosslens.encoding.drawn import write as write_draws
-from crosslens.recipes import Recipe
-from crosslens.runs.machine import machine
-from crosslens.storage.seals import seal
+from crosslens.encoding.samples import write as write_samples
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.machine import machine
 from crosslens.training.model import EncoderWithHeads, Trained
 from crosslens.training.run import run, states_by_file
 from safetensors.torch import load_file, save_file
-from test_training import TEST, inference, recipe
+from test_training import TEST, nli, recipe
 
 WORDS = recipe()
 RECIPES = {
     "words": WORDS,
     "words, bfloat16": recipe(precision="bfloat16"),
     "words, a frozen encoder": recipe("frozen"),
-    "texts": inference(),
-    "texts, bfloat16": inference(precision="bfloat16"),
-    "texts, pooler": inference(state="pooler"),
+    "texts": nli(),
+    "texts, bfloat16": nli(precision="bfloat16"),
+    "texts, pooler": nli(state="pooler"),
 }
 
 
 class Study:
-    """Trainings in a folder, and states of words that are drawn from texts that these encode last."""
+    """Training runs in a folder, and states of words that are drawn from texts that these encode last."""
 
     def __init__(self, bench, tokens: Path, folder: Path) -> None:
         self.bench, self.tokens, self.folder, self.log = bench, tokens, folder, logging.getLogger("crosslens.tests")
@@ -52,13 +52,14 @@ class Study:
         corpus, labels = ("sentences", UPOS) if of.units.unit == "word" else ("pairs", NLI)
         random_words = {corpus: {"test": 12}, "paragraphs": {"train": 3}}
         corpora = {
-            name: Draw(**{"languages": LANGUAGES, "random_words": drawn} | (draw or {})) for name, drawn in random_words.items()
+            name: Sampling(**{"languages": LANGUAGES, "random_words": sampled} | (draw or {}))
+            for name, sampled in random_words.items()
         }
-        draws = Draws(encoder="tiny", reading="whole", unit=of.units.unit, labels=labels, corpora=corpora)
-        tokens, words, states = {name: self.tokens / name for name in corpora}, self.folder / "draws", self.folder / "states"
-        write_draws(draws, tokens, words)
+        samples = Samples(encoder="tiny", tokenisation="whole", unit=of.units.unit, labels=labels, corpora=corpora)
+        tokens, words, states = {name: self.tokens / name for name in corpora}, self.folder / "samples", self.folder / "states"
+        write_samples(samples, tokens, words)
         options = {"layers": [], "units": of.units, "precision": "float32", "dtype": "float32"} | changes
-        dump.run(self.encoder(of), [self.weights], words, tokens, states, draws=draws, threads=1, log=self.log, **options)
+        dump.run(self.encoder(of), [self.weights], words, tokens, states, samples=samples, threads=1, log=self.log, **options)
         return {str(path.relative_to(states)): path.read_bytes() for path in states.glob("*/*.parquet")}
 
 
@@ -105,7 +106,7 @@ def damage(copy: Study) -> None:
 def replace_weights(copy: Study) -> None:
     state = {name: value * 1.5 if name.startswith("encoder.") else value for name, value in load_file(copy.weights).items()}
     save_file(state, copy.weights, metadata={"format": "pt", "encoder": "yes"})
-    seal(copy.weights)
+    write_checksums(copy.weights)
 
 
 @pytest.mark.parametrize("fault", [damage, replace_weights])

@@ -11,17 +11,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from crosslens.jobs.definitions import Module, read_module
+from crosslens.jobs.fingerprint import CACHE, SAME, SILENT, Fingerprints, module_name, pins
+from crosslens.jobs.reachable import Reach
 from crosslens.measures.kinds import KINDS
-from crosslens.storage.definitions import Module, read_module
-from crosslens.storage.fingerprint import CACHE, SAME, SILENT, Fingerprints, module_name, pins
-from crosslens.storage.reach import Reach
 from mutations import Mutation, mutated, mutations, spread
 from refactorings import refactorings
 from study import edit
 
 REPOSITORY = Path(__file__).parents[1]
 SCRIPT = "workflow/scripts/measure.py"
-CKA, GRAM, LINEAR = "workflow/crosslens/measures/cka.py", "workflow/crosslens/measures/gram.py", "workflow/crosslens/linear.py"
+CKA, GRAM, LINEAR = (
+    "workflow/crosslens/measures/shared/cka.py",
+    "workflow/crosslens/measures/gram.py",
+    "workflow/crosslens/linear.py",
+)
 FILES = {
     SCRIPT: "from crosslens.measures import cka\n\nfirst = cka.run()\nsecond = cka.Run(5)\nprint(first, second)\n",
     "workflow/crosslens/__init__.py": "",
@@ -230,11 +234,11 @@ def test_blind_to_descriptions_of_fields_but_not_to_their_bounds(root):
 
 
 def test_of_what_reports_only_the_names_count(root):
-    edit(root / SCRIPT, ("print(", "from crosslens.runs import logs\nlogs.start("))
-    (root / "workflow/crosslens/runs").mkdir()
-    (root / "workflow/crosslens/runs/logs.py").write_text("EVERY = 10\n")
+    edit(root / SCRIPT, ("print(", "from crosslens.jobs import logs\nlogs.start("))
+    (root / "workflow/crosslens/jobs").mkdir()
+    (root / "workflow/crosslens/jobs/logs.py").write_text("EVERY = 10\n")
     before = fingerprint(root)
-    (root / "workflow/crosslens/runs/logs.py").write_text("EVERY = 20.0\n")
+    (root / "workflow/crosslens/jobs/logs.py").write_text("EVERY = 20.0\n")
     assert fingerprint(root) == before
     edit(root / SCRIPT, ("logs.start", "logs.stop"))
     assert fingerprint(root) != before
@@ -292,7 +296,7 @@ def test_a_declared_change_stands_for_the_code_before_it_and_later_ones_for_noth
         )
 
     def declare() -> str:
-        command = [sys.executable, "-m", "crosslens.storage.fingerprint", "HEAD", "the tables are the same"]
+        command = [sys.executable, "-m", "crosslens.jobs.fingerprint", "HEAD", "the tables are the same"]
         environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "workflow")}
         return subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, text=True).stdout
 

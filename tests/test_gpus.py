@@ -11,18 +11,18 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crosslens.encoders.load import default_device
-from crosslens.runs import gpus
-from crosslens.runs.errors import DataError
-from crosslens.runs.machine import processor
+from crosslens.encoding.encoders.load import default_device
+from crosslens.jobs import gpus
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.machine import processor
 
 LOG = logging.getLogger("crosslens.tests")
 REPOSITORY = Path(__file__).parents[1]
 JOB = """
 import logging, os, sys, time
 from pathlib import Path
-from crosslens.runs import gpus
-from crosslens.runs.errors import DataError
+from crosslens.jobs import gpus
+from crosslens.jobs.errors import DataError
 number, folder, seconds = int(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
 gpus.SECONDS = 0.05
 gpus.take(number, logging.getLogger(), folder)

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 import pytest
+from crosslens.config.recipes import Recipe
 from crosslens.graph.plan import ENDINGS, RECIPE, Graph, Step, groups
 from crosslens.graph.targets import items_of, preparation, replaced, shown
+from crosslens.jobs.errors import DataError
 from crosslens.measures.kinds import KINDS, expected_settings, kind_of
 from crosslens.papers.configuration import load
-from crosslens.recipes import Recipe
 from crosslens.reports.paper import MODEL_FILES
-from crosslens.runs.errors import DataError
 from study import REPOSITORY
 from test_config import merged
 
@@ -84,7 +84,7 @@ def test_all_items_are_made_from_artefacts_of_the_graph(graph, steps):
     targets = [*items_of(graph, *keys), *items_of(graph, *keys, searched=True), "corpora.csv", "claims.csv", "scoreboard.html"]
     found = reached(graph, steps, [*targets, *(f"passport/{name}.html" for name in [*graph.passports, *graph.compared])])
     assert {place.split("/")[0] for place in found} >= {
-        "sources", "corpora", "tokenizers", "encoders", "tokens", "draws", "models", "states", "measures", "scores", "passport",
+        "sources", "corpora", "tokenizers", "encoders", "tokens", "samples", "models", "states", "measures", "scores", "passport",
     }  # fmt: skip
     for step in found.values():
         assert all((REPOSITORY / file).is_file() for file in [*step.code, f"envs/{step.environment}.yaml"])

@@ -4,18 +4,18 @@ import platform
 from pathlib import Path
 
 import yaml
-from crosslens.config.scales import Scale
-from crosslens.monitoring.hints import missing_command, missing_image, published_here, unknown_rules, unknown_target, warnings
+from crosslens.commands.hints import missing_command, missing_image, published_here, unknown_rules, unknown_target, warnings
+from crosslens.config.presets import Preset
 from crosslens.papers.configuration import load
 from snakemake.settings.types import DeploymentMethod
 
-SCALES = [Scale("slurm", "results"), Scale("demo", "results/demo"), Scale("laptop", "results/laptop")]
+PRESETS = [Preset("slurm", "results"), Preset("demo", "results/demo"), Preset("laptop", "results/laptop")]
 FILES = ["table1.csv", "table2.csv", "figure3.svg", "muller2021/table1.csv"]
 
 
 def hint(target, results="results/demo"):
     said = f"No rule to produce {target} (if you use input functions make sure that they don't raise unexpected exceptions)."
-    message = unknown_target(said, ["demo", "all", *(f"{results}/{file}" for file in FILES)], results, SCALES)
+    message = unknown_target(said, ["demo", "all", *(f"{results}/{file}" for file in FILES)], results, PRESETS)
     assert message.startswith(f"{said}\n")
     return message.removeprefix(f"{said}\n")
 
@@ -32,7 +32,9 @@ def test_unknown_targets():
     }.items():
         assert hint(target).startswith(expected), target
     assert hint("results/demo/table1.csv", "results") == "It belongs to the demo scale: add --profile demo."
-    refusal = unknown_target("No rule to produce r/table1.csv (if", ["r/table1.csv"], "r", SCALES, {"r": "papers.x: no such key"})
+    refusal = unknown_target(
+        "No rule to produce r/table1.csv (if", ["r/table1.csv"], "r", PRESETS, {"r": "papers.x: no such key"}
+    )
     assert refusal == "papers.x: no such key"
 
 

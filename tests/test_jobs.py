@@ -5,14 +5,14 @@ import logging
 import re
 
 import pytest
-from crosslens.monitoring import jobs
-from crosslens.monitoring.jobs import Jobs, calm
+from crosslens.commands import messages
+from crosslens.commands.messages import Jobs, calm
 
 
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(jobs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(messages.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -36,7 +36,7 @@ def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(cloc
         info(display, number, rule, f"Make {rule} {number}" if rule == "tokens" else None, recipe=f"r{number}", seed="0")
         clock[0] = float(end)
         tell(display, "job_finished", job_id=number)
-    guess = 10 * (10 + 2 * jobs.SECONDS["train"]) / 10  # seconds left when 10 of them are done
+    guess = 10 * (10 + 2 * messages.SECONDS["train"]) / 10  # seconds left when 10 of them are done
     assert stream.getvalue().splitlines() == [
         f" {10 / (10 + guess):3.0%}, {guess // 60:.0f} min {guess % 60:02.0f} s left  Make tokens 0 (10 s)",
         f" {20 / (20 + guess - 10):3.0%}, {(guess - 10) // 60:.0f} min {(guess - 10) % 60:02.0f} s left  Make tokens 1 (10 s)",
@@ -89,6 +89,6 @@ def test_snakemakes_own_lines_on_jobs_are_hidden_and_its_messages_are_not():
     assert not calm(tell(display, None, "Select jobs to execute..."))
     ended = "RuleException:\nCalledProcessError in file x, line 2"
     assert not calm(tell(display, "error", ended, exception="RuleException"))
-    for message in ("Nothing to be done.", "Building DAG of jobs...", "MissingInputException in rule train"):
+    for message in ("Nothing to be done.", "Building DAG of messages...", "MissingInputException in rule train"):
         assert calm(tell(display, None, message))
     assert calm(tell(display, "error", "WorkflowError:\nconfig.yaml: sedes: unknown key", exception="WorkflowError"))

@@ -1,4 +1,4 @@
-"""Heads of masked language models in encoders' folders and trainings, against transformers' own models."""
+"""Heads of masked language models in encoders' folders and training runs, against transformers' own models."""
 
 import logging
 from pathlib import Path
@@ -8,13 +8,13 @@ import pytest
 import torch
 from crosslens.config.encoders import FolderEncoder
 from crosslens.config.heads import TASK, LanguageModelHead
-from crosslens.encoders import folder as folders
-from crosslens.encoders.build import build
-from crosslens.encoders.folder import LANGUAGE_MODEL
-from crosslens.encoders.trim import trim
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import seal
-from crosslens.training.heads import naming
+from crosslens.encoding.encoders import folder as folders
+from crosslens.encoding.encoders.build import build
+from crosslens.encoding.encoders.folder import LANGUAGE_MODEL
+from crosslens.encoding.encoders.trim import trim
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
+from crosslens.training.heads import fast_argmax
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.model import EncoderWithHeads, save
 from crosslens.training.trained import load_language_model
@@ -44,7 +44,7 @@ def built(source: Path, folder: Path, words: list[list[str]] | None = None) -> P
     description = folders.read(source)
     tokenizer = folder / "tokenizer"
     folders.write(trim(description, words) if words else description, tokenizer)
-    seal(tokenizer)
+    write_checksums(tokenizer)
     build(FolderEncoder(source="folder", path=str(source)), tokenizer, folder / "encoder", LOG)
     return folder / "encoder"
 
@@ -58,7 +58,7 @@ def test_logits_are_those_of_transformers(kind, encoder_folder, tmp_path):
     expected = model(input_ids=ids).logits
     states = encoder(input_ids=ids).last_hidden_state
     torch.testing.assert_close(head(states), expected, rtol=1e-5, atol=1e-5)
-    assert torch.equal(head.pieces(states.reshape(-1, 16)), expected.argmax(-1).reshape(-1))
+    assert torch.equal(head.subwords(states.reshape(-1, 16)), expected.argmax(-1).reshape(-1))
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -123,9 +123,9 @@ def test_the_head_of_a_training_comes_before_that_of_the_folder(encoder_folder, 
 
 @pytest.mark.parametrize("spread", [0.01, 0.3, 5.0])
 @torch.inference_mode()
-def test_rounded_logits_name_the_same_pieces(spread, monkeypatch):
+def test_rounded_logits_name_the_same_subwords(spread, monkeypatch):
     """From nearly even logits, of which more than MANY may be the first, to those that stand apart; the bias counts."""
-    monkeypatch.setattr(naming, "resolve_precision", lambda *_: "bfloat16")
+    monkeypatch.setattr(fast_argmax, "resolve_precision", lambda *_: "bfloat16")
     torch.manual_seed(0)
     embeddings = torch.nn.Embedding(1111, 48)
     embeddings.weight.mul_(spread)
@@ -136,13 +136,13 @@ def test_rounded_logits_name_the_same_pieces(spread, monkeypatch):
             value.copy_(torch.randn(value.shape))
     head.bias.copy_(0.1 * torch.randn(1111))
     states = torch.randn(300, 48)
-    quick = naming.Naming(head)
+    quick = fast_argmax.FastArgmax(head)
     exact = head(states)
-    found, expected = quick.pieces(states), exact.argmax(-1)
+    found, expected = quick.subwords(states), exact.argmax(-1)
     apart = exact.topk(2).values.diff(dim=1).abs()[:, 0] > 1e-4 * exact.abs().amax(1)
     assert torch.equal(found[apart], expected[apart]) and apart.float().mean() > 0.9
     assert quick.quick and expected.unique().numel() > 3
-    monkeypatch.setattr(naming, "LOGITS", 10 * 1111)  # a few states at a time
-    assert torch.equal(naming.Naming(head).pieces(states), found)
-    assert quick.pieces(states[:0]).shape == (0,)
-    assert 0 <= int(quick.pieces(torch.full((1, 48), torch.nan))) < 1111
+    monkeypatch.setattr(fast_argmax, "LOGITS", 10 * 1111)  # a few states at a time
+    assert torch.equal(fast_argmax.FastArgmax(head).subwords(states), found)
+    assert quick.subwords(states[:0]).shape == (0,)
+    assert 0 <= int(quick.subwords(torch.full((1, 48), torch.nan))) < 1111

@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from crosslens.encoders.load import load_encoder
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
-from crosslens.encoding.texts import load_pieces
+from crosslens.encoding.texts import load_subwords
+from crosslens.jobs import records
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from crosslens.measures import language_after_shift as after
 from crosslens.measures import language_of_subwords as of_subwords
-from crosslens.measures.identification import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
 from crosslens.measures.language_after_shift import TEST, TRAIN, Items, draw_subwords, states_of
-from crosslens.measures.shift_data import Mean, mean_states, read_pairs
-from crosslens.measures.shifts import NO_SHIFT, RANDOM, SHIFT
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.identification_terms import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
+from crosslens.measures.shared.shift_data import Mean, mean_states, read_pairs
+from crosslens.measures.shared.shift_terms import NO_SHIFT, RANDOM, SHIFT
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.probe import Standardisation, draw_evenly, logistic_probe
-from crosslens.runs.errors import DataError
-from crosslens.storage import records
-from crosslens.storage.seals import seal
 from sklearn.preprocessing import StandardScaler
 from test_translation import dev_tokens  # noqa: F401
 
@@ -90,9 +90,9 @@ def test_subwords_are_drawn_from_all_texts_and_are_never_special(dev_tokens):  #
     drawn = draw_subwords(texts, 3 * len(texts), 0)
     assert set(np.diff(drawn.word_offsets)) == {3} and drawn.ids == texts.ids
     assert len(draw_subwords(texts, 5, 0)) == 5
-    pieces = drawn.pieces[np.repeat(drawn.piece_offsets[:-1], np.diff(drawn.word_offsets)) + drawn.positions]
-    assert not {2, 3} & {*pieces.tolist()} and len(draw_subwords(texts, 10**6, 0).positions) == sum(
-        piece not in (2, 3) for piece in texts.pieces
+    subwords = drawn.subwords[np.repeat(drawn.subword_offsets[:-1], np.diff(drawn.word_offsets)) + drawn.positions]
+    assert not {2, 3} & {*subwords.tolist()} and len(draw_subwords(texts, 10**6, 0).positions) == sum(
+        subword not in (2, 3) for subword in texts.subwords
     )
 
 
@@ -106,12 +106,14 @@ def test_states_are_those_of_passes_with_a_hook(encoder_folder, dev_tokens):  # 
     owners = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
     assert [texts.ids[i] for i in owners] == items.texts.tolist()
     for row, i in enumerate(owners):
-        pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64))[None]
-        types = (torch.arange(pieces.shape[1]) >= texts.second[i]).long()[None]
+        subwords = torch.from_numpy(texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]].astype(np.int64))[
+            None
+        ]
+        types = (torch.arange(subwords.shape[1]) >= texts.second[i]).long()[None]
         with torch.inference_mode():
-            plain = encoder(input_ids=pieces, token_type_ids=types, output_hidden_states=True).hidden_states
+            plain = encoder(input_ids=subwords, token_type_ids=types, output_hidden_states=True).hidden_states
             with shifted(encoder, shifts[SHIFT]):
-                last = encoder(input_ids=pieces, token_type_ids=types).last_hidden_state
+                last = encoder(input_ids=subwords, token_type_ids=types).last_hidden_state
         at = int(texts.positions[row])
         expected = {NO_SHIFT: [plain[1][0, at], plain[2][0, at]], SHIFT: [plain[1][0, at] + vector, last[0, at]]}
         for name, states in expected.items():
@@ -141,33 +143,33 @@ def test_records_after_a_shift(encoder_folder, dev_tokens):  # noqa: F811
 
 def running(generator: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States, languages and subwords: 200 subwords, each in two of four languages, by static vectors or by their context."""
-    pieces, languages, states = [], [], []
+    subwords, languages, states = [], [], []
     of_language = 3 * generator.standard_normal((4, 8))
-    for piece in range(200):
+    for subword in range(200):
         vector = generator.standard_normal(8)
         for language in generator.choice(4, 2, replace=False):
-            pieces.append(piece)
+            subwords.append(subword)
             languages.append("abcd"[language])
             states.append(vector + (of_language[language] if kind == "context" else 0))
-    return np.array(states, np.float32), np.array(languages), np.array(pieces)
+    return np.array(states, np.float32), np.array(languages), np.array(subwords)
 
 
 @pytest.mark.parametrize("kind", ["static", "context"])
 def test_vectors_that_have_the_language_are_told_from_those_that_have_not(kind):
-    states, languages, pieces = running(np.random.default_rng(0), kind)
-    predicted, convergence = of_subwords.identify(states, languages, pieces, seed=0, **PROBE)
+    states, languages, subwords = running(np.random.default_rng(0), kind)
+    predicted, convergence = of_subwords.identify(states, languages, subwords, seed=0, **PROBE)
     value = (predicted == languages).mean()
-    assert convergence["converged"] and of_subwords.highest_share(pieces, languages) == 0.5
+    assert convergence["converged"] and of_subwords.highest_share(subwords, languages) == 0.5
     assert value > 0.9 if kind == "context" else value == pytest.approx(0.25, abs=0.07)
 
 
 def test_no_subword_is_tested_by_a_probe_that_has_learnt_from_it():
     """Each subword is of one language, which its vector does not tell: who has learnt it by heart would know."""
     generator = np.random.default_rng(0)
-    pieces = np.repeat(np.arange(100), 4)
+    subwords = np.repeat(np.arange(100), 4)
     states = np.repeat(generator.standard_normal((100, 60)), 4, 0).astype(np.float32)
     languages = np.repeat(np.array(list("abcd"))[generator.integers(0, 4, 100)], 4)
-    predicted, _ = of_subwords.identify(states, languages, pieces, seed=0, **PROBE)
+    predicted, _ = of_subwords.identify(states, languages, subwords, seed=0, **PROBE)
     assert (predicted == languages).mean() < 0.45
 
 
@@ -199,18 +201,20 @@ def test_records_of_subwords(encoder_folder, text):
 
 def test_a_state_is_that_of_its_place(encoder_folder, text):
     encoder = load_encoder(encoder_folder)
-    texts = load_pieces([text["sentences"] / "en.test.parquet"])
+    texts = load_subwords([text["sentences"] / "en.test.parquet"])
     inside = np.zeros(10**6, bool)
-    inside[np.unique(texts.pieces)] = True
+    inside[np.unique(texts.subwords)] = True
     inside[[2, 3]] = False
     rows = of_subwords.draw_places(texts, inside, 25, 0)
-    assert len(np.unique(texts.pieces[rows])) == 25, "no subword has a second place before each has one"
+    assert len(np.unique(texts.subwords[rows])) == 25, "no subword has a second place before each has one"
     states = of_subwords.states_of_places(encoder, texts, rows)
     for number, row in enumerate(rows):
-        i = np.searchsorted(texts.piece_offsets, row, side="right") - 1
-        pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64))[None]
+        i = np.searchsorted(texts.subword_offsets, row, side="right") - 1
+        subwords = torch.from_numpy(texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]].astype(np.int64))[
+            None
+        ]
         with torch.inference_mode():
-            expected = encoder(input_ids=pieces).last_hidden_state[0, row - texts.piece_offsets[i]]
+            expected = encoder(input_ids=subwords).last_hidden_state[0, row - texts.subword_offsets[i]]
         np.testing.assert_allclose(states[number], expected, atol=1e-5)
 
 
@@ -220,7 +224,7 @@ def test_languages_without_common_subwords_are_refused(encoder_folder, text, tmp
         (tmp_path / "sentences" / path.name).write_bytes(path.read_bytes())
     for path in text["sentences"].glob(".en.test.parquet*"):
         (tmp_path / "sentences" / path.name).write_bytes(path.read_bytes())
-    seal(tmp_path / "sentences")
+    write_checksums(tmp_path / "sentences")
     options = {"corpora": {"sentences": "whole"}, "split": "test", "window": None, "within": "text", "subwords": 9}
     with pytest.raises(DataError, match="expected several languages with subwords to draw"):
         list(of_subwords.measure(Subject(encoder_folder, 0, {"sentences": tmp_path / "sentences"}), **options, **PROBE))

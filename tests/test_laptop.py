@@ -1,4 +1,4 @@
-"""The laptop scale without a mirror: official files from a server on this machine, made from the phrasebook."""
+"""The laptop scale without a mirror: official files from a server on this machine, made from the synthetic corpus."""
 
 import http.server
 import re
@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from phrasebook.write import Sizes, write_sources
 from study import copy_repository, snakemake
+from synthetic.write import Sizes, write_sources
 
-WRITTEN = ["de", "en", "zh"]  # by the phrasebook
+WRITTEN = ["de", "en", "zh"]  # by the synthetic corpus
 SMALL = """
 corpora:
   udpos: { languages: &few [de, el, en, zh] }
@@ -30,7 +30,7 @@ ASKED = ("results/laptop/dataset_sizes.csv", "results/laptop/corpora/wikiann", "
 
 
 class Officials(http.server.BaseHTTPRequestHandler):
-    """Gives the official file that an address ends in; Greek, which the phrasebook lacks, in English."""
+    """Gives the official file that an address ends in; Greek, which the synthetic corpus lacks, in English."""
 
     folder: Path
     asked: list[str] = []
@@ -60,7 +60,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy of the repository whose table of sources names the server, and no checksums."""
     root, content = tmp_path_factory.mktemp("laptop"), tmp_path_factory.mktemp("content")
     copy_repository(root)
-    write_sources(content, WRITTEN, 0, Sizes(train=120, dev=40, test=60, parallel=120, articles=2, inference_train=60))
+    write_sources(content, WRITTEN, 0, Sizes(train=120, dev=40, test=60, parallel=120, articles=2, nli_train=60))
     with_greek(content / "xnli/XNLI-1.0.zip")
     key, certificate = content / "key.pem", content / "certificate.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
@@ -99,7 +99,7 @@ def with_greek(archive: Path) -> None:
 
 @pytest.mark.long
 def test_official_archives_are_read_with_limits(root):
-    """What tanti2021's trainings read, of real shape: single treebanks, XNLI and MultiNLI as archives, WikiANN, WALS."""
+    """What tanti2021's training runs read, of real shape: single treebanks, XNLI and MultiNLI as archives, WikiANN, WALS."""
     snakemake(root, "--profile", "laptop", "--configfile", "config.yaml", "laptop/overlay.yaml", "small.yaml", "--", *ASKED)
     asked = {path.rpartition("/")[2] for path in Officials.asked}
     assert {"XNLI-1.0.zip", "multinli_1.0.zip", "panx_dataset.zip", "en_ewt-ud-train.conllu", "zh_pud-ud-test.conllu"} <= asked

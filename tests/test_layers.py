@@ -10,22 +10,22 @@ import pytest
 
 WORKFLOW = Path(__file__).parents[1] / "workflow"
 LAYERS = (  # from the ground up: a room imports from those of earlier lines and from itself
-    ("crosslens.runs",),
-    ("crosslens.storage",),
-    ("phrasebook",),
+    ("crosslens.jobs",),
+    ("crosslens.jobs",),
+    ("synthetic",),
     ("crosslens.config",),
-    ("crosslens.recipes", "crosslens.numerics"),
-    ("crosslens.sources",),
+    ("crosslens.config.recipes", "crosslens.numerics"),
+    ("crosslens.corpora.sources",),
     ("crosslens.corpora",),
-    ("crosslens.encoders",),
-    ("crosslens.tokens",),
+    ("crosslens.encoding.encoders",),
+    ("crosslens.encoding.tokens",),
     ("crosslens.encoding",),
     ("crosslens.training",),
     ("crosslens.measures",),
     ("crosslens.reports",),
     ("crosslens.papers",),
     ("crosslens.graph",),
-    ("crosslens.monitoring",),
+    ("crosslens.commands",),
     ("documents",),
 )
 ROOMS = 15  # at most, beside recipes.py
@@ -33,7 +33,7 @@ ROOMS = 15  # at most, beside recipes.py
 
 def modules() -> dict[str, Path]:
     """Files of the packages by the dotted name of the module."""
-    paths = [path for package in ("crosslens", "phrasebook", "documents") for path in (WORKFLOW / package).rglob("*.py")]
+    paths = [path for package in ("crosslens", "synthetic", "documents") for path in (WORKFLOW / package).rglob("*.py")]
     return {".".join(path.relative_to(WORKFLOW).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
@@ -49,11 +49,11 @@ def imports(path: Path) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names] + [str(node.module)]
         else:
             continue
-        yield from (name for name in names if name in MODULES and name not in ("crosslens", "phrasebook", "documents"))
+        yield from (name for name in names if name in MODULES and name not in ("crosslens", "synthetic", "documents"))
 
 
 def room(module: str) -> str:
-    """The room of a module: crosslens.training, phrasebook."""
+    """The room of a module: crosslens.training, synthetic corpus."""
     return ".".join(module.split(".")[: 2 if module.startswith("crosslens.") else 1])
 
 
@@ -65,7 +65,7 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_every_room_has_its_layer() -> None:
     rooms = {room(name) for name in MODULES} - {"crosslens"}
     assert rooms == {name for layer in LAYERS for name in layer}
-    assert len([name for name in rooms if name.startswith("crosslens.") and name != "crosslens.recipes"]) <= ROOMS
+    assert len([name for name in rooms if name.startswith("crosslens.") and name != "crosslens.config.recipes"]) <= ROOMS
 
 
 def test_nothing_lies_loose_beside_the_rooms_but_recipes() -> None:
@@ -85,9 +85,9 @@ def test_a_room_imports_from_lower_layers_alone(name: str) -> None:
     assert not wrong
 
 
-def test_the_phrasebook_knows_nothing_of_the_library() -> None:
+def test_the_synthetic_corpus_knows_nothing_of_the_library() -> None:
     assert not [
         name
         for name, path in MODULES.items()
-        if room(name) == "phrasebook" and any("crosslens" in other for other in imports(path))
+        if room(name) == "synthetic" and any("crosslens" in other for other in imports(path))
     ]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from conftest import as_texts
 from crosslens.encoding.occurrences import Spelling
-from crosslens.encoding.texts import load_pieces
-from crosslens.measures import lexicon, translation_scores
-from crosslens.measures.lexicon import Lexicon, count_translations, entries, look_up
-from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.encoding.texts import load_subwords
+from crosslens.encoding.tokens.tokenise import load_tokenizer
+from crosslens.measures.shared import lexicon, translation_scores
+from crosslens.measures.shared.lexicon import Lexicon, count_translations, entries, look_up
 from test_retrieval import muse_folder  # noqa: F401
 from test_translation import dev_tokens  # noqa: F401
 
@@ -58,7 +58,7 @@ def test_another_place_is_never_the_same():
 @pytest.mark.parametrize("direction", [("en", "de"), ("de", "en"), ("zh", "en"), ("en", "zh")])
 def test_words_and_translations_are_those_of_a_scan(direction, dev_tokens, muse_folder, encoder_folder):  # noqa: F811
     pairs, spelling = entries([muse_folder])[direction], Spelling(load_tokenizer(encoder_folder))
-    texts = load_pieces([dev_tokens["pairs"] / f"{direction[0]}.test.parquet"])
+    texts = load_subwords([dev_tokens["pairs"] / f"{direction[0]}.test.parquet"])
     size = spelling.tokenizer.get_vocab_size()
     listed = look_up(pairs, direction, texts, spelling, size)
     begins = spelling.begins(np.arange(size))
@@ -67,25 +67,25 @@ def test_words_and_translations_are_those_of_a_scan(direction, dev_tokens, muse_
     expected: set[tuple[int, int]] = set()  # place and subword that translates a word there
     start, covered = 0, set()
     for i in range(len(texts)):
-        pieces = texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].tolist()
+        subwords = texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]].tolist()
         of_text: dict[int, set[str]] = {}
         for word in targets:
             forms = spelling.all([word], spaced=spaced[direction[0]])[0]
-            for at, form in product(range(1, len(pieces) - 1), forms):
-                whole = not spaced[direction[0]] or (begins[pieces[at]] and begins[pieces[at + len(form)]]) if (
-                    tuple(pieces[at : at + len(form)]) == form
+            for at, form in product(range(1, len(subwords) - 1), forms):
+                whole = not spaced[direction[0]] or (begins[subwords[at]] and begins[subwords[at + len(form)]]) if (
+                    tuple(subwords[at : at + len(form)]) == form
                 ) else False  # fmt: skip
                 for place in range(at, at + len(form)) if whole else ():
                     of_text.setdefault(place, set()).add(word)
         for place, words in of_text.items() if len(of_text) > 1 else ():
             covered.add(start + place - 1)
             forms = spelling.all(sorted({target for word in words for target in targets[word]}), spaced=spaced[direction[1]])
-            expected |= {(start + place - 1, piece) for of_word in forms for form in of_word for piece in form}
-        start += len(pieces) - 2
+            expected |= {(start + place - 1, subword) for of_word in forms for form in of_word for subword in form}
+        start += len(subwords) - 2
     assert listed.covered().tolist() == sorted(covered) and len(covered) > 20
-    for piece in {piece for _, piece in expected}:
-        translated = listed.translates(np.full(start, piece))
-        assert set(np.flatnonzero(translated)) == {place for place, of_place in expected if of_place == piece}
+    for subword in {subword for _, subword in expected}:
+        translated = listed.translates(np.full(start, subword))
+        assert set(np.flatnonzero(translated)) == {place for place, of_place in expected if of_place == subword}
 
 
 def test_a_dictionary_serves_both_directions(muse_folder):  # noqa: F811
@@ -95,7 +95,7 @@ def test_a_dictionary_serves_both_directions(muse_folder):  # noqa: F811
 
 
 def test_no_words_give_no_places(encoder_folder, dev_tokens):  # noqa: F811
-    texts = load_pieces([dev_tokens["pairs"] / "en.test.parquet"])
+    texts = load_subwords([dev_tokens["pairs"] / "en.test.parquet"])
     listed = look_up([], ("en", "de"), texts, Spelling(load_tokenizer(encoder_folder)), SIZE)
     assert not len(listed.places) and not len(listed.translations)
     assert lexicon.entries([]) == {}
@@ -104,5 +104,5 @@ def test_no_words_give_no_places(encoder_folder, dev_tokens):  # noqa: F811
 def test_the_most_frequent_subwords_of_a_language():
     target, source = as_texts([[2, 7, 7, 5, 3], [2, 7, 5, 9, 3]]), as_texts([[2, 8, 8, 3], [2, 4, 4, 4, 3]])
     counts = Counter([7, 7, 5, 7, 5, 9])
-    ranking = [piece for piece, _ in counts.most_common()]
+    ranking = [subword for subword, _ in counts.most_common()]
     assert translation_scores.most_frequent(source, target, SIZE).tolist() == ranking[:2] + ranking

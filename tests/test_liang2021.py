@@ -12,29 +12,29 @@ import pytest
 import torch
 from conftest import LANGUAGES, UPOS
 from crosslens.config.base import ConfigError
-from crosslens.config.draws import Draw, Draws
 from crosslens.config.heads import TASK, LinearHead, Projection
+from crosslens.config.recipes import ENCODER, Data, Drift, Penalty, Phase, Recipe, Term
+from crosslens.config.samples import Samples, Sampling
 from crosslens.config.units import Units
-from crosslens.encoding import stored as states_files
+from crosslens.encoding import stored_states as states_files
 from crosslens.encoding import subspaces as files
-from crosslens.encoding.drawn import write as write_draws
 from crosslens.encoding.dump import run as store_states
+from crosslens.encoding.samples import write as write_samples
+from crosslens.encoding.tokens.tokenise import labelled_subwords
+from crosslens.jobs import records as records_of
+from crosslens.jobs.errors import DataError
 from crosslens.measures import subspaces as measured
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import CHUNK_MICRO_F1
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
 from crosslens.papers import captions
 from crosslens.papers.configuration import load
 from crosslens.papers.liang2021 import recipes, removal, tables
-from crosslens.papers.liang2021.items import items
-from crosslens.papers.liang2021.layout import PRINTED, Study, pretrained, untrained
-from crosslens.papers.liang2021.paper import PAPER, draws, measures
-from crosslens.recipes import ENCODER, Data, Drift, Penalty, Phase, Recipe, Term
+from crosslens.papers.liang2021.names import PRINTED, Study, pretrained, untrained
+from crosslens.papers.liang2021.paper import PAPER, measures, samples
+from crosslens.papers.liang2021.tables_and_figures import items
 from crosslens.reports.cells import Published
-from crosslens.runs.errors import DataError
-from crosslens.storage import records as records_of
-from crosslens.tokens.tokenise import labelled_pieces
 from crosslens.training.anchor import Anchor, weighted
 from crosslens.training.objectives import subspace_distance
 from crosslens.training.run import capped
@@ -93,9 +93,9 @@ def states_one_by_one(encoder, texts, chosen):
     """Hidden states of the labelled words of some texts at every layer, (layers, n_words, d), a text at a time."""
     found = []
     for text in chosen:
-        pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
+        subwords = texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]]
         positions = texts.positions[texts.word_offsets[text] : texts.word_offsets[text + 1]]
-        hidden = encoder(input_ids=torch.tensor(pieces[None].astype(np.int64)), output_hidden_states=True).hidden_states
+        hidden = encoder(input_ids=torch.tensor(subwords[None].astype(np.int64)), output_hidden_states=True).hidden_states
         found.append(torch.stack([layer[0, torch.tensor(positions)] for layer in hidden]))
     return torch.cat(found, 1)
 
@@ -182,9 +182,9 @@ def test_the_released_anchor_is_another_encoder_with_dropout(bench, subspaces):
     assert first > 0.1 and second > 0.1 and first != second
     (anchor,) = trainer.anchors.values()
     own = trainer.model.encoder.state_dict()
-    drawn = [(name, value) for name, value in anchor.encoder.state_dict().items() if name.endswith("query.weight")]
-    assert drawn and all(
-        not torch.equal(value, own[name]) and value.std() == pytest.approx(0.02, rel=0.1) for name, value in drawn
+    sampled = [(name, value) for name, value in anchor.encoder.state_dict().items() if name.endswith("query.weight")]
+    assert sampled and all(
+        not torch.equal(value, own[name]) and value.std() == pytest.approx(0.02, rel=0.1) for name, value in sampled
     )
     assert anchor.encoder.training and not any(parameter.requires_grad for parameter in anchor.parameters())
 
@@ -328,12 +328,12 @@ def test_a_head_reads_the_directions_from_a_number_on(bench, subspaces):
 
 def test_random_directions_are_orthonormal_and_drawn_for_each_seed(bench):
     trainer = loop(bench, projected(random=True))
-    head, drawn = trainer.model.head(TASK), []
+    head, sampled = trainer.model.head(TASK), []
     for seed in (0, 0, 1):
         trainer.model.initialise_heads((TASK,), seed)
-        drawn.append(head.directions.clone())
-        assert torch.allclose(drawn[-1].T @ drawn[-1], torch.eye(SIZE - 4), atol=1e-5)
-    assert torch.equal(drawn[0], drawn[1]) and not torch.allclose(drawn[0], drawn[2], atol=0.1)
+        sampled.append(head.directions.clone())
+        assert torch.allclose(sampled[-1].T @ sampled[-1], torch.eye(SIZE - 4), atol=1e-5)
+    assert torch.equal(sampled[0], sampled[1]) and not torch.allclose(sampled[0], sampled[2], atol=0.1)
 
 
 @pytest.mark.parametrize(("objective", "random"), [("frozen", False), ("finetuned", True)])
@@ -382,19 +382,19 @@ def test_of_each_source_at_most_its_share_of_the_firsts(bench):
 def test_every_subword_has_a_label_of_its_own():
     encoding = wordpiece().encode(["well-known", "playing"], is_pretokenized=True)
     every = [position for position, word in enumerate(encoding.word_ids) if word is not None]
-    assert [position for _, position in labelled_pieces(encoding, "every")] == every
-    assert len(every) > len(labelled_pieces(encoding, "word_starts"))
+    assert [position for _, position in labelled_subwords(encoding, "every")] == every
+    assert len(every) > len(labelled_subwords(encoding, "word_starts"))
 
 
 @pytest.fixture(scope="module")
 def stored(bench, tokens, tmp_path_factory) -> Path:
-    """States of drawn words at all layers, though the configuration asks for none."""
+    """States of sampled words at all layers, though the configuration asks for none."""
     folder = tmp_path_factory.mktemp("states")
-    words = Draw(languages=LANGUAGES, random_words={"train": 60, "test": 20}, all_layers=True)
-    drawn = Draws(encoder="tiny", reading="subwords", unit="word", corpora={"sentences": words})
-    write_draws(drawn, {"sentences": tokens / "sentences"}, folder / "draws")
+    words = Sampling(languages=LANGUAGES, random_words={"train": 60, "test": 20}, all_layers=True)
+    sampled = Samples(encoder="tiny", tokenisation="subwords", unit="word", corpora={"sentences": words})
+    write_samples(sampled, {"sentences": tokens / "sentences"}, folder / "samples")
     store_states(
-        bench.encoder_folder, [], folder / "draws", {"sentences": tokens / "sentences"}, folder / "states", draws=drawn,
+        bench.encoder_folder, [], folder / "samples", {"sentences": tokens / "sentences"}, folder / "states", samples=sampled,
         layers=[], units=Units(), precision="float32", dtype="float32", threads=1,
         log=logging.getLogger("crosslens.tests"),
     )  # fmt: skip
@@ -449,15 +449,15 @@ def test_published_settings(config, made):
     assert (stage.epochs, stage.batch, stage.encoder_rate, stage.head_rate) == (2, 32, 2e-5, 2e-5)
     assert (of.clip, of.warmup, of.decay, of.weight_decay, of.epsilon, of.init_sd) == (1.0, 0.0, "linear", 0.0, 1e-8, 0.02)
     assert (of.dropout, of.encoder_dropout, of.penalties()) == (0.1, True, [])
-    reading = config.readings[of.reading]
-    assert (reading.maximum, reading.windows, reading.labelled_piece) == (128, 0, "first")
+    tokenisation = config.tokenisations[of.tokenisation]
+    assert (tokenisation.maximum, tokenisation.windows, tokenisation.labelled_subword) == (128, 0, "first")
     assert not any(each.keeps_weights for each in trained)
 
 
 def test_the_best_of_xtremes_checkpoints_is_tested(made):
     """Rated by seqeval's F1 each 500 or 1,000 updates and at the end (train_udpos.sh, train_panx.sh): 665 x 2 or 625 x 2 updates.
 
-    Heads on a frozen encoder are one training, which no single head's score may end.
+    Heads on a frozen encoder are one training run, which no single head's score may end.
     """
     for task, interval, sentences, passes in (("pos", 500, 21253, 3), ("ner", 1000, 20000, 2)):
         for name in ("mbert", "ldar", "without100", "without100_random"):
@@ -532,17 +532,17 @@ def test_every_training_is_needed_by_an_item_and_every_need_is_a_training(config
 
 def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
     """10,000 in each of mBERT's 104 languages from Wikipedia, of XLM-R's 100 from CC-100 (section 4.1)."""
-    found = draws(config)
+    found = samples(config)
     for encoder, corpus, count in (("mbert", "wikipedia_mbert", 104), ("xlmr", "cc100", 100)):
-        drawn = found[PAPER.drawn(made[pretrained(encoder)], config)]
-        ((named, words),) = drawn.corpora.items()
-        assert (drawn.encoder, named, len(words.languages), words.all_layers) == (encoder, corpus, count, True)
-        assert config.readings[drawn.reading].labelled_piece == "every"
+        sampled = found[PAPER.sampled(made[pretrained(encoder)], config)]
+        ((named, words),) = sampled.corpora.items()
+        assert (sampled.encoder, named, len(words.languages), words.all_layers) == (encoder, corpus, count, True)
+        assert config.tokenisations[sampled.tokenisation].labelled_subword == "every"
         assert words.random_words == {"train": 10000, "test": 5000}
         settings = measures(made[pretrained(encoder)], config)
         assert settings["subspaces"] == {"corpus": corpus, "split": "train", "methods": ["densray"]}
-    assert PAPER.drawn(made["liang2021/pos/en/ldar"], config) is None
-    assert PAPER.drawn(made[untrained("mbert")], config) == PAPER.drawn(made[pretrained("mbert")], config)
+    assert PAPER.sampled(made["liang2021/pos/en/ldar"], config) is None
+    assert PAPER.sampled(made[untrained("mbert")], config) == PAPER.sampled(made[pretrained("mbert")], config)
 
 
 @pytest.mark.parametrize(
@@ -563,7 +563,11 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
         ("probing", {"bands": [5, 10, 20]}, "probing: bands: expected windows of 10 to end at 10 or later, found 5: remove it"),
         ("probing", {"typology": {"corpus": "pud"}}, "probing.typology.corpus: expected a corpus of kind 'typology'"),
         ("probing", {"groups": {"languages": {"some": ["en", "xx"]}}}, "groups.languages.some: corpora.wikipedia_mbert lacks xx"),
-        ("text_reading", "whole", "papers.liang2021.text_reading: expected a reading with labelled_piece: every, found first"),
+        (
+            "text_tokenisation",
+            "whole",
+            "papers.liang2021.text_tokenisation: expected a reading with labelled_subword: every, found first",
+        ),
     ],
 )
 def test_a_wrong_configuration_is_told(values, key, value, message):
@@ -684,12 +688,12 @@ def test_figure_4_shows_what_is_lost_in_the_mean_over_all_languages(config, reco
             lost = (2 + seed) * part["first"] / 1000 * (1 + (language == "en"))
             rows.append(place | {"language": language, "seed": seed, "value": 0.9 - 0.3 * seed - 0.1 * part["random"] - lost})
     records_of_seeds = frame(rows)
-    drawn = removal.removal(records_of_seeds, study, removals)
+    sampled = removal.removal(records_of_seeds, study, removals)
     said = "F1 from all directions less F1 without some, mean over all languages, "
-    assert drawn.get_supxlabel() == f"{said}mean over 2 seeds. Bands: their range."
+    assert sampled.get_supxlabel() == f"{said}mean over 2 seeds. Bands: their range."
     alone = removal.removal(records_of_seeds[records_of_seeds["seed"] == 0], study, removals)
     assert alone.get_supxlabel() == f"{said}of one seed."
-    axes = drawn.axes
+    axes = sampled.axes
     assert [axis.get_title(loc="left") for axis in axes[:2]] == [removal.FROZEN, removal.TUNED]
     for axis, first in zip(axes, 2 * [config.papers.liang2021.removal.first, config.papers.liang2021.removal.tuned], strict=True):
         random, language = axis.get_lines()

@@ -5,12 +5,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.encoding import stored as files
-from crosslens.encoding.drawn import SCHEMA
+from crosslens.encoding import stored_states as files
+from crosslens.encoding.samples import SCHEMA
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import write_checksums
 from crosslens.measures import language_groups, language_identification, language_similarity, typology
-from crosslens.measures.coordinates import Coordinates, held_out, split_texts, split_words, subspaces
 from crosslens.measures.language_identification import language_pairs_of
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.coordinates import Coordinates, held_out, split_texts, split_words, subspaces
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics import definitions as scores
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import (
@@ -25,12 +27,10 @@ from crosslens.numerics.windows import (
     windows,
 )
 from crosslens.papers.liang2021 import figures
-from crosslens.papers.liang2021.items import items
-from crosslens.papers.liang2021.layout import RANDOM_GROUPS
+from crosslens.papers.liang2021.names import RANDOM_GROUPS
 from crosslens.papers.liang2021.probes import measures
 from crosslens.papers.liang2021.recipes import recipes
-from crosslens.storage import parquet
-from crosslens.storage.seals import seal
+from crosslens.papers.liang2021.tables_and_figures import items
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
         }
         layers = {f"layer_{number}": states + scale * mean for number, scale in ((0, 0.3), (1, 1.0))}
         files.write(pa.table(columns, schema=SCHEMA), layers, root / "text" / f"{language}.parquet", "float32")
-    seal(root)
+    write_checksums(root)
     return root
 
 

@@ -8,19 +8,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
+from crosslens.encoding.tokens.counts import Vocabulary, changed_subwords
+from crosslens.encoding.tokens.schema import TOKENS
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import accents, naming, text, vocabulary
-from crosslens.papers.liu2020.items import items, study
-from crosslens.papers.liu2020.layout import ALL, LAST, RELEASED, UNTRAINED, inference, pretraining
+from crosslens.papers.liu2020 import accents, masked_predictions, text, vocabulary
+from crosslens.papers.liu2020.names import ALL, LAST, RELEASED, UNTRAINED, nli, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, recipes
+from crosslens.papers.liu2020.tables_and_figures import items, study
 from crosslens.reports.cells import Published
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
-from crosslens.storage.seals import seal
-from crosslens.tokens.counts import Vocabulary, changed_subwords
-from crosslens.tokens.schema import TOKENS
 
 RESOURCES = Path(__file__).parents[1] / "resources" / "published"
 
@@ -34,12 +34,12 @@ def tokenizer(folder: Path, names: list[str]) -> Path:
     added = [{"id": number, "content": name, "special": True} for number, name in enumerate(names[:4])]
     content = {"model": {"vocab": {name: number for number, name in enumerate(names)}}, "added_tokens": added}
     (folder / "tokenizer.json").write_text(json.dumps(content), "utf-8")
-    seal(folder / "tokenizer.json")
+    write_checksums(folder / "tokenizer.json")
     return folder
 
 
 def write_tokens(path: Path, texts: list[list[int]], cut: int = 0) -> None:
-    rows = [{"id": str(number), "pieces": pieces, "words": []} for number, pieces in enumerate(texts)]
+    rows = [{"id": str(number), "subwords": subwords, "words": []} for number, subwords in enumerate(texts)]
     table = pa.Table.from_pylist(rows, schema=TOKENS)
     parquet.write(table, path, {"cut_texts": cut, "special": [1, 1, 1]})
 
@@ -75,7 +75,7 @@ def test_the_text_of_pretrainings_is_counted_by_language(tmp_path: Path) -> None
     pages = {"en": [[3, 5], [9]], "de": [[2], [20]], "zh": [[6]]}
     for language, lengths in pages.items():
         rows = [
-            {"id": f"{page}#{number}", "language": language, "page": str(page), "pieces": [2, *[5] * length, 3], "second": 0,
+            {"id": f"{page}#{number}", "language": language, "page": str(page), "subwords": [2, *[5] * length, 3], "second": 0,
              "cut": False, "cut_words": 0}
             for page, sentences in enumerate(lengths) for number, length in enumerate(sentences)
         ]  # fmt: skip
@@ -98,11 +98,11 @@ def test_the_text_of_pretrainings_is_counted_by_language(tmp_path: Path) -> None
 def test_models_from_scratch_are_fine_tuned_whole(values: dict[str, Any]) -> None:
     """Section 3 says nothing of the last layers, section 4.3 does, of mBERT; one line makes it the upper half of all."""
     for half, expected in ((False, None), (True, 6)):
-        values["papers"]["liu2020"]["inference"]["pretrained_half"] = half
+        values["papers"]["liu2020"]["nli"]["pretrained_half"] = half
         made = recipes(load(values))
-        frozen = {name: made[name].stages[0].phases[0].frozen_blocks for name in made if made[name].task == ON_XNLI}
+        frozen = {name: made[name].stages[0].phases[0].frozen_layers for name in made if made[name].task == ON_XNLI}
         assert frozen[ALL] is None and frozen[LAST] == 6
-        assert {frozen[inference(f"bert-{window}/{size}")] for window in (512, 20) for size in ("200k", "1000k")} == {expected}
+        assert {frozen[nli(f"bert-{window}/{size}")] for window in (512, 20) for size in ("200k", "1000k")} == {expected}
 
 
 def test_subwords_that_change_are_those_that_each_text_loses(tmp_path: Path) -> None:
@@ -124,12 +124,12 @@ def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
     folder = tokenizer(tmp_path, ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdef"])
     plain, stripped = tmp_path / "plain", tmp_path / "stripped"
     after = {"en": [4, 5, 6, 7], "de": [4, 5, 6, 7], "fr": [4, 5, 6, 8], "vi": [9, 9, 9, 9]}
-    for code, pieces in after.items():
+    for code, subwords in after.items():
         write_tokens(plain / f"{code}.test.parquet", [[2, 4, 5, 3, 6, 7, 3]])
-        write_tokens(stripped / f"{code}.test.parquet", [[2, *pieces[:2], 3, *pieces[2:], 3]])
+        write_tokens(stripped / f"{code}.test.parquet", [[2, *subwords[:2], 3, *subwords[2:], 3]])
     cited = Published.read(RESOURCES / "wu2019.csv")
     given = Inputs([], [], published(), {"xnli": plain, "xnli/altered": stripped}, {}, folder, None, cited)
-    settings = {"corpus": "xnli", "source": "en", "languages": list(after), "readings": {"without accents": "altered"}}
+    settings = {"corpus": "xnli", "source": "en", "languages": list(after), "tokenisations": {"without accents": "altered"}}
     made = accents.table("accents", given, settings)
     here = {(line["row"], line["column"]): line["here"] for line in made.to_dict("records")}
     shares = {code: here[accents.CHANGED, code] for code in after}
@@ -156,21 +156,21 @@ def test_less_text_with_as_many_epochs_has_fewer_updates_alone() -> None:
     phase = usual.stages[0].phases[0]
     stage = fewer.stages[0].model_copy(update={"phases": (phase,)})
     assert fewer.model_copy(update={"name": usual.name, "stages": (stage,)}) == usual
-    rows = naming.of_sizes(study(config), sizes)
+    rows = masked_predictions.of_sizes(study(config), sizes)
     assert rows["BERT, window 512 (200k-epochs)"] == fewer.name and rows["BERT, window 512 (200k)"] == usual.name
     values["papers"]["liu2020"]["pretraining"]["bert"]["equal_epochs"] = False
     assert pretraining("bert-512/200k-epochs") not in recipes(load(values))
 
 
 def test_several_pretrainings_of_each_kind() -> None:
-    """All of them are measured; one translates, and trainings on XNLI start from one after the other."""
+    """All of them are measured; one translates, and training runs on XNLI start from one after the other."""
     values = read_yaml(RESOURCES.parents[1] / "config.yaml")
     values["papers"]["liu2020"]["pretraining"]["seeds"] = [3, 4]
     values["papers"]["liu2020"]["translation"]["model"] = "bert-512/1000k"
     config = load(values)
-    start = recipes(config)[inference("bert-512/1000k")].pretrained
+    start = recipes(config)[nli("bert-512/1000k")].pretrained
     assert start is not None and [start.seed(seed) for seed in (0, 1, 2)] == [3, 4, 3]
-    shown = [items(config)[name] for name in ("table2", "retrieval", "inference")]
+    shown = [items(config)[name] for name in ("table2", "retrieval", "nli")]
     needs = {(need.kind, need.recipe): need.seeds for item in shown for need in item.needs}
     bert = pretraining("bert-512/1000k")
     assert needs["retrieval", bert] == needs["masked", bert] == needs["retrieval", UNTRAINED] == (3, 4)

@@ -1,4 +1,4 @@
-"""liu2020: its ledger of claims at each scale, and the functions that it names, on planted numbers."""
+"""liu2020: its claims file of claims at each preset, and the functions that it names, on planted numbers."""
 
 from pathlib import Path
 from typing import Any
@@ -6,37 +6,41 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
 from crosslens.numerics.estimates import Estimate
 from crosslens.papers.configuration import load
 from crosslens.papers.liu2020 import claims
-from crosslens.papers.liu2020.items import names
-from crosslens.papers.liu2020.layout import inference, pretraining
+from crosslens.papers.liu2020.names import nli, pretraining
+from crosslens.papers.liu2020.tables_and_figures import names
+from crosslens.reports.claims.claims_file import read_claims_file
 from crosslens.reports.claims.evidence import Missing, Unconfigured
-from crosslens.reports.claims.ledger import read_ledger
 from scipy import stats
 
 ROOT = Path(__file__).parents[1]
-LEDGER = ROOT / "workflow/crosslens/papers/liu2020/claims.yaml"
+CLAIMS_FILE = ROOT / "workflow/crosslens/papers/liu2020/claims.yaml"
 
 
 def test_names_of_the_published_scale_are_the_papers():
     values = names(load(read_yaml(ROOT / "config.yaml")))
-    ledger = read_ledger(LEDGER, values)
-    assert "$" not in ledger.model_dump_json()
-    assert ledger.selections["short BERT, more text"] == {
+    claims_file = read_claims_file(CLAIMS_FILE, values)
+    assert "$" not in claims_file.model_dump_json()
+    assert claims_file.selections["short BERT, more text"] == {
         "row": "BERT, window 20 (1000k)",
         "recipe": "liu2020/pretraining/bert-20/1000k",
     }
-    assert ledger.selections["convert rate 3"]["row"] == "convert rate (layer=10, alpha=3)"
+    assert claims_file.selections["convert rate 3"]["row"] == "convert rate (layer=10, alpha=3)"
     assert (values["place"], values["translator"], values["encoder"]) == ("(layer=11, alpha=3)", "liu2020/released", "mbert")
 
 
 def test_a_scale_without_short_windows_lacks_their_claims_alone():
     values: dict[str, Any] = read_yaml(ROOT / "config.yaml")
     values["papers"]["liu2020"]["pretraining"]["bert"]["segments"] = []
-    ledger = read_ledger(LEDGER, names(load(values)))
-    lacking = [key for key, claim in ledger.claims.items() if any("$" in str(source) for source in ledger.sources(claim.effect))]
+    claims_file = read_claims_file(CLAIMS_FILE, names(load(values)))
+    lacking = [
+        key
+        for key, claim in claims_file.claims.items()
+        if any("$" in str(source) for source in claims_file.sources(claim.effect))
+    ]
     assert lacking == ["c11", "c12", "c13", "c14", "c15", "c37"]
 
 
@@ -46,8 +50,8 @@ def test_models_are_ranked_by_their_last_layer():
     words = [(pretraining(model), "de", 0, value) for model, (value, _) in models.items()]
     words += [(pretraining("bert-512/200k"), "de", 0, 0.0), (pretraining("glove/200k"), "sw", 0, 9.0)]
     words = [(name, code, 2 if "bert" in name and value else layer, value) for name, code, layer, value in words]
-    pairs = [(inference(model, features=True), code, value) for model, (_, value) in models.items() for code in ("de", "fr")]
-    pairs.append((inference("untrained", features=True), "de", 33.3))
+    pairs = [(nli(model, features=True), code, value) for model, (_, value) in models.items() for code in ("de", "fr")]
+    pairs.append((nli("untrained", features=True), "de", 33.3))
     frames = [
         pd.DataFrame(words, columns=["recipe", "language", "layer", "value"]),
         pd.DataFrame(pairs, columns=["recipe", "language", "value"]),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.papers.liu2020 import retrieval, retrieval_figures, xnli, xnli_figures
-from crosslens.papers.liu2020.layout import ALL, LAST, RELEASED, UNTRAINED, Study, inference, pretraining
+from crosslens.papers.liu2020.names import ALL, LAST, RELEASED, UNTRAINED, Study, nli, pretraining
 from crosslens.reports.cells import COLUMNS
 from crosslens.reports.figures.save import save
 from crosslens.reports.pages import meanings, read_terms
@@ -44,8 +44,8 @@ def retrieved(recipes=RETRIEVING, words=lambda recipe: 900) -> pd.DataFrame:
 
 
 def scored(seeds=(0, 1, 2), languages=tuple(NAMES)) -> pd.DataFrame:
-    recipes = [inference(model, features=True) for model in MODELS] + [inference(m) for m in STUDY.berts()]
-    recipes += [ALL, LAST, inference("untrained", features=True), inference("untrained")]
+    recipes = [nli(model, features=True) for model in MODELS] + [nli(m) for m in STUDY.berts()]
+    recipes += [ALL, LAST, nli("untrained", features=True), nli("untrained")]
     return pd.DataFrame([
         {"recipe": recipe, "seed": seed, "language": language, "split": split, "definition": definition, "n": 5010, "low": 0.1,
          "high": 0.9, "value": value(recipe, seed, language, split, definition) / 2 + 0.3}
@@ -154,7 +154,7 @@ def test_figures_of_xnli_tell_frozen_models_from_fine_tuned_ones(size):
     series = drawn_series(axis)
     assert columns(axis) == [*NAMES, "mean"] and len(series) == 9
     rows = records[(records["split"] == "test") & (records["definition"] == "accuracy")]
-    rows = rows[rows["recipe"] == inference(f"bert-20/{size}")].groupby("language")["value"].mean() * 100
+    rows = rows[rows["recipe"] == nli(f"bert-20/{size}")].groupby("language")["value"].mean() * 100
     found = series[names["BERT, window 20, fine-tuned"]]
     assert np.allclose(found, [*rows[list(NAMES)], rows[["de", "fr", "sw", "zh"]].mean()], atol=0.01)
 
@@ -166,7 +166,7 @@ def test_mbert_is_fine_tuned_like_the_models_that_it_stands_beside():
         rows = records[(records["split"] == "test") & (records["definition"] == "accuracy") & (records["recipe"] == recipe)]
         found = drawn_series(figure.axes[0])[legend(figure)["mbert, fine-tuned"]]
         assert np.allclose(found[:5], [100 * rows[rows["language"] == code]["value"].mean() for code in NAMES], atol=0.01)
-        made = xnli.table_of("inference", records, study)
+        made = xnli.table_of("nli", records, study)
         of_bert = made[made["row"] == "BERT, window 20 (200k)"]["definition"]
         assert {*of_bert} == {xnli.FROZEN, xnli.HALF if half else xnli.WHOLE}
 
@@ -182,9 +182,9 @@ def test_what_the_short_window_costs(seeds):
     assert " ".join(figure.get_supxlabel().split()).endswith(f"Lines: 95 % intervals, {over}.")
     accuracy = records[(records["split"] == "test") & (records["definition"] == "accuracy")]
     accuracy = accuracy.set_index(["recipe", "seed", "language"])["value"]
-    made = xnli.table_of("inference", records, STUDY)
+    made = xnli.table_of("nli", records, STUDY)
     for size in SIZES:
-        long, short = (accuracy[inference(f"bert-{window}/{size}")] for window in (512, 20))
+        long, short = (accuracy[nli(f"bert-{window}/{size}")] for window in (512, 20))
         by_seed = [100 * (long[seed, "fr"] - short[seed, "fr"]) / long[seed, "fr"] for seed in seeds]
         name = f"window 20 against 512 ({size})"
         assert series[names[name]][columns(below).index("fr")] == pytest.approx(np.mean(by_seed), abs=0.01)
@@ -195,20 +195,20 @@ def test_what_the_short_window_costs(seeds):
 
 
 def test_the_table_of_xnli_has_every_model_and_says_what_was_cut():
-    made = xnli.table_of("inference", scored(), STUDY)
+    made = xnli.table_of("nli", scored(), STUDY)
     assert list(made.columns) == list(COLUMNS) and not made.duplicated(["row", "column", "metric", "definition"]).any()
     assert made["here"].notna().all() and (made["metric"] == "accuracy").sum() == (8 + 4 + 4) * 6
     cut = made[(made["metric"] == "accuracy") & (made["column"] != "mean")]
     assert cut["remark"].str.fullmatch(r"\S+ % of texts cut(; not above chance: 33.3)?").all()
     at_chance = cut["low"].fillna(cut["here"]) <= 100 / 3
     assert (cut["remark"].str.contains("chance") == at_chance).all() and at_chance.any() and not at_chance.all()
-    few = xnli.table_of("inference", scored(languages=("en", "de")), STUDY)
+    few = xnli.table_of("nli", scored(languages=("en", "de")), STUDY)
     assert set(few["column"]) == {"en", "de", "mean"}
 
 
 def test_every_name_and_every_part_of_a_definition_is_explained():
     terms = read_terms(Path(__file__).parents[1] / "resources/terms.yaml")
-    tables = retrieval.table_of("retrieval", retrieved(), STUDY), xnli.table_of("inference", scored(), STUDY)
+    tables = retrieval.table_of("retrieval", retrieved(), STUDY), xnli.table_of("nli", scored(), STUDY)
     blank = dict.fromkeys(("row", "column", "metric", "definition"), "")
     for made in tables:
         for kind in ("row", "column", "definition"):

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens.measures import samples
-from crosslens.measures import shifts as measured_transfer
-from crosslens.measures.guesses import BIGRAM, MAJORITY, MODEL, NAMED
-from crosslens.measures.shifts import (
+from crosslens.jobs import parquet
+from crosslens.measures import example_translations
+from crosslens.measures.shared import shift_terms as measured_transfer
+from crosslens.measures.shared.masked_baselines import BIGRAM, MAJORITY, MODEL, NAMED
+from crosslens.measures.shared.shift_terms import (
     BLEU_1,
     CONVERT_RATE,
     ELSEWHERE,
@@ -25,21 +26,20 @@ from crosslens.measures.shifts import (
     WITHOUT_PENALTY,
 )
 from crosslens.numerics.definitions import ACCURACY
-from crosslens.papers.liu2020 import naming, transfer, translation, translation_figures
-from crosslens.papers.liu2020.layout import ALL, LAST
+from crosslens.papers.liu2020 import masked_predictions, transfer, translation, translation_figures
+from crosslens.papers.liu2020.names import ALL, LAST
 from crosslens.reports.cells import Published
-from crosslens.storage import parquet
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources" / "published" / "liu2020.csv")
 PRINTED = PUBLISHED.table[PUBLISHED.table["item"] == "table2"].set_index(["row", "column"])["value"].astype(float)
 DIRECTIONS = [f"en->{code}" for code in ("de", "fr", "ur", "sw", "zh", "el")]
 DIRECTIONS += ["->".join(reversed(direction.split("->"))) for direction in DIRECTIONS]
 WEIGHTS, LAYERS = (1.0, 2.0, 3.0), range(1, 13)
-INFERENCE = ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"]
+NLI = ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"]
 MEAN, OTHER = "first mean", "other mean"
 STUDY = {
     "source": "en", "encoder": "mbert", "models": [], "sizes": {}, "windows": [], "translator": "liu2020/released",
-    "translation": {"layer": 10, "printed": [11, 3.0], "weights": list(WEIGHTS), "drawn": ["en", "el"]}, "inference": INFERENCE,
+    "translation": {"layer": 10, "printed": [11, 3.0], "weights": list(WEIGHTS), "drawn": ["en", "el"]}, "nli": NLI,
     "names": {"en": "English", "el": "Greek"},
 }  # fmt: skip
 
@@ -93,14 +93,14 @@ def inputs(records: pd.DataFrame):
 
 def test_what_the_model_names_of_masked_subwords_stands_beside_its_translations(tmp_path):
     """Where it names less than the bigram, as the demo's did, no reader can overlook it."""
-    parquet.write(pa.Table.from_pylist([], schema=samples.SCHEMA), tmp_path / "seed0.parquet")
+    parquet.write(pa.Table.from_pylist([], schema=example_translations.SCHEMA), tmp_path / "seed0.parquet")
     given = inputs(translated())
     given.by_seed = lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")]
     for name in ("table1", "table2"):
         made = translation.table(name, given, {"study": STUDY})
         own = made[made["metric"] == NAMED].set_index("definition")
         assert own["here"].to_dict() == {MODEL: 21.0, BIGRAM: 46.0, MAJORITY: 10.0} and set(own["n"]) == {700}
-        assert set(own["row"]) == {naming.TRANSLATOR} and set(own["column"]) == {naming.HELD_OUT}
+        assert set(own["row"]) == {masked_predictions.TRANSLATOR} and set(own["column"]) == {masked_predictions.HELD_OUT}
     for name in ("figure7", "figure8"):
         figure = translation_figures.figure(name, given, {"study": STUDY})
         texts = [text.get_text().replace("\n", " ") for text in figure.texts]
@@ -163,10 +163,10 @@ def test_table_1_has_texts_as_remarks(tmp_path):
     common = {"recipe": "liu2020/released", "seed": 0, "item": "en->fr", "number": 36, "layer": 10, "n": 3}
     rows = [common | {"weight": weight, "text": "a b ; c", "reference": "un deux", "output": output, "value": value}
             for weight, output, value in ((0.0, "a b ;", 0.0), (3.0, "un un un", 1.0))]  # fmt: skip
-    parquet.write(pa.Table.from_pylist(rows, schema=samples.SCHEMA), tmp_path / "seed0.parquet")
+    parquet.write(pa.Table.from_pylist(rows, schema=example_translations.SCHEMA), tmp_path / "seed0.parquet")
     given = inputs(pd.DataFrame())
     given.by_seed = lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")]
-    made = translation.table("table1", given, {"study": STUDY}).set_index("column").drop(index=naming.HELD_OUT)
+    made = translation.table("table1", given, {"study": STUDY}).set_index("column").drop(index=masked_predictions.HELD_OUT)
     assert list(made.index) == ["input", "parallel text", NO_SHIFT, "layer 10, alpha = 3"]
     assert made["remark"].str.replace("\N{NO-BREAK SPACE}", " ").tolist() == ["a b ; c", "un deux", "a b ;", "un un un"]
     assert made["metric"].tolist()[2:] == [SHARES["target"]] * 2 and made["here"].tolist()[2:] == [0.0, 1.0]
@@ -177,9 +177,9 @@ def test_table_4_has_every_printed_cell():
     rows = []
     for recipe, row in ((ALL, "finetune all layers"), (LAST, "finetune last 6 layers")):
         place = {"recipe": recipe, "measure": "score", "definition": ACCURACY}
-        rows += [place | {"language": code, "value": printed[row, code] / 100} for code in ("en", *INFERENCE)]
+        rows += [place | {"language": code, "value": printed[row, code] / 100} for code in ("en", *NLI)]
     for definition in transfer.SHIFTS:
-        for code in INFERENCE:
+        for code in NLI:
             place = {"recipe": LAST, "language": code, "definition": definition, "weight": printed["shifting weight", code]}
             value = printed["finetune last 6 layers + MDS", code] / 100
             gain = value - printed["finetune last 6 layers", code] / 100

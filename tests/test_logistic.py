@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from crosslens.jobs.errors import DataError
 from crosslens.measures.language_identification import language_pairs, one_against_rest
 from crosslens.numerics import logistic
 from crosslens.numerics.logistic import LEFT_OUT, fit
 from crosslens.numerics.windows import band, contiguous, first, following, scattered
-from crosslens.runs.errors import DataError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 

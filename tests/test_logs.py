@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from crosslens.runs import call, logs, machine, progress, quantities
+from crosslens.jobs import call, logs, machine, progress, quantities
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def test_first_lines_tell_what_ran(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv(call.COMMAND, call.called(["demo", "--profile", "demo", "--cores", "2"]))
     path = tmp_path / "deep" / "tokens.log"
     log = logs.start(str(path), "results/demo/tokens/e5/whole/udpos", seed=7)
-    logging.getLogger("crosslens.tokens").warning("a short sentence")
+    logging.getLogger("crosslens.encoding.tokens").warning("a short sentence")
     log.info("counted")
     first, *lines = path.read_text().splitlines()
     assert first.endswith("INFO command: snakemake --profile demo results/demo/tokens/e5/whole/udpos")
@@ -123,7 +123,7 @@ def test_progress_over_things_and_after_an_error(caplog, clock):
 
 def fails(tmp_path, line, status=1, first=""):
     """Log and stderr of a script that starts a log and then fails."""
-    imports = "from crosslens.runs import logs\nfrom crosslens.runs.errors import DataError\n"
+    imports = "from crosslens.jobs import logs\nfrom crosslens.jobs.errors import DataError\n"
     script = f"{first}\n{imports}logs.start('a.log', 't')\n{line}\n"
     environment = os.environ | {"PYTHONPATH": str(Path(logs.__file__).parents[2])}
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -152,7 +152,7 @@ def test_an_error_of_ours_leaves_its_traceback_on_stderr_and_in_the_log(tmp_path
 
 FOREGROUND = "import os, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 HELD = """
-from crosslens.runs import signals
+from crosslens.jobs import signals
 with signals.held():
     os.kill(os.getpid(), signal.{0})
     with open("whole", "w") as file:

@@ -8,18 +8,18 @@ import pytest
 from conftest import LANGUAGES
 from crosslens.encoding.texts import Texts
 from crosslens.measures import masked
-from crosslens.measures.guesses import BIGRAM, GAIN, MAJORITY, MODEL, NAMED, guesses
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MAJORITY, MODEL, NAMED, guesses
+from crosslens.measures.shared.subject import Subject
 from crosslens.training.run import run
 from test_pretraining import HELD_OUT, TEXT, arguments, recipe
 
 
 def running(*texts: list[int]) -> Texts:
     """Texts of subwords between a first and a last special one, 0 and 1."""
-    pieces = [[0, *text, 1] for text in texts]
+    subwords = [[0, *text, 1] for text in texts]
     n = len(texts)
     return Texts(
-        [str(i) for i in range(n)], ["en"] * n, np.array(sum(pieces, []), np.int32), np.cumsum([0, *map(len, pieces)]),
+        [str(i) for i in range(n)], ["en"] * n, np.array(sum(subwords, []), np.int32), np.cumsum([0, *map(len, subwords)]),
         np.zeros(0, np.int64), np.zeros(n + 1, np.int64), [], {}, np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, np.int64),
     )  # fmt: skip
 
@@ -28,7 +28,7 @@ def hidden(text: list[int], positions: list[int]) -> Texts:
     """A text whose masked places have these positions, the first special subword counted."""
     one = running(text)
     return Texts(
-        one.ids, one.languages, one.pieces, one.piece_offsets, np.array(positions), np.array([0, len(positions)]), [], {},
+        one.ids, one.languages, one.subwords, one.subword_offsets, np.array(positions), np.array([0, len(positions)]), [], {},
         one.second, one.cut, one.cut_words,
     )  # fmt: skip
 
@@ -54,11 +54,11 @@ def test_guesses_are_those_of_a_count_by_hand(seed):
     positions = sorted(generator.permutation(np.arange(1, 31))[:12].tolist())
     named = guesses(running(*texts), hidden(own, positions), 9)
     pairs = Counter(pair for text in texts for pair in zip([0, *text], text, strict=False))
-    all_pieces = Counter(piece for text in texts for piece in text)
+    all_subwords = Counter(subword for text in texts for subword in text)
     for place, guess in zip(positions, named[BIGRAM], strict=True):
         follow = {after: count for (before, after), count in pairs.items() if before == [0, *own][place - 1]}
         assert follow[int(guess)] == max(follow.values())
-    assert all_pieces[int(named[MAJORITY][0])] == max(all_pieces.values())
+    assert all_subwords[int(named[MAJORITY][0])] == max(all_subwords.values())
 
 
 def test_the_score_is_that_of_the_training_and_the_guesses_are_of_the_same_places(bench, tokens, tmp_path, log):

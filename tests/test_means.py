@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from crosslens.encoders.load import load_encoder
 from crosslens.encoding import means as module
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.means import Variant, language_means
-from crosslens.encoding.texts import load, load_pieces
-from crosslens.runs.errors import DataError
+from crosslens.encoding.texts import load, load_subwords
+from crosslens.jobs.errors import DataError
 
 
 @pytest.fixture(scope="module")
@@ -16,16 +16,16 @@ def encoder(encoder_folder):
 
 
 def by_loop(encoder, texts, segments):
-    """Of each text its states (L + 1, T, d), and which pieces are special."""
+    """Of each text its states (L + 1, T, d), and which subwords are special."""
     for i in range(len(texts)):
-        pieces = texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64)
-        second, special = texts.second[i], np.zeros(len(pieces), bool)
+        subwords = texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]].astype(np.int64)
+        second, special = texts.second[i], np.zeros(len(subwords), bool)
         special[[0, -1]] = True
-        types = np.zeros(len(pieces), np.int64)
+        types = np.zeros(len(subwords), np.int64)
         if second:
             special[second - 1] = True
             types[second:] = int(segments)
-        given = {"input_ids": torch.from_numpy(pieces)[None], "token_type_ids": torch.from_numpy(types)[None]}
+        given = {"input_ids": torch.from_numpy(subwords)[None], "token_type_ids": torch.from_numpy(types)[None]}
         with torch.inference_mode():
             states = encoder(**given, output_hidden_states=True).hidden_states
         yield torch.cat(states).double().numpy(), special
@@ -54,13 +54,13 @@ def test_every_variant_is_that_of_a_loop(encoder, tokens, kind):
 def test_released_is_the_mean_of_some_blocks(encoder, tokens, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 12)
     monkeypatch.setattr(module, "BLOCKS", 3)
-    texts, released = {"en": load_pieces([tokens / "sentences" / "en.test.parquet"])}, Variant("released", True)
+    texts, released = {"en": load_subwords([tokens / "sentences" / "en.test.parquet"])}, Variant("released", True)
 
     def mean() -> np.ndarray:
         return language_means(encoder, texts, (released,))[released]["en"]
 
-    running = np.concatenate([pieces[1:-1] for pieces in np.split(texts["en"].pieces, texts["en"].piece_offsets[1:-1])])
-    first, last = texts["en"].pieces[0], texts["en"].pieces[-1]
+    running = np.concatenate([subwords[1:-1] for subwords in np.split(texts["en"].subwords, texts["en"].subword_offsets[1:-1])])
+    first, last = texts["en"].subwords[0], texts["en"].subwords[-1]
     blocks = [[first, *running[i : i + 10], last] for i in range(0, len(running) - 9, 10)]
     with torch.inference_mode():
         states = encoder(input_ids=torch.tensor(np.array(blocks, np.int64)), output_hidden_states=True).hidden_states

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from crosslens.jobs import records
 from crosslens.measures.clusters import agreement, kmeans
 from crosslens.measures.projection import project
 from crosslens.measures.spelling import spelling_probe
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
 from crosslens.numerics.logistic import fit
 from crosslens.numerics.probe import Standardisation, logistic_probe, split_by_text
-from crosslens.storage import records
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression

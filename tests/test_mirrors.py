@@ -7,11 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from crosslens.runs.errors import DataError
-from crosslens.sources.mirrors import content_in_mirror
-from crosslens.sources.offline import by_hand
-from crosslens.sources.registry import Source
-from crosslens.storage.contents import Contents
+from crosslens.corpora.sources.mirrors import content_in_mirror
+from crosslens.corpora.sources.offline import by_hand
+from crosslens.corpora.sources.registry import Source
+from crosslens.jobs.digest_cache import Contents
+from crosslens.jobs.errors import DataError
 
 FILE = "treebanks/de/test.conllu"
 OLD, NEW = b"1\tHaus\tNOUN\n" * 1000, b"1\tHaus\tVERB\n" * 1000

@@ -7,9 +7,9 @@ import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.heads import ALL, ARC, LANGUAGE, TAG, TASK, WORD, LinearHead, Mix, ParserHead
 from crosslens.config.labels import RELATIONS
+from crosslens.config.recipes import ENCODER, Halving, Phase, Score, Stage, Term
 from crosslens.config.units import Units
 from crosslens.encoding.texts import IGNORED, load
-from crosslens.recipes import ENCODER, Halving, Phase, Score, Stage, Term
 from crosslens.training import optimiser
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.features import Features
@@ -24,8 +24,8 @@ from test_training import (
     WIKI_VALIDATION,
     assert_resumes,
     compute_gradients,
-    inference,
     loop,
+    nli,
     recipe,
 )
 
@@ -67,7 +67,7 @@ def test_the_lstm_reads_each_text_alone():
     assert drawn.max() <= bound and drawn.max() > 0.9 * bound  # PyTorch's own bounds
 
 
-def test_a_text_is_the_maximum_over_its_words_without_its_first_piece():
+def test_a_text_is_the_maximum_over_its_words_without_its_first_subword():
     head, sizes = made(LinearHead(labels=NLI, mix=Mix(lstm_layers=1, lstm_size=3, pool=True))), torch.tensor([4, 1, 3])
     of = states(8, 20)
     found, mixed = head.features(of, sizes), of.view(8, 4, 5).mean(1)
@@ -113,7 +113,7 @@ def of_features(make=recipe, **mix):
 
 
 def texts_of(bench, tokens, of):
-    """With the first piece of each text before its words."""
+    """With the first subword of each text before its words."""
     files = {data: [tokens / corpus / f"{code}.{split}.parquet" for corpus, code, split in data.files()] for data in of.data()}
     return {data: load(paths, of.labels(TASK), LANGUAGES, of.units.unit, led=True) for data, paths in files.items()}
 
@@ -163,7 +163,7 @@ def test_it_learns_labels_of_texts_from_their_words(bench, tokens):
 
 @pytest.mark.parametrize("pool", [False, True])
 def test_kept_states_and_micro_batches_change_nothing(bench, tokens, pool):
-    of = of_features(inference, pool=True) if pool else of_features()
+    of = of_features(nli, pool=True) if pool else of_features()
     of = of.model_copy(update={"units": Units(unit="text", state="words")}) if pool else of
     texts = texts_of(bench, tokens, of) if pool else None
     found = []
@@ -207,7 +207,7 @@ def test_layers_are_read_in_one_pass(bench, monkeypatch):
 # Language identification: mean states of layers.
 
 
-def test_mean_states_are_those_of_all_pieces(bench):
+def test_mean_states_are_those_of_all_subwords(bench):
     of = recipe(heads={"language 1": LinearHead(labels=LANGUAGES, learns=LANGUAGE, layer=1)}, stages=(), scores=())
     of = of.model_copy(update={"units": Units(unit="text", state="mean")})
     texts = bench.texts(VALIDATION, "text")
@@ -215,9 +215,9 @@ def test_mean_states_are_those_of_all_pieces(bench):
     trainer.model.eval()
     found = Features().of(trainer.model, VALIDATION, texts, 1, [])
     for text in (0, 3):
-        pieces = torch.from_numpy(texts.pieces[texts.piece_rows(np.array([text]))].astype(np.int64))[None]
+        subwords = torch.from_numpy(texts.subwords[texts.subword_rows(np.array([text]))].astype(np.int64))[None]
         with torch.inference_mode():
-            hidden = trainer.model.encoder(input_ids=pieces, output_hidden_states=True).hidden_states[1]
+            hidden = trainer.model.encoder(input_ids=subwords, output_hidden_states=True).hidden_states[1]
         torch.testing.assert_close(found[text], hidden[0].mean(0), rtol=1e-4, atol=1e-5)
 
 
@@ -261,7 +261,7 @@ def test_input_dropout_before_a_sum_of_layers_drops_the_same_units_of_all(bench,
     assert 0.2 < dropped.float().mean() < 0.4 and (dropped == dropped[:, :1]).all()
 
 
-# Parsers that are given tags, or the state of the first piece.
+# Parsers that are given tags, or the state of the first subword.
 
 
 def parser_recipe(**settings):
@@ -286,7 +286,7 @@ def parsed(bench, tokens, of):
 
 
 @pytest.mark.parametrize("root", ["vector", "first", "as_released"])
-def test_roots_as_the_first_piece_and_as_released(bench, tokens, root):
+def test_roots_as_the_first_subword_and_as_released(bench, tokens, root):
     of = parser_recipe(root=root, decoding="probability")
     texts, trained = parsed(bench, tokens, of)
     table = predictions_table(of, texts, trained)
@@ -303,7 +303,7 @@ def test_roots_as_the_first_piece_and_as_released(bench, tokens, root):
     assert max(scores) > (0.4 if root != "as_released" else 0.2)
 
 
-def test_the_root_of_features_is_the_lstms_state_at_the_first_piece(bench, tokens):
+def test_the_root_of_features_is_the_lstms_state_at_the_first_subword(bench, tokens):
     mix = Mix(lstm_layers=1, lstm_size=16)
     of = parser_recipe(root="first", decoding="probability", mix=mix)
     phase = Phase(terms=of.stages[0].phases[0].terms, update=(TASK,))
@@ -322,8 +322,8 @@ def test_the_root_of_features_is_the_lstms_state_at_the_first_piece(bench, token
 
 def test_an_lstm_over_subwords_hands_on_those_that_begin_a_word(bench, tokens):
     paths = [tokens / corpus / f"{code}.{split}.parquet" for corpus, code, split in TEST.files()]
-    plain, texts = (load(paths, RELATIONS, LANGUAGES, trees=True, subwords=subwords) for subwords in (False, True))
-    assert len(texts.positions) == len(texts.pieces) > len(plain.positions) == len(texts.scored())
+    plain, texts = (load(paths, RELATIONS, LANGUAGES, trees=True, every_subword=subwords) for subwords in (False, True))
+    assert len(texts.positions) == len(texts.subwords) > len(plain.positions) == len(texts.scored())
     rows = texts.scored()
     assert [texts.words[row] for row in rows] == plain.words and np.array_equal(texts.positions[rows], plain.positions)
     for kind, labels in plain.labels.items():

@@ -13,30 +13,30 @@ from conftest import LANGUAGES
 from crosslens.config.base import ConfigError
 from crosslens.config.heads import ARC, TASK
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
-from crosslens.encoding import stored as states_files
+from crosslens.config.recipes import Edit
+from crosslens.encoding import stored_states as states_files
 from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load as load_texts
+from crosslens.encoding.tokens.schema import TOKENS
+from crosslens.jobs import parquet
+from crosslens.jobs import records as records_of
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from crosslens.measures import attachment, similarity, spans
 from crosslens.measures.kinds import KINDS
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers import grid_search
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021 import recipes
 from crosslens.papers.muller2021.hyperparameters import hyperparameters
-from crosslens.papers.muller2021.layout import BY_LANGUAGE, ITEMS, item_recipes, recipe_name
-from crosslens.papers.muller2021.paper import draws, measures
+from crosslens.papers.muller2021.names import BY_LANGUAGE, ITEMS, item_recipes, recipe_name
+from crosslens.papers.muller2021.paper import measures, samples
 from crosslens.papers.muller2021.rows import rows
 from crosslens.papers.muller2021.tables import table
-from crosslens.recipes import Edit
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import Need
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
-from crosslens.storage import records as records_of
-from crosslens.storage.seals import seal
-from crosslens.tokens.schema import TOKENS
 from crosslens.training.run import PREDICTIONS
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
@@ -46,13 +46,13 @@ from test_config import REPOSITORY
 
 
 def resolve(name, config):
-    """A training or a trial by name."""
+    """A training run or a trial by name."""
     trials = {trial.name: trial for job in recipes.trials(config).values() for trial in job}
     return (recipes.recipes(config) | trials)[name]
 
 
 def test_published_settings(config):
-    """550 trainings: 110 settings of five seeds, 63 of tables 1 and 6 to 8; three are ours (ALL with pretrained embeddings)."""
+    """550 training runs: 110 settings of five seeds, 63 of tables 1 and 6 to 8; three are ours (ALL with pretrained embeddings)."""
     found = [name for name, recipe in recipes.recipes(config).items() if recipe.stages]
     assert len(found) == len(set(found)) == 110 and len(config.papers.muller2021.seeds) == 5
     assert len([name for name in found if name in item_recipes("table1", ("en", "ru", "ar"))]) == 63
@@ -183,7 +183,7 @@ def test_corpora_have_the_names_that_the_configuration_gives_them(values):
             scored = {(data.corpus, code) for score in resolve(recipe_name(row.task, row.source, "ref"), after).scores
                       for data in [score.data] for code in data.languages}  # fmt: skip
             assert row.mean_over_targets or scored.issuperset(row.texts), row
-    assert [*draws(after)["muller2021/parallel"].corpora] == ["translations"]
+    assert [*samples(after)["muller2021/parallel"].corpora] == ["translations"]
 
 
 def test_every_score_of_a_printed_tables_recipes_is_shown(config):
@@ -206,9 +206,9 @@ def test_conll_2003_is_read_whole(config):
     recipe = resolve("muller2021/ner/en/ref", config)
     (news,) = [score.data for score in recipe.scores if score.data.corpus == config.papers.muller2021.domain_entities]
     assert config.corpora[news.corpus].source == "conll-2003" and news.split == "test"
-    reading = config.readings[recipe.reading]
-    assert (reading.windows, reading.maximum, reading.drop_unknown) == (None, 501, False)
-    assert config.readings["windows"].windows == 64
+    tokenisation = config.tokenisations[recipe.tokenisation]
+    assert (tokenisation.windows, tokenisation.maximum, tokenisation.drop_unknown) == (None, 501, False)
+    assert config.tokenisations["windows"].windows == 64
 
 
 def test_the_number_of_layers_is_the_encoders(tmp_path, config):
@@ -354,14 +354,14 @@ def test_las_with_subtypes(tmp_path):
 # Similarity
 
 
-def test_means_leave_special_pieces_out(bench, tokens):
+def test_means_leave_special_subwords_out(bench, tokens):
     texts = load_texts([tokens / "sentences" / f"{language}.test.parquet" for language in LANGUAGES], (), (), "text")
     encoder = bench.encoder()
     found = text_means(encoder, texts)
     assert sorted(found) == ["layer_0", "layer_1", "layer_2"]
     for text in (0, 5, len(texts) - 1):
-        pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
-        states = encoder(input_ids=torch.tensor(pieces[None].astype(np.int64)), output_hidden_states=True).hidden_states
+        subwords = texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]]
+        states = encoder(input_ids=torch.tensor(subwords[None].astype(np.int64)), output_hidden_states=True).hidden_states
         for layer, of_layer in enumerate(states):
             assert np.allclose(found[f"layer_{layer}"][text], of_layer[0, 1:-1].mean(0).detach().numpy(), atol=1e-5)
 
@@ -375,7 +375,7 @@ def states(folder, ids, seed, language, base=None):
     columns = {"id": ids, "word": ids, "label": [""] * len(ids), "language": [language] * len(ids), "split": ["test"] * len(ids),
                "sample": [True] * len(ids), "random": [False] * len(ids)}  # fmt: skip
     states_files.write(pa.table(columns), vectors, folder / "pud" / f"{language}.parquet", "float32")
-    seal(folder / "pud")
+    write_checksums(folder / "pud")
     return vectors
 
 
@@ -383,7 +383,7 @@ def test_similarity(tmp_path):
     ids = [f"n{document:05d}{sentence:03d}" for document in range(1, 21) for sentence in range(2)]
     english = states(tmp_path, ids, 0, "en")
     states(tmp_path, ids, 1, "de", base=english)
-    found = pd.DataFrame(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=10))
+    found = pd.DataFrame(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", samples=10))
     value = found[found["measure"] == "cka"].set_index(["language", "layer", "definition"])["value"]
     assert value["de", 1, "linear"] == pytest.approx(1, abs=1e-4)  # a rotation
     assert value["de", 0, "linear"] < 0.5 and abs(value["de", 0, "debiased"]) < 0.3
@@ -398,10 +398,10 @@ def test_other_sentences_are_refused(tmp_path):
     with pytest.raises(
         DataError, match=r"de\.parquet: expected translations of the sentences of en, .* found others \(n01001007, n01002000\)"
     ):
-        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
+        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", samples=2))
     states(tmp_path, ids[::-1], 1, "de")
     with pytest.raises(DataError, match="in another order"):
-        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
+        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", samples=2))
 
 
 # Table 3
@@ -431,7 +431,7 @@ def test_search_puts_the_best_first(tmp_path):
     histories = [(f"trial{i}", 0, tmp_path / f"{i}.csv") for i in range(2)]
     for (_, _, path), each in zip(histories, scores, strict=True):
         pd.DataFrame({"epoch": [1, 2], "score": each}).to_csv(path, index=False)
-        seal(path)
+        write_checksums(path)
     lines = grid_search.lines(trials, histories, "score", {"pos": "POS"})
     found = [(line["row"], line["column"], line["here"]) for line in lines if line["seeds"] == 1]
     best, other = "POS, en, batch 16, rate 5e-05", "POS, en, batch 16, rate 1e-05"

@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.measures.cka import HEADINGS
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.records import RECORDS
+from crosslens.measures.shared.cka import HEADINGS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.figures import correlations, similarities
-from crosslens.papers.muller2021.layout import TARGETS, Study
+from crosslens.papers.muller2021.names import TARGETS, Study
 from crosslens.reports.figures.curves import Curve, panels
 from crosslens.reports.figures.save import save
-from crosslens.runs.errors import DataError
-from crosslens.storage.records import RECORDS
 from matplotlib.colors import to_hex, to_rgb
 
 pytestmark = pytest.mark.long
@@ -97,7 +97,7 @@ def grid(drawn, columns=5):
 
 
 def names_of(axis):
-    """Names beside an axis -> colour of the piece of line before it."""
+    """Names beside an axis -> colour of the subword of line before it."""
     legend = axis.get_legend()
     lines = zip(legend.get_texts(), legend.legend_handles, strict=True)
     return {text.get_text(): to_hex(line.get_color()) for text, line in lines}

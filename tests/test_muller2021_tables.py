@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.measures.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
-from crosslens.measures.ranks import holm, spearman
+from crosslens.jobs.records import RECORDS
+from crosslens.measures.shared.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
+from crosslens.measures.shared.ranks import holm, spearman
 from crosslens.papers.muller2021 import correlation
 from crosslens.papers.muller2021.correlation import correlations, spearman_by_layer
-from crosslens.papers.muller2021.layout import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, item_recipes, printed_column
+from crosslens.papers.muller2021.names import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, item_recipes, printed_column
 from crosslens.papers.muller2021.tables import table_of
 from crosslens.reports.cells import Published
-from crosslens.storage.records import RECORDS
 from goldens import assert_golden
 from scipy import stats
 

@@ -16,7 +16,7 @@ ROOMS = (
     "crosslens/monitoring",
     "crosslens/numerics",
     "crosslens/papers",
-    "crosslens/recipes.py",
+    "crosslens/config/recipes.py",
     "crosslens/reports",
     "crosslens/runs",
     "crosslens/sources",
@@ -24,7 +24,7 @@ ROOMS = (
     "crosslens/tokens",
     "crosslens/training",
     "documents",
-    "phrasebook",
+    "synthetic",
     "scripts",
 )
 """Folders and modules to which the rules apply."""

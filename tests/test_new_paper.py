@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.jobs.parquet import metadata
 from crosslens.papers.inputs import inputs
-from crosslens.storage.parquet import metadata
 from sklearn.neighbors import NearestNeighbors
 from study import OVERLAY, REPOSITORY, RESULTS, copy_repository, counts, edit, planned, tiny
 
@@ -144,10 +144,10 @@ def test_a_misspelt_kind_of_a_need_is_one_line(own):
     assert "Traceback" not in said
 
 
-def check_figure(drawn: dict[str, list[float]], states: Path) -> None:
+def check_figure(sampled: dict[str, list[float]], states: Path) -> None:
     """Compare a figure's curves with nearest neighbours by scikit-learn."""
-    assert drawn.keys() == {"EN-AR", "EN-DE", "EN-ES", "EN-FR", "EN-HI", "EN-TR"}
-    for name, values in drawn.items():
+    assert sampled.keys() == {"EN-AR", "EN-DE", "EN-ES", "EN-FR", "EN-HI", "EN-TR"}
+    for name, values in sampled.items():
         english, other = (pd.read_parquet(states / f"{language}.parquet") for language in ("en", name[-2:].lower()))
         expected = []
         for layer in (f"layer_{number}" for number in range(3)):
@@ -166,5 +166,5 @@ def test_the_tutorial_quotes_the_modules():
 
 
 def test_a_paper_without_published_values_has_none():
-    made = inputs({"needs": [], "corpora": [], "draws": []}, {})
+    made = inputs({"needs": [], "corpora": [], "samples": []}, {})
     assert made.published.value("table2", "EN", "DE") is None and made.cited is None

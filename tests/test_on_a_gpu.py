@@ -1,4 +1,4 @@
-"""Trainings on a GPU beside the same on a CPU: `make test-gpu`. Skipped without one; test_card.py has what a CPU can show."""
+"""Training runs on a GPU beside the same on a CPU: `make test-gpu`. Skipped without one; test_card.py has what a CPU can show."""
 
 import math
 import warnings
@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from crosslens.training import card, cpu
-from test_training import OBJECTIVES, inference, interrupted, loop, memory_runs_out, recipe
+from crosslens.training import cpu, gpu
+from test_training import OBJECTIVES, interrupted, loop, memory_runs_out, nli, recipe
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -21,17 +21,17 @@ def losses(trained) -> np.ndarray:
 
 
 def agreement(one, other) -> float:
-    """Share of the predictions of two trainings that are the same."""
+    """Share of the predictions of two training runs that are the same."""
     pairs = [(a[head], b[head]) for a, b in zip(one.predictions, other.predictions, strict=True) for head in a]
     return float(np.mean(np.concatenate([np.ravel(a == b) for a, b in pairs])))
 
 
 def test_texts_are_concatenated():
-    assert card.is_exact(GPU)
+    assert gpu.is_exact(GPU)
 
 
 @pytest.mark.parametrize(
-    "of", [*(recipe(name, dropout=0.0) for name in OBJECTIVES), inference(dropout=0.0)], ids=[*OBJECTIVES, "pairs"]
+    "of", [*(recipe(name, dropout=0.0) for name in OBJECTIVES), nli(dropout=0.0)], ids=[*OBJECTIVES, "pairs"]
 )
 def test_a_training_learns_what_it_learns_on_a_cpu(bench, of):
     expected, trained = (loop(bench, of, dropout=0.0, device=device).run() for device in (CPU, GPU))
@@ -72,7 +72,7 @@ def test_lower_precisions_learn_as_much(bench, precision):
 
 
 def test_a_training_with_dropout_resumes(bench, tmp_path):
-    """Its random state on the GPU is that of the checkpoint; sums over pieces are not in a fixed order there."""
+    """Its random state on the GPU is that of the checkpoint; sums over subwords are not in a fixed order there."""
     of = recipe("reversal")
     whole = loop(bench, of, device=GPU).run()
     interrupted(bench, of, tmp_path / "checkpoint", 3, device=GPU)
@@ -92,7 +92,7 @@ def test_out_of_memory_halves_the_micro_batch(bench):
 
 def test_updates_do_not_wait_for_the_gpu(bench):
     """No copy and no value that is read makes the host wait within an epoch's updates, but for the losses read together."""
-    assert card.is_exact(GPU)  # which is tried once a process, and waits
+    assert gpu.is_exact(GPU)  # which is tried once a process, and waits
     trainer = loop(bench, recipe(epochs=1), device=GPU)
     updates, waits, train_phase = [], [], trainer.train_phase
     trainer.after_step = lambda _: updates.append(1)

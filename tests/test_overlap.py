@@ -9,26 +9,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from crosslens.config.base import ConfigError
-from crosslens.config.readings import Reading
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora.schema import TYPOLOGY, write
-from crosslens.encoders import folder as folders
-from crosslens.encoders import packaged
-from crosslens.encoders.folder import Description
-from crosslens.measures.correlation import pearson, rowwise
-from crosslens.measures.overlap import by_token, by_type, distance, of_words
+from crosslens.encoding.encoders import folder as folders
+from crosslens.encoding.encoders import packaged
+from crosslens.encoding.encoders.folder import Description
+from crosslens.encoding.tokens.counts import Counts, Vocabulary
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.jobs.checksums import write_checksums
+from crosslens.measures.shared.correlation import pearson, rowwise
+from crosslens.measures.shared.overlap import by_token, by_type, distance, of_words
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019 import figure3, overlap
-from crosslens.papers.wu2019.items import items
-from crosslens.papers.wu2019.layout import DEFINITIONS, TASKS
+from crosslens.papers.wu2019.names import DEFINITIONS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts
 from crosslens.papers.wu2019.scores import ZERO_SHOT, printed_scores
+from crosslens.papers.wu2019.tables_and_figures import items
 from crosslens.reports.cells import Published, where
 from crosslens.reports.figures.points import Panel, panels
 from crosslens.reports.figures.style import FAMILY_MARKS
-from crosslens.storage.seals import seal
-from crosslens.tokens.counts import Counts, Vocabulary
-from crosslens.tokens.tokenise import load_tokenizer, write_tokens
 from matplotlib.text import Annotation
 from scipy import stats
 from sklearn.linear_model import LinearRegression
@@ -106,7 +106,7 @@ def test_correlations_without_a_value():
 def test_overlap_needs_no_weights_and_has_corpora_of_its_own(values):
     published = load(values)
     made = items(published)["overlap"]
-    assert (made.encoder, made.reading, made.typology, made.needs) == ("mbert-vocabulary", "uncut", "wals", ())
+    assert (made.encoder, made.tokenisation, made.typology, made.needs) == ("mbert-vocabulary", "uncut", "wals", ())
     assert made.settings["trains"] == {"topic": "mldoc", "nli": "xnli_translated", "ner": "conll2003", "pos": "wu2019_tagging",
                                        "parsing": "wu2019_parsing"}  # fmt: skip
     assert {task: len(tests) for task, tests in made.settings["tests"].items()} == {
@@ -125,9 +125,9 @@ def test_overlap_needs_no_weights_and_has_corpora_of_its_own(values):
     ("change", "message"),
     [
         ({"encoder": "mbret"}, r"overlap\.encoder: expected one of .*, found 'mbret'"),
-        ({"reading": "uncuts"}, r"overlap\.reading: expected one of .*, found 'uncuts'"),
-        ({"reading": "windows"}, "without windows and with labelled_piece: first .*'windows' with windows: 64"),
-        ({"reading": "subwords"}, "found 'subwords' with windows: None, labelled_piece: every"),
+        ({"tokenisation": "uncuts"}, r"overlap\.reading: expected one of .*, found 'uncuts'"),
+        ({"tokenisation": "windows"}, "without windows and with labelled_subword: first .*'windows' with windows: 64"),
+        ({"tokenisation": "subwords"}, "found 'subwords' with windows: None, labelled_subword: every"),
         ({"typology": "pud"}, "overlap.typology: expected a corpus of kind 'typology', found 'pud' of kind 'treebank'"),
         ({"corpora": {"nli": ["pud"]}}, "overlap.corpora.nli: expected a corpus of kind 'pairs'"),
         ({"corpora": {"pos": ["pud"]}}, "overlap.corpora.pos: no corpus of pud has training data for en: add files"),
@@ -156,7 +156,7 @@ def test_printed_scores():
     assert printed_scores(PUBLISHED, "nli")["accuracy"]["de"] == PUBLISHED.value("table3", ZERO_SHOT, "de")
 
 
-# Of texts: the phrasebook's sentences with a random encoder's vocabulary.
+# Of texts: the synthetic corpus's sentences with a random encoder's vocabulary.
 
 FACTS = {
     "de": {"name": "German", "family": "Indo-European", "genus": "Germanic", "script": "Latn"},
@@ -169,10 +169,14 @@ FACTS = {
 def inputs(corpora, encoder_folder, tmp_path_factory) -> Inputs:
     """The item's inputs: tokens of test sets and of English training data, and values of three features."""
     folder = tmp_path_factory.mktemp("overlap")
-    reading = Reading(maximum=512, drop_unknown=False)
+    tokenisation = Tokenisation(maximum=512, drop_unknown=False)
     for name in ("de.test", "en.test", "zh.test", "en.train"):
         write_tokens(
-            load_tokenizer(encoder_folder), corpora / f"sentences/{name}.parquet", folder / f"{name}.parquet", reading, name[3:]
+            load_tokenizer(encoder_folder),
+            corpora / f"sentences/{name}.parquet",
+            folder / f"{name}.parquet",
+            tokenisation,
+            name[3:],
         )
     values = [("de", "1A", 1), ("de", "2A", 1), ("en", "1A", 1), ("en", "2A", 2), ("zh", "1A", 3)]
     rows = [
@@ -192,7 +196,7 @@ def test_counts_are_those_of_the_tokenizer(inputs, corpora, encoder_folder, tmp_
     assert vocabulary.subwords == tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     unigram = Description({}, packaged._tokenizer_json([*((name, 0.0) for name in packaged.SPECIALS), ("▁a", -1.0)], {}), {})
     folders.write(unigram, tmp_path)
-    seal(tmp_path)
+    write_checksums(tmp_path)
     assert Vocabulary.read(tmp_path) == Vocabulary([*packaged.SPECIALS, "▁a"], [0, 1, 2, 4], 3)
     forms = pq.read_table(corpora / "sentences/de.test.parquet")["forms"].to_pylist()
     counted = Counter(number for words in forms for number in tokenizer(words, is_split_into_words=True).input_ids)

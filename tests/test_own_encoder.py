@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from crosslens.monitoring import own_encoder
+from crosslens.commands import own_encoder
 from study import REPOSITORY, copy_repository, edit, environment
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
@@ -28,13 +28,13 @@ HUB = "crosslens/tiny"
 
 
 def texts() -> list[str]:
-    """Lines of the phrasebook's grammar, which have every character of the demo's texts."""
-    return [line for path in (REPOSITORY / "resources/phrasebook").glob("*/*") for line in path.read_text("utf-8").splitlines()]
+    """Lines of the synthetic corpus's grammar, which have every character of the demo's texts."""
+    return [line for path in (REPOSITORY / "resources/synthetic").glob("*/*") for line in path.read_text("utf-8").splitlines()]
 
 
 def save(tokenizer: Tokenizer, model: PreTrainedModel, folder: Path) -> Path:
     """Save an encoder with save_pretrained, as its owner would."""
-    ends = [(piece, tokenizer.token_to_id(piece)) for piece in ("<s>", "</s>")]
+    ends = [(subword, tokenizer.token_to_id(subword)) for subword in ("<s>", "</s>")]
     text, pair = "<s> $A </s>", "<s> $A </s> </s> $B </s>"
     tokenizer.post_processor = processors.TemplateProcessing(single=text, pair=pair, special_tokens=ends)
     names = SPECIALS | {"cls_token": "<s>", "sep_token": "</s>"}
@@ -78,7 +78,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository, whose demo is as small as the tiny study, with two encoders."""
     root = copy_repository(tmp_path_factory.mktemp("try"))
     shutil.copy(root / "tests/workflow/overlay.yaml", root / "demo/overlay.yaml")
-    edit(root / "demo/overlay.yaml", ("readings:\n", "readings:\n  without_unknown: { labelled_piece: first_visible }\n"))
+    edit(root / "demo/overlay.yaml", ("readings:\n", "readings:\n  without_unknown: { labelled_subword: first_visible }\n"))
     for name, shape in SHAPES.items():
         shape(root / "encoders" / name)
     return root
@@ -86,7 +86,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def attempt(root: Path, encoder: str) -> subprocess.CompletedProcess[str]:
     """The command of `make try`."""
-    command = [sys.executable, "-m", "crosslens.monitoring.own_encoder", "try", encoder]
+    command = [sys.executable, "-m", "crosslens.commands.own_encoder", "try", encoder]
     variables = environment() | {"PYTHONPATH": "workflow"}
     return subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True)
 
@@ -155,7 +155,7 @@ def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, monkeypatch: pytes
     assert overlay == {
         "results": "results/my-model",
         "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": ["udpos", "xnli", "wikipedia"]}},
-        "readings": {"without_unknown": {"maximum": 128}},
+        "tokenisations": {"without_unknown": {"maximum": 128}},
         "papers": {"tanti2021": {"encoder": "my-model"}},
     }
     (demo / "my-model.yaml").write_text((demo / "my-model.yaml").read_text() + "seeds: [1]\n")
@@ -192,7 +192,7 @@ def test_a_passport_has_an_overlay_of_its_own(
 ) -> None:
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
-    monkeypatch.setattr("crosslens.monitoring.own_encoder.cpu_count", lambda: 7)  # for three jobs at a time
+    monkeypatch.setattr("crosslens.commands.own_encoder.cpu_count", lambda: 7)  # for three jobs at a time
     xlm_roberta(demo / "a/My Model")
     with pytest.raises(SystemExit) as caught:
         own_encoder.main(["passport", "a/My Model"])
@@ -207,7 +207,7 @@ def test_a_passport_has_an_overlay_of_its_own(
         "papers": {"passport": {"encoders": ["my-model"], "compare": []}},
     }
     assert capsys.readouterr().out.endswith("Built: results/passport/my-model.html\n")
-    monkeypatch.setattr("crosslens.monitoring.own_encoder.cpu_count", lambda: 2)  # which three jobs share
+    monkeypatch.setattr("crosslens.commands.own_encoder.cpu_count", lambda: 2)  # which three jobs share
     assert own_encoder.PURPOSES["passport"].command("my-model")[:2] == ["--cores", "3"]
 
 
@@ -220,4 +220,4 @@ def test_a_passport_reads_texts_as_long_as_the_encoder_has_positions(
     with pytest.raises(SystemExit):
         own_encoder.main(["passport", str(folder)])
     overlay = yaml.safe_load((demo / f"my-long{positions}-passport.yaml").read_text())
-    assert overlay.get("readings") == (maximum and {"sentences": {"maximum": maximum}})
+    assert overlay.get("tokenisations") == (maximum and {"sentences": {"maximum": maximum}})

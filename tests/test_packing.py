@@ -9,22 +9,22 @@ import pytest
 import torch
 from conftest import LANGUAGES, as_texts
 from crosslens.config.heads import TASK, LanguageModelHead
-from crosslens.config.readings import Reading
+from crosslens.config.recipes import ENCODER, Data, Edit, Phase, Recipe, Stage, Term
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import schema
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.encoders.folder import mask_piece
-from crosslens.encoders.load import load_encoder
+from crosslens.encoding.encoders.folder import mask_subword
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.packing import first_texts, in_windows, of_pages
-from crosslens.encoding.texts import Texts, load, load_pieces
-from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Stage, Term
-from crosslens.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.encoding.texts import Texts, load, load_subwords
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.training.batches import phase_batches
 from crosslens.training.loop import Loop
 from crosslens.training.run import load_data
-from phrasebook.grammar import read_grammar
-from phrasebook.running import text
+from synthetic.grammar import read_grammar
+from synthetic.running import text
 
-READING = Reading(maximum=512, sentences="all_marks", each_sentence=True, drop_unknown=False)
+TOKENISATION = Tokenisation(maximum=512, sentences="all_marks", each_sentence=True, drop_unknown=False)
 PAGE = Data(corpus="text", split="train", languages=LANGUAGES, window=24)
 SENTENCE = Data(corpus="text", split="train", languages=LANGUAGES, window=10, within="text")
 
@@ -36,18 +36,18 @@ SHARES = {"train": 0.9, "test": 0.1}
 def recipe(data: Data, **changes) -> Recipe:
     phase = Phase(terms=(Term(head=TASK, data=data),), update=(ENCODER, TASK), updates=40)
     stage = Stage(
-        name="pretraining", phases=(phase,), epochs=3, batch=480, batch_of="pieces", encoder_rate=3e-3, head_rate=3e-3,
+        name="pretraining", phases=(phase,), epochs=3, batch=480, batch_of="subwords", encoder_rate=3e-3, head_rate=3e-3,
         new_heads=(TASK,), select_head=TASK, select_data=HELD_OUT, keep="last",
     )  # fmt: skip
     return Recipe(
-        name="tests/packing", encoder="tiny", reading="tests", heads={TASK: LanguageModelHead()}, stages=(stage,), scores=(),
-        init_sd=None, dropout=0.0, select_by="pieces", edit=Edit(layers="all", embeddings=True), clip=1.0,
+        name="tests/packing", encoder="tiny", tokenisation="tests", heads={TASK: LanguageModelHead()}, stages=(stage,), scores=(),
+        init_sd=None, dropout=0.0, select_by="subwords", edit=Edit(layers="all", embeddings=True), clip=1.0,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def files(encoder_folder, tmp_path_factory) -> dict[tuple[str, str, str], Path]:
-    """Tokens of the phrasebook's pages, by way of all steps."""
+    """Tokens of the synthetic corpus's pages, by way of all steps."""
     folder = tmp_path_factory.mktemp("pages")
     for name, content in text([read_grammar(language) for language in LANGUAGES], 60, 0):
         source, language = folder / Path(name).name, Path(name).stem
@@ -58,18 +58,18 @@ def files(encoder_folder, tmp_path_factory) -> dict[tuple[str, str, str], Path]:
             per_page="all", candidates=1, seed=0,
         )  # fmt: skip
         for split, path in outputs.items():
-            write_tokens(load_tokenizer(encoder_folder), path, folder / f"tokens/{path.name}", READING, split)
+            write_tokens(load_tokenizer(encoder_folder), path, folder / f"tokens/{path.name}", TOKENISATION, split)
     return {key: folder / f"tokens/{key[1]}.{key[2]}.parquet" for data in (PAGE, HELD_OUT) for key in data.files()}
 
 
 @pytest.fixture(scope="module")
 def whole(files) -> Texts:
-    return load_pieces([files[key] for key in PAGE.files()])
+    return load_subwords([files[key] for key in PAGE.files()])
 
 
 def inner(texts: Texts, row: int) -> list[int]:
-    """Pieces of a text without special ones."""
-    found: list[int] = texts.pieces[texts.piece_offsets[row] + 1 : texts.piece_offsets[row + 1] - 1].tolist()
+    """Subwords of a text without special ones."""
+    found: list[int] = texts.subwords[texts.subword_offsets[row] + 1 : texts.subword_offsets[row + 1] - 1].tolist()
     return found
 
 
@@ -84,12 +84,12 @@ def test_neighbours_in_a_window_are_neighbours_on_a_page(files, whole):
         for page in list(pages)[:-1]:  # of the last one the end may be missing
             assert [row["text"] for row in rows if row["page"] == page] == documents[int(page) - 1].split("\n")
         texts = [row for row, its in enumerate(whole.languages) if its == language]
-        pieces = {
-            page: [piece for row in texts if whole.ids[row].split("#")[0] == page for piece in inner(whole, row)]
+        subwords = {
+            page: [subword for row in texts if whole.ids[row].split("#")[0] == page for subword in inner(whole, row)]
             for page in pages
         }
         chosen = [inner(windows, row) for row, its in enumerate(windows.languages) if its == language]
-        expected = [running[start : start + 22] for running in pieces.values() for start in range(0, len(running), 22)]
+        expected = [running[start : start + 22] for running in subwords.values() for start in range(0, len(running), 22)]
         assert chosen == expected
     assert windows.lengths.max() == 24 and (windows.lengths < 24).any()
 
@@ -100,9 +100,9 @@ def test_segments_are_slices_of_sentences(files, whole):
     expected = [sentence[start : start + 8] for sentence in sentences for start in range(0, len(sentence), 8)]
     assert [inner(windows, row) for row in range(len(windows))] == expected
     assert {
-        (windows.pieces[start], windows.pieces[end - 1])
-        for start, end in zip(windows.piece_offsets, windows.piece_offsets[1:], strict=False)
-    } == {(whole.pieces[0], whole.pieces[whole.piece_offsets[1] - 1])}
+        (windows.subwords[start], windows.subwords[end - 1])
+        for start, end in zip(windows.subword_offsets, windows.subword_offsets[1:], strict=False)
+    } == {(whole.subwords[0], whole.subwords[whole.subword_offsets[1] - 1])}
 
 
 @pytest.mark.parametrize("data", [PAGE, SENTENCE])
@@ -123,10 +123,10 @@ def test_stretches_are_those_of_a_loop():
         windows = in_windows(as_texts(rows), 5, stretches)
         expected = []
         for stretch in dict.fromkeys(stretches.tolist()):
-            running = [piece for row, its in zip(rows, stretches, strict=True) if its == stretch for piece in row[1:-1]]
+            running = [subword for row, its in zip(rows, stretches, strict=True) if its == stretch for subword in row[1:-1]]
             expected += [[1, *running[start : start + 3], 2] for start in range(0, len(running), 3)]
         assert [
-            windows.pieces[windows.piece_offsets[i] : windows.piece_offsets[i + 1]].tolist() for i in range(len(windows))
+            windows.subwords[windows.subword_offsets[i] : windows.subword_offsets[i + 1]].tolist() for i in range(len(windows))
         ] == expected
 
 
@@ -137,11 +137,11 @@ def test_a_page_ends_with_its_language(whole):
     assert len(set(of_pages(whole).tolist())) > 10 * len(LANGUAGES)
 
 
-def test_pieces_are_read_as_with_words(files):
+def test_subwords_are_read_as_with_words(files):
     paths = [files[key] for key in PAGE.files()]
-    bare, full = load_pieces(paths), load(paths, (), LANGUAGES)
+    bare, full = load_subwords(paths), load(paths, (), LANGUAGES)
     assert bare.ids == full.ids and bare.languages == full.languages
-    assert np.array_equal(bare.pieces, full.pieces) and np.array_equal(bare.piece_offsets, full.piece_offsets)
+    assert np.array_equal(bare.subwords, full.subwords) and np.array_equal(bare.subword_offsets, full.subword_offsets)
     assert not len(bare.positions) and not bare.word_offsets.any()
 
 
@@ -166,12 +166,12 @@ def test_a_model_learns_from_windows_of_pages(files, encoder_folder):
     made = recipe(PAGE)
     loop = Loop(
         made, load_data(made, files, 0), load_encoder(encoder_folder), seed=0, log=logging.getLogger("tests"),
-        device=torch.device("cpu"), mask=mask_piece(encoder_folder),
+        device=torch.device("cpu"), mask=mask_subword(encoder_folder),
     )  # fmt: skip
     history = pd.DataFrame(loop.run().history)
     losses = history["loss 0 task cross_entropy"].dropna().to_numpy()
     assert losses[0] < np.log(600) + 0.5 and losses[-1] < losses[0] - 1
     gold = loop.texts[HELD_OUT].labels[TASK]
-    share = np.bincount(gold).max() / len(gold)  # of the most frequent piece, named everywhere
+    share = np.bincount(gold).max() / len(gold)  # of the most frequent subword, named everywhere
     assert history["score"].iloc[-1] > share + 3 * np.sqrt(share * (1 - share) / len(gold))
-    assert history["score"].iloc[0] < 0.05 and (history["pieces_a_second"].iloc[1:] > 0).all()
+    assert history["score"].iloc[0] < 0.05 and (history["subwords_a_second"].iloc[1:] > 0).all()

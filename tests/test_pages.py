@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 from crosslens.config.base import languages_table
+from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.jobs.call import COMMAND
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.records import write_json
 from crosslens.numerics import definitions
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
@@ -18,10 +22,6 @@ from crosslens.reports.pages import meanings, page, read_terms
 from crosslens.reports.pages import table as laid_out
 from crosslens.reports.provenance import write_record, write_table
 from crosslens.reports.studies import Studies
-from crosslens.runs.call import COMMAND
-from crosslens.sources.registry import load as load_sources
-from crosslens.storage.records import write_json
-from crosslens.storage.seals import seal
 from matplotlib.figure import Figure
 from study import committed_tables
 
@@ -343,7 +343,7 @@ def written(found, folder, *names, report=False):
 
 
 def training_record(folder, name, **best_epochs):
-    """Record of a training with a stage for each best epoch."""
+    """Record of a training run with a stage for each best epoch."""
     stages = [{"name": stage, "epochs": 2} for stage in best_epochs]
     rows = [f"{stage},{epoch},0.5,{best}" for stage, best in best_epochs.items() for epoch in range(3)]
     training = folder / "models" / name
@@ -351,7 +351,7 @@ def training_record(folder, name, **best_epochs):
     (training / "history.csv").write_text("\n".join(["stage,epoch,score,best_epoch", *rows, ""]))
     record = {"recipe": {"name": name, "stages": stages}, "seed": 1, "seconds": 1.0, "data_sha256": {}, "content_sha256": {}}
     write_json(record, training / "record.json")
-    seal(training / "history.csv")
+    write_checksums(training / "history.csv")
     return training / "record.json"
 
 

@@ -5,11 +5,11 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI
 from crosslens.config.heads import TASK, LinearHead
+from crosslens.config.recipes import Data
 from crosslens.config.units import Units
 from crosslens.encoding.batches import collate
 from crosslens.encoding.texts import Edges
 from crosslens.encoding.unit_states import pair_extents, unit_states
-from crosslens.recipes import Data
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.predict import hidden_states, predict
 
@@ -17,21 +17,23 @@ PAIRS = Data(corpus="pairs", split="train", languages=LANGUAGES)
 PAIR = Units(unit="text", state="pair")
 
 
-def test_means_of_both_texts_without_special_pieces(bench):
+def test_means_of_both_texts_without_special_subwords(bench):
     texts, encoder = bench.texts(PAIRS, "text"), bench.encoder()
     found = hidden_states(EncoderWithHeads(encoder, {}, PAIR), texts)[0]
     assert found.shape == (len(texts), 4 * 32)
     for number in range(0, len(texts), 7):
-        pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[number] : texts.piece_offsets[number + 1]].astype(np.int64))
+        subwords = torch.from_numpy(
+            texts.subwords[texts.subword_offsets[number] : texts.subword_offsets[number + 1]].astype(np.int64)
+        )
         second = int(texts.second[number])
         with torch.inference_mode():
-            states = encoder(input_ids=pieces[None]).last_hidden_state[0]
+            states = encoder(input_ids=subwords[None]).last_hidden_state[0]
         u, v = states[1 : second - 1].mean(0), states[second:-1].mean(0)
         assert second and len(states[second:-1])
         torch.testing.assert_close(found[number], torch.cat([u, v, (u - v).abs(), u * v]), rtol=1e-4, atol=1e-5)
 
 
-def test_two_special_pieces_between_texts():
+def test_two_special_subwords_between_texts():
     """RoBERTa's: <s> a b </s> </s> c </s>."""
 
     class Given:

@@ -126,7 +126,7 @@ def test_printed_means_are_compared_with_printed_languages():
 
 
 def scores(recipe, values, seeds=(0, 1), task="parsing", error=1.0):
-    """Records of a training by language: values, of which each seed adds a tenth."""
+    """Records of a training run by language: values, of which each seed adds a tenth."""
     rows = [
         {"recipe": recipe, "task": task, "language": language, "seed": seed, "value": value + seed / 10, "error": error}
         for language, value in values.items() for seed in seeds

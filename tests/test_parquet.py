@@ -8,14 +8,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from crosslens.jobs import parquet, records
+from crosslens.jobs.checksums import digest
 from crosslens.reports.provenance import write_table
-from crosslens.storage import parquet, records
-from crosslens.storage.seals import digest
 
 TABLE = pa.table(
     {
         "word": pa.array(["ab", "c", None, ""]),
-        "pieces": pa.array([[1, 2], [], None, [3]], pa.list_(pa.int32())),
+        "subwords": pa.array([[1, 2], [], None, [3]], pa.list_(pa.int32())),
         "words": pa.array([["a", "bc"], [], ["d"], None], pa.list_(pa.string())),
         "vector": pa.FixedSizeListArray.from_arrays(pa.array(np.arange(8, dtype=np.float32)), 2),
         "cut": pa.array([True, None, False, False]),
@@ -40,8 +40,8 @@ CHANGES = {
     "a null in the place of a value": ("n", pa.array([1, None, None, 4], pa.int16())),
     "a null elsewhere": ("cut", pa.array([None, True, False, False])),
     "a type": ("n", pa.array([1, 2, None, 4], pa.int32())),
-    "an empty list for none": ("pieces", pa.array([[1, 2], [], [], [3]], pa.list_(pa.int32()))),
-    "where a list ends": ("pieces", pa.array([[1], [2], None, [3]], pa.list_(pa.int32()))),
+    "an empty list for none": ("subwords", pa.array([[1, 2], [], [], [3]], pa.list_(pa.int32()))),
+    "where a list ends": ("subwords", pa.array([[1], [2], None, [3]], pa.list_(pa.int32()))),
     "where a string ends": ("word", pa.array(["a", "bc", None, ""])),
     "where a string of a list ends": ("words", pa.array([["ab", "c"], [], ["d"], None], pa.list_(pa.string()))),
     "a component": ("vector", pa.FixedSizeListArray.from_arrays(pa.array(np.arange(8, dtype=np.float32) + 1e-6), 2)),
@@ -62,7 +62,7 @@ def test_other_names_rows_and_files_of_others(tmp_path: Path) -> None:
     assert len(digests) == 4
     assert parquet.content_digest(TABLE.slice(0, 0)) == parquet.content_digest(TABLE.schema.empty_table())
     records.write_json({}, tmp_path / "x.json")
-    with parquet.sealed(tmp_path / "x.parquet") as temporary:
+    with parquet.checksummed(tmp_path / "x.parquet") as temporary:
         pq.write_table(TABLE, temporary)
     assert parquet.content(tmp_path / "x.parquet") is None and parquet.metadata(tmp_path / "x.parquet") == {}
 

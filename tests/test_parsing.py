@@ -7,17 +7,17 @@ import torch
 from conftest import LANGUAGES
 from crosslens.config.heads import ARC, TASK, LinearHead, ParserHead
 from crosslens.config.labels import RELATIONS
-from crosslens.config.readings import Reading
+from crosslens.config.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import schema
 from crosslens.encoding.texts import IGNORED, load
+from crosslens.encoding.tokens.tokenise import CUT, load_tokenizer, tokenise
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.records import read_json
 from crosslens.measures import attachment
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
-from crosslens.storage.records import read_json
-from crosslens.tokens.tokenise import CUT, load_tokenizer, tokenise
 from crosslens.training.heads.build import build
 from crosslens.training.heads.parser import inside, padded
 from crosslens.training.loop import Loop
@@ -36,7 +36,7 @@ def parsing(**changes) -> Recipe:
     )  # fmt: skip
     parser = ParserHead(labels=RELATIONS, arc=32, relation=16, dropout=0.0)
     settings = {
-        "name": "test/parsing", "encoder": "tiny", "reading": "whole", "heads": {TASK: parser}, "stages": (stage,),
+        "name": "test/parsing", "encoder": "tiny", "tokenisation": "whole", "heads": {TASK: parser}, "stages": (stage,),
         "scores": (Score(head=TASK, data=TEST),), "init_sd": 0.02, "dropout": 0.0, "select_by": "las", "warmup": 0.1,
         "decay": "linear",
     }  # fmt: skip
@@ -78,11 +78,11 @@ def test_tokens_carry_the_trees(tokens, corpora):
             assert row["relations"] == tree["relations"][:kept]
 
 
-def test_heads_are_counted_among_the_words_that_have_a_piece(encoder_folder):
+def test_heads_are_counted_among_the_words_that_have_a_subword(encoder_folder):
     row = {"id": "s", "language": "en", "forms": ["the", "\u200b", "dog", "sees"], "upos": ["DET", "X", "NOUN", "VERB"],
            "heads": [3, 4, 4, 0], "relations": ["det", "dep", "nsubj", "root"]}  # fmt: skip
-    row["heads"][0] = 2  # on the word without a piece
-    table, _ = tokenise(load_tokenizer(encoder_folder), [row], Reading(drop_unknown=False))
+    row["heads"][0] = 2  # on the word without a subword
+    table, _ = tokenise(load_tokenizer(encoder_folder), [row], Tokenisation(drop_unknown=False))
     (found,) = table.to_pylist()
     assert found["words"] == ["the", "dog", "sees"]
     assert found["heads"] == [CUT, 3, 0] and found["relations"] == ["det", "nsubj", "root"]
@@ -92,7 +92,9 @@ def test_labels_of_a_parser(texts):
     of = texts[TEST]
     heads, relations = of.labels[ARC], of.labels[TASK]
     assert heads.shape == relations.shape == of.positions.shape
-    assert (heads >= IGNORED).all() and (relations >= 0).all()  # every relation of the phrasebook is universal, subtypes apart
+    assert (heads >= IGNORED).all() and (
+        relations >= 0
+    ).all()  # every relation of the synthetic corpus is universal, subtypes apart
     assert all((heads[of.word_rows(np.array([text]))] == 0).sum() <= 1 for text in range(len(of)))
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import passports
 import pytest
 from browser import CHROMIUM, browser
+from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
 from crosslens.papers.passport import page as pages
 from crosslens.papers.passport.comparison import COVERAGE, Pair, page, table
 from crosslens.papers.passport.facts import Passport, measures
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.reports.cells import where
-from crosslens.runs.errors import DataError
 from scipy.stats import binomtest
 from study import REPOSITORY
 

@@ -12,10 +12,10 @@ from typing import Any
 import jsonschema
 import passports
 import pytest
+from crosslens.jobs.files import sha256
 from crosslens.papers.passport.exchange import exchange
 from crosslens.papers.passport.facts import Passport, measures
 from crosslens.papers.passport.pretraining import Pretraining
-from crosslens.storage.files import sha256
 
 SCHEMA = json.loads((Path(__file__).parent / "every_eval_ever/eval.schema.json").read_text("utf-8"))
 PRETRAINING = Pretraining({"xlm-r": {"languages": "en de"}}, {passports.ENCODER["id"]: {"languages": "xlm-r", "parallel": True}})

@@ -16,7 +16,7 @@ import pytest
 from crosslens.papers.passport.facts import MEANS, Passport
 
 GOLDEN = Path(__file__).parent / "golden/passport.csv"
-PLACE = ["metric", "definition", "column", "layer", "floor_kind"]
+PLACE = ["metric", "definition", "column", "layer", "baseline_kind"]
 TOLERANCE = 0.0005
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from crosslens.encoding.drawn import SCHEMA
-from crosslens.encoding.stored import write
+from crosslens.encoding.samples import SCHEMA
+from crosslens.encoding.stored_states import write
+from crosslens.jobs.checksums import checksummed
+from crosslens.jobs.errors import DataError
 from crosslens.measures import alignment, language_geometry, topic_transfer
-from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel
+from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS, Parallel
 from crosslens.numerics.halves import blocks, halves
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import sealed
 
 LANGUAGES = ["de", "en", "es", "fi", "hi", "tr"]
 KINSHIP = {language: ["Indo-European", language] for language in LANGUAGES} | {
@@ -50,10 +50,10 @@ def independent():
     return parallel(np.random.default_rng(2).standard_normal((len(LANGUAGES), N, D)))
 
 
-def aligned(states, pieces=None, draws=3):
-    """(measure, definition, kind of floor) -> mean over languages of alignment with English."""
-    pieces = np.full((len(LANGUAGES), N), 12) if pieces is None else pieces
-    return means(alignment.of_languages(states, pieces, LANGUAGES.index("en"), K, states.orders(draws, 0)))
+def aligned(states, subwords=None, samples=3):
+    """(measure, definition, kind of baseline) -> mean over languages of alignment with English."""
+    subwords = np.full((len(LANGUAGES), N), 12) if subwords is None else subwords
+    return means(alignment.of_languages(states, subwords, LANGUAGES.index("en"), K, states.orders(samples, 0)))
 
 
 def means(records):
@@ -83,10 +83,10 @@ def test_centring_finds_what_a_shift_hides(shifted):
 
 
 def test_independent_states_are_no_better_than_shuffled_pairs_and_the_formulae(independent, same):
-    values, floors = aligned(independent), aligned(same, draws=10)
+    values, baselines = aligned(independent), aligned(same, samples=10)
     for measure, definition in HIGH:
         assert abs(values[measure, definition, ""] - values[measure, definition, SHUFFLED_PAIRS]) < 0.05, measure
-        assert abs(floors[measure, definition, SHUFFLED_PAIRS] - values[measure, definition, ""]) < 0.05, measure
+        assert abs(baselines[measure, definition, SHUFFLED_PAIRS] - values[measure, definition, ""]) < 0.05, measure
     assert values["mutual_knn", "raw", FORMULA] == K / (N - 1)
     assert abs(values["mutual_knn", "raw", ""] - K / (N - 1)) < 0.02
     assert values["mexa", "raw", FORMULA] == 1 / (2 * N - 1) and values["mexa", "raw", ""] < 0.03
@@ -94,8 +94,8 @@ def test_independent_states_are_no_better_than_shuffled_pairs_and_the_formulae(i
 
 def test_length_alone_is_correlation_that_goes_with_it():
     rng = np.random.default_rng(3)
-    pieces = np.repeat(rng.integers(5, 90, N)[None], len(LANGUAGES), 0)
-    values = aligned(parallel(rng.standard_normal((len(LANGUAGES), N, D)) + 2 * np.log(pieces)[..., None]), pieces)
+    subwords = np.repeat(rng.integers(5, 90, N)[None], len(LANGUAGES), 0)
+    values = aligned(parallel(rng.standard_normal((len(LANGUAGES), N, D)) + 2 * np.log(subwords)[..., None]), subwords)
     assert values["anc", "raw", ""] > 0.5 and values["cka", "raw", ""] > 0.5
     assert abs(values["anc", "raw, length out", ""]) < 0.05 and abs(values["cka", "raw, length out", ""]) < 0.1
 
@@ -191,17 +191,19 @@ def test_erasure_takes_the_axis_on_which_languages_lie():
 def test_what_is_measured_hangs_on_no_batch_of_languages(content):
     noisy = parallel(content + np.random.default_rng(7).standard_normal((6, N, D)))
     part = replace(noisy, languages=LANGUAGES[:3], states=[noisy.states[0][:3]])
-    orders, pieces = noisy.orders(2, 0), np.full((6, N), 12)
+    orders, subwords = noisy.orders(2, 0), np.full((6, N), 12)
 
     def german(states, sizes):
         return [row for row in alignment.of_languages(states, sizes, 1, K, orders) if row["language"] == "de" and "low" in row]
 
-    assert [row["value"] for row in german(noisy, pieces)] == pytest.approx([row["value"] for row in german(part, pieces[:3])])
+    assert [row["value"] for row in german(noisy, subwords)] == pytest.approx(
+        [row["value"] for row in german(part, subwords[:3])]
+    )
 
 
 def stored(folder, **ids_by_language):
     """Write states of a corpus, whose only dimension at layer L is L + the number of the sentence; returns its folder."""
-    with sealed(folder) as temporary:
+    with checksummed(folder) as temporary:
         for language, ids in ids_by_language.items():
             shared = {"language": language, "split": "test", "sample": True, "random": False, "row": 0}
             table = pa.Table.from_pylist([shared | dict.fromkeys(("id", "word", "label"), id) for id in ids], SCHEMA)

@@ -67,7 +67,7 @@ def test_a_line_of_the_table_has_value_interval_floor_and_worst_languages(passpo
         for family in families
     ]  # fmt: skip
     assert line["last"] == f"{np.mean(by_family):.2f}" and re.fullmatch(r"0\.\d\d to 0\.\d\d", line["interval"])
-    assert (line["first"], line["floor"], line["floor_kind"]) == ("0.01", "0.02", "random weights")
+    assert (line["first"], line["baseline"], line["baseline_kind"]) == ("0.01", "0.02", "random weights")
     assert pages._line(passport, measures()["premium"])["first"] == "–"
     assert pages._line(passport, measures()["premium"])["worst"].endswith("1.60")  # the highest are the worst
     assert pages._line(passport, measures()["identification"])["worst"] == ""
@@ -82,7 +82,7 @@ def passport_with(passport: Passport, values: dict[str, float], **place: str) ->
     return Passport(table, passport.record)
 
 
-STRONG = {"metric": "neighbours", "definition": "strong, raw", "layer": "12", "floor_kind": ""}
+STRONG = {"metric": "neighbours", "definition": "strong, raw", "layer": "12", "baseline_kind": ""}
 
 
 def test_languages_that_are_equally_bad_are_counted(passport: Passport) -> None:
@@ -95,24 +95,26 @@ def test_languages_that_are_equally_bad_are_counted(passport: Passport) -> None:
 
 def test_a_floor_within_the_interval_is_said_to_be(passport: Passport, tmp_path: Path) -> None:
     assert "within the interval" not in text_of(html(passport, tmp_path))
-    floor = {**STRONG, "floor_kind": "random weights"}
+    baseline = {**STRONG, "baseline_kind": "random weights"}
     value = passport.value("neighbours", "12")
     assert value
-    weak = passport_with(passport, {"families": value.low + 0.01}, **floor)
+    weak = passport_with(passport, {"families": value.low + 0.01}, **baseline)
     assert "random weights, within the interval" in text_of(html(weak, tmp_path))
 
 
 def test_the_floor_that_is_hardest_to_pass_stands_beside_a_value(passport: Passport) -> None:
-    place = {"metric": "topic", "definition": "raw", "layer": "12", "floor_kind": "random weights"}
-    passports_by_floor = [passport_with(passport, {"families": value}, **place) for value in (0.1, 0.9)]
-    floors = [pages._line(part, measures()["topic"])["floor_kind"] for part in passports_by_floor]
-    assert floors == ["formula", "random weights"]
-    assert pages._line(passport, measures()["share"])["floor_kind"] == "random weights"  # shuffled languages share no variance
+    place = {"metric": "topic", "definition": "raw", "layer": "12", "baseline_kind": "random weights"}
+    passports_by_baseline = [passport_with(passport, {"families": value}, **place) for value in (0.1, 0.9)]
+    baselines = [pages._line(part, measures()["topic"])["baseline_kind"] for part in passports_by_baseline]
+    assert baselines == ["formula", "random weights"]
+    assert pages._line(passport, measures()["share"])["baseline_kind"] == "random weights"  # shuffled languages share no variance
 
 
-def test_unknown_pieces_are_told_before_all_else(passport: Passport) -> None:
+def test_unknown_subwords_are_told_before_all_else(passport: Passport) -> None:
     assert not sentences(passport)[0].startswith("Text")
-    rows = passport.table[passport.table["definition"] == "premium"].assign(definition="unknown share", here=0.0, floor_kind="")
+    rows = passport.table[passport.table["definition"] == "premium"].assign(
+        definition="unknown share", here=0.0, baseline_kind=""
+    )
     rows = rows.drop_duplicates("column")
     for codes, names in ((("th", "am"), ":"), (("th", "am", "zh", "ja", "ko", "ta"), ", among them")):
         shares = rows["column"].map(dict(zip(codes, (0.6, 0.95, 0.5, 0.4, 0.3, 0.2), strict=False))).fillna(0.0)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from crosslens.encoding.drawn import Drawn
+from crosslens.encoding.samples import SampledWords
+from crosslens.jobs.errors import DataError
 from crosslens.papers.passport.premium import premium
-from crosslens.runs.errors import DataError
 from test_liu2020 import tokenizer, write_tokens
 
 TEXTS = {"en": ["cat", "a dog"], "de": ["Katze", "ein Hund"], "am": ["ድ", "ድመት"]}
@@ -12,20 +12,20 @@ BLOCKS = np.array([0, 1])
 NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "<0xE1>", "<0x8B>"]
 
 
-def measured(folder, pieces, cut=0):
-    """(language, definition, kind of floor) -> record. pieces: of each language's sentences, without special ones."""
-    for language, sentences in pieces.items():
+def measured(folder, subwords, cut=0):
+    """(language, definition, kind of baseline) -> record. subwords: of each language's sentences, without special ones."""
+    for language, sentences in subwords.items():
         write_tokens(folder / f"{language}.test.parquet", [[2, *numbers, 3] for numbers in sentences], cut)
     rows = [(language, str(number), text) for language, texts in TEXTS.items() for number, text in enumerate(texts)]
     languages, ids, texts = (np.array(column) for column in zip(*rows, strict=True))
     names, n = np.array([f"{language}/{id}" for language, id in zip(languages, ids, strict=True)]), len(rows)
     none, every = np.zeros(n, bool), np.ones(n, bool)
-    sentences = Drawn(names, texts, np.full(n, ""), languages, np.full(n, "test"), every, none)
+    sentences = SampledWords(names, texts, np.full(n, ""), languages, np.full(n, "test"), every, none)
     records = premium(folder, tokenizer(folder, NAMES), sentences, [*TEXTS], "en", BLOCKS)
     return {(row["language"], row["definition"], row.get("item", "")): row for row in records}
 
 
-def test_premium_counts_pieces_without_special_ones(tmp_path):
+def test_premium_counts_subwords_without_special_ones(tmp_path):
     records = measured(tmp_path, {"en": [[4], [4, 5]], "de": [[4, 5, 4], [4, 5, 4, 5]], "am": [[6, 7], [1, 6, 7, 4]]})
     values = {place: row["value"] for place, row in records.items()}
     assert [values[language, "premium", ""] for language in TEXTS] == [1, pytest.approx(7 / 3), 2]

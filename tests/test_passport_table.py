@@ -1,4 +1,4 @@
-"""The table of a passport: means over languages and families, floors, the summary layer, and what cannot be configured."""
+"""The table of a passport: means over languages and families, baselines, the summary layer, and what cannot be configured."""
 
 import re
 
@@ -10,7 +10,7 @@ from crosslens.numerics.estimates import over_families
 from crosslens.papers import papers
 from crosslens.papers.configuration import load, load_fitting
 from crosslens.papers.passport import tables
-from crosslens.papers.passport.items import items
+from crosslens.papers.passport.tables_and_figures import items
 from crosslens.reports.cells import where
 from crosslens.reports.studies import Studies
 from test_config import merged
@@ -97,14 +97,14 @@ def test_no_layer_is_best_where_neither_direction_is(values):
 def test_shuffled_pairs_are_at_the_layers_of_the_encoder(values):
     best = np.array([[0.1] * 9, [0.9] * 9, [0.5] * 9])
     frame = lines(records(best), records(values / 10, item="shuffled pairs"))
-    floor = where(frame, layer="summary", floor_kind="shuffled pairs", column="ka")["here"].iloc[0]
-    assert floor == pytest.approx(values[1, NINE.index("ka")] / 10, abs=1e-4)
+    baseline = where(frame, layer="summary", baseline_kind="shuffled pairs", column="ka")["here"].iloc[0]
+    assert baseline == pytest.approx(values[1, NINE.index("ka")] / 10, abs=1e-4)
 
 
 def test_a_formula_stands_beside_each_layer(values):
     formula = pd.DataFrame([{"measure": "mexa", "definition": "raw", "item": "formula", "language": "all", "layer": np.nan,
                              "value": 0.0025, "low": np.nan, "high": np.nan, "n": 204}])  # fmt: skip
-    frame = where(lines(records(values), formula), floor_kind="formula")
+    frame = where(lines(records(values), formula), baseline_kind="formula")
     assert set(frame["layer"]) == {"0", "1", "2", "summary"} and set(frame["column"]) == {"languages", "families"}
     assert set(frame["here"]) == {0.0025}
 
@@ -115,13 +115,13 @@ def test_random_weights_are_means_of_seeds_that_chose_their_own_layers():
     frame = pd.DataFrame(list(tables._twins(twins, SETTINGS)))
     row = where(frame, layer="summary", column="languages").iloc[0]
     assert (row["here"], row["low"], row["high"], row["seeds"]) == (0.25, 0.2, 0.3, 2)
-    assert set(frame["floor_kind"]) == {"random weights"} and here(frame, layer="0", column="ka") == 0.15
+    assert set(frame["baseline_kind"]) == {"random weights"} and here(frame, layer="0", column="ka") == 0.15
 
 
 def test_a_mean_over_languages_has_one_line(values):
     whole = pd.DataFrame([{"measure": "mexa", "definition": "raw", "item": "", "language": "all", "layer": layer, "value": 0.5,
                            "low": 0.4, "high": 0.6, "n": 204} for layer in (0, 1, 2)])  # fmt: skip
-    frame = where(lines(pd.concat([records(values), whole])), floor_kind="", column="languages")
+    frame = where(lines(pd.concat([records(values), whole])), baseline_kind="", column="languages")
     assert not frame.duplicated(["metric", "definition", "layer"]).any() and 0.5 not in set(frame["here"])
 
 

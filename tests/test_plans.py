@@ -1,4 +1,4 @@
-"""The workflow's plans at every scale, its rules, and what it says of bad settings: what needs no study to be built.
+"""The workflow's plans at every preset, its rules, and what it says of bad settings: what needs no study to be built.
 
 `PYTHONPATH=workflow python tests/test_plans.py` rewrites tests/workflow/plans.json, the job counts that `test_plans` compares
 with.
@@ -11,16 +11,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from crosslens.commands.planned_jobs import Job
+from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.corpora.sources.registry import place_of, size_of
 from crosslens.graph.plan import Graph
-from crosslens.monitoring.plan import Job
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.fingerprint import Fingerprints
+from crosslens.jobs.quantities import readable
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.reports.studies import Studies
-from crosslens.runs.errors import DataError
-from crosslens.runs.quantities import readable
-from crosslens.sources.registry import load as load_sources
-from crosslens.sources.registry import place_of, size_of
-from crosslens.storage.fingerprint import Fingerprints
 from study import OVERLAY, REPOSITORY, SEARCHES, changed, copy_repository, counts, plan, snakemake, tiny
 from test_config import merged
 from test_environments import files as scripts_of_rules
@@ -50,10 +50,10 @@ def all_plans(root: Path) -> dict[str, list[Job]]:
 
 
 def numbers(jobs: list[Job]) -> dict[str, int]:
-    """Jobs by rule, and those of trainings and their trials by paper."""
+    """Jobs by rule, and those of training runs and their trials by paper."""
     rules = Counter(job.rule for job in jobs)
-    trainings = Counter(job.wildcards["recipe"].partition("/")[0] for job in jobs if job.rule.startswith("train"))
-    return dict(sorted(rules.items())) | {f"trainings of {paper}": number for paper, number in sorted(trainings.items())}
+    training_runs = Counter(job.wildcards["recipe"].partition("/")[0] for job in jobs if job.rule.startswith("train"))
+    return dict(sorted(rules.items())) | {f"trainings of {paper}": number for paper, number in sorted(training_runs.items())}
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def plans(root: Path) -> dict[str, list[Job]]:
-    """Also of scales whose data are not here."""
+    """Also of presets whose data are not here."""
     assert not (root / "../shared/mirror").exists()
     return all_plans(root)
 
@@ -160,7 +160,7 @@ def test_a_measure_that_a_paper_does_not_ask_for_is_refused():
 
 
 FINETUNED = "tanti2021/pos/finetuned"
-DRAWN = "expected a corpus that is drawn for the states of this recipe, udpos or wikipedia, found"
+SAMPLED = "expected a corpus that is drawn for the states of this recipe, udpos or wikipedia, found"
 REFUSED = {  # kind and settings of a measure -> the line that refuses it
     "kind": ("cluster", {}, "measures.mine.kind: expected one of adversary, .*, found 'cluster'; did you mean 'clusters'?"),
     "setting": (
@@ -174,9 +174,9 @@ REFUSED = {  # kind and settings of a measure -> the line that refuses it
         {"corpora": ["udpos"]},
         "{place}: expected a value of runs too, for which clusters has no default",
     ),
-    "corpus": ("similarity", {"corpus": "pud", "reference": "en", "draws": 9}, f"{{place}}: corpus: {DRAWN} 'pud'"),
-    "corpora": ("clusters", {"corpora": ["udpso"], "runs": 9}, f"{{place}}: corpora: {DRAWN} 'udpso'; did you mean 'udpos'?"),
-    "corpus of words": ("spelling", {"target": "pud", "paragraphs": "wikipedia"}, f"{{place}}: target: {DRAWN} 'pud'"),
+    "corpus": ("similarity", {"corpus": "pud", "reference": "en", "samples": 9}, f"{{place}}: corpus: {SAMPLED} 'pud'"),
+    "corpora": ("clusters", {"corpora": ["udpso"], "runs": 9}, f"{{place}}: corpora: {SAMPLED} 'udpso'; did you mean 'udpos'?"),
+    "corpus of words": ("spelling", {"target": "pud", "paragraphs": "wikipedia"}, f"{{place}}: target: {SAMPLED} 'pud'"),
 }
 
 
@@ -198,16 +198,16 @@ def test_a_misspelt_key_is_named(root):
 
 
 def test_an_unknown_source_is_named(root):
-    with changed(root / OVERLAY, ("source: phrasebook\n    file:", "source: wikipedai\n    file:")):
+    with changed(root / OVERLAY, ("source: synthetic\n    file:", "source: wikipedai\n    file:")):
         said = tiny(root, "-n", works=False)
     assert re.search(r"^.*corpora\.wikipedia\.source: .*'wikipedai'; did you mean 'wikipedia'\?$", said, re.MULTILINE), said
 
 
 def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_vocabulary(root):
     values = merged("published")
-    values["papers"]["liu2020"]["inference"]["reading"] = "without_accents"
+    values["papers"]["liu2020"]["nli"]["tokenisation"] = "without_accents"
     recipes = Studies(load(values), papers()).recipes
-    assert {of.reading for name, (_, of) in recipes.items() if name.startswith("liu2020/nli/")} == {"without_accents"}
+    assert {of.tokenisation for name, (_, of) in recipes.items() if name.startswith("liu2020/nli/")} == {"without_accents"}
     target = "results/laptop/tokens/e5-small-pairs/without_accents/xnli_all"
     said = snakemake(root, "--profile", "laptop", "-n", target, works=False)
     expected = "expected an encoder with its whole vocabulary, since texts are altered or whole, found e5-small-pairs"
@@ -240,7 +240,7 @@ if __name__ == "__main__":
 def test_a_file_of_a_paper_that_does_not_fit_says_why_in_a_line(root, tmp_path, keys, place):
     """Also where no paper fits, so that there are no pages at all."""
     overlay = tmp_path / "overlay.yaml"
-    overlay.write_text(json.dumps({"papers": {key: {"reading": "none"} for key in keys}}))
+    overlay.write_text(json.dumps({"papers": {key: {"tokenisation": "none"} for key in keys}}))
     files = ("--configfile", "config.yaml", "tests/workflow/overlay.yaml", str(overlay))
     said = snakemake(root, "--profile", "tests/workflow", *files, "-n", "--", f"results/tiny/{place}", works=False)
     assert re.search(r"^[^\n]*papers\.tanti2021\.reading: expected one of .*, found 'none'$", said, re.MULTILINE)

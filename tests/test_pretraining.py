@@ -19,13 +19,13 @@ import torch
 from conftest import LANGUAGES, build_encoder
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.heads import TASK, LanguageModelHead
-from crosslens.config.static import GloVe, Word2Vec
-from crosslens.encoders.folder import mask_piece
-from crosslens.encoders.load import load_encoder
+from crosslens.config.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Stage, Static, Term
+from crosslens.config.static_embeddings import GloVe, Word2Vec
+from crosslens.encoding.encoders.folder import mask_subword
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts
-from crosslens.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Stage, Static, Term
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError
+from crosslens.jobs import signals
+from crosslens.jobs.errors import DataError
 from crosslens.training import parallel
 from crosslens.training.batches import stretch
 from crosslens.training.loop import Loop
@@ -47,8 +47,8 @@ def recipe(**changes) -> Recipe:
         select_head=TASK, select_data=HELD_OUT, keep="last",
     )  # fmt: skip
     settings = {
-        "name": "tests/pretraining", "encoder": "tiny", "reading": "tests", "heads": {TASK: LanguageModelHead()},
-        "stages": (stage,), "scores": (), "init_sd": None, "dropout": 0.0, "select_by": "pieces", "clip": 1.0,
+        "name": "tests/pretraining", "encoder": "tiny", "tokenisation": "tests", "heads": {TASK: LanguageModelHead()},
+        "stages": (stage,), "scores": (), "init_sd": None, "dropout": 0.0, "select_by": "subwords", "clip": 1.0,
         "edit": Edit(layers="all", embeddings=True),
     }  # fmt: skip
     return Recipe(**settings | changes)
@@ -68,7 +68,7 @@ def loop(bench, texts, made: Recipe | None = None, seed: int = 0, **options) -> 
     made = made or recipe()
     return Loop(
         made, texts, load_encoder(bench.encoder_folder), seed=seed, log=logging.getLogger("tests"), device=torch.device("cpu"),
-        mask=mask_piece(bench.encoder_folder), **options,
+        mask=mask_subword(bench.encoder_folder), **options,
     )  # fmt: skip
 
 
@@ -80,33 +80,33 @@ def same_weights(one: torch.nn.Module, other: torch.nn.Module) -> bool:
 # Masking
 
 
-def test_masked_pieces_are_those_that_were_there(texts):
+def test_masked_subwords_are_those_that_were_there(texts):
     whole, settings = texts[TEXT], Masking()
     hidden = masked(whole, 3, settings, mask=599, vocabulary=600)
     words = np.concatenate(
-        [hidden.piece_offsets[i] + hidden.positions[hidden.word_rows(np.array([i]))] for i in range(len(hidden))]
+        [hidden.subword_offsets[i] + hidden.positions[hidden.word_rows(np.array([i]))] for i in range(len(hidden))]
     )
-    assert np.array_equal(hidden.labels[TASK], whole.pieces[words])
-    untouched = np.delete(np.arange(len(whole.pieces)), words)
-    assert np.array_equal(hidden.pieces[untouched], whole.pieces[untouched])
-    edges = np.concatenate([whole.piece_offsets[:-1], whole.piece_offsets[1:] - 1])
+    assert np.array_equal(hidden.labels[TASK], whole.subwords[words])
+    untouched = np.delete(np.arange(len(whole.subwords)), words)
+    assert np.array_equal(hidden.subwords[untouched], whole.subwords[untouched])
+    edges = np.concatenate([whole.subword_offsets[:-1], whole.subword_offsets[1:] - 1])
     assert not set(edges) & set(words)
     again, other = (masked(whole, seed, settings, 599, 600) for seed in (3, 4))
-    assert np.array_equal(again.pieces, hidden.pieces) and not np.array_equal(other.positions[:50], hidden.positions[:50])
+    assert np.array_equal(again.subwords, hidden.subwords) and not np.array_equal(other.positions[:50], hidden.positions[:50])
 
 
-def test_the_shares_of_masked_pieces():
+def test_the_shares_of_masked_subwords():
     n, length = 2000, 102
     whole = Texts(["a"] * n, ["en"] * n, np.full(n * length, 7, np.int32), np.arange(n + 1) * length, np.zeros(0, np.int64),
                   np.zeros(n + 1, np.int64), [], {}, np.zeros(n, np.int64), np.zeros(n, bool), np.zeros(n, np.int64))  # fmt: skip
     hidden = masked(whole, 0, Masking(), mask=4, vocabulary=1000)
     asked = len(hidden.positions) / (n * (length - 2))
     rows = np.repeat(np.arange(n), np.diff(hidden.word_offsets)) * length + hidden.positions
-    there = hidden.pieces[rows]
+    there = hidden.subwords[rows]
     shares = (there == 4).mean(), ((there != 4) & (there != 7)).mean(), (there == 7).mean()
     assert asked == pytest.approx(0.15, abs=0.003)  # three standard deviations are 0.0024
     assert shares == pytest.approx((0.8, 0.1, 0.1), abs=0.009)
-    assert len(np.unique(there)) > 900  # any piece may stand in
+    assert len(np.unique(there)) > 900  # any subword may stand in
 
 
 # The head
@@ -124,16 +124,16 @@ def test_logits_and_loss_are_those_of_transformers():
         if name.startswith("cls") and value.ndim == 1:
             value.add_(torch.randn(value.shape))
     head.load_state_dict({name: weights[other] for name, other in names.items()})
-    pieces = torch.randint(0, 90, (3, 12))
-    labels = torch.where(torch.rand(3, 12) < 0.3, pieces, -100)
-    expected = theirs(input_ids=pieces, labels=labels)
+    subwords = torch.randint(0, 90, (3, 12))
+    labels = torch.where(torch.rand(3, 12) < 0.3, subwords, -100)
+    expected = theirs(input_ids=subwords, labels=labels)
     chosen = labels != -100
-    states = theirs.bert(pieces).last_hidden_state[chosen]
+    states = theirs.bert(subwords).last_hidden_state[chosen]
     torch.testing.assert_close(head(states), expected.logits[chosen])
     term, n = Term(head=TASK, data=TEXT), int(chosen.sum())
     loss = head.term_loss(term, states, torch.tensor([n]), {TASK: labels[chosen]}, words=n, sentences=3)
     torch.testing.assert_close(loss, expected.loss)
-    assert torch.equal(head.pieces(states), expected.logits[chosen].argmax(-1))
+    assert torch.equal(head.subwords(states), expected.logits[chosen].argmax(-1))
     assert not any("embeddings" in name for name, _ in head.named_parameters())  # tied, not copied
 
 
@@ -142,13 +142,13 @@ def test_logits_and_loss_are_those_of_transformers():
 
 def test_held_out_text_is_masked_once_and_training_text_anew(bench, texts):
     first, second = loop(bench, texts), loop(bench, texts, seed=1)
-    assert np.array_equal(first.texts[HELD_OUT].pieces, second.texts[HELD_OUT].pieces)
-    assert not np.array_equal(first.texts[HELD_OUT].pieces, texts[HELD_OUT].pieces)
-    assert np.array_equal(first.texts[TEXT].pieces, texts[TEXT].pieces)
+    assert np.array_equal(first.texts[HELD_OUT].subwords, second.texts[HELD_OUT].subwords)
+    assert not np.array_equal(first.texts[HELD_OUT].subwords, texts[HELD_OUT].subwords)
+    assert np.array_equal(first.texts[TEXT].subwords, texts[TEXT].subwords)
 
 
 def test_a_sentence_can_be_an_example(bench, files):
-    """The variant without packing: padded, and still trained on masked pieces alone."""
+    """The variant without packing: padded, and still trained on masked subwords alone."""
     data, held_out = (each.model_copy(update={"window": None}) for each in (TEXT, HELD_OUT))
     phase = Phase(terms=(Term(head=TASK, data=data),), update=(ENCODER, TASK), updates=4)
     stage = recipe().stages[0].model_copy(update={"phases": (phase,), "select_data": held_out})
@@ -159,7 +159,7 @@ def test_a_sentence_can_be_an_example(bench, files):
     assert len(history) == 4 and all(np.isfinite(row["score"]) for row in history)
 
 
-def test_a_stretch_of_shuffles_can_be_had_in_any_pieces():
+def test_a_stretch_of_shuffles_can_be_had_in_any_subwords():
     whole = np.concatenate(stretch(13, 5, 0, 60, (0, "tests")))
     parts = [np.concatenate(stretch(13, 5, start, start + 15, (0, "tests"))) for start in range(0, 60, 15)]
     assert np.array_equal(np.concatenate(parts), whole)
@@ -335,7 +335,7 @@ def test_processes_divide_the_parts(monkeypatch):
 
 @pytest.mark.parametrize("settings", [GloVe(epochs=2, window=3), Word2Vec(epochs=2, window=3)])
 def test_static_embeddings_are_a_training(corpora, tokens, tmp_path, log, settings):
-    """From tokens to a model that another training starts from."""
+    """From tokens to a model that another training run starts from."""
     shape = RandomEncoder(source="random", corpora=["tests"], vocabulary=600, layers=0, hidden=16)
     files = sorted(corpora.glob("sentences/*.train.parquet")) + sorted(corpora.glob("paragraphs/*.test.parquet"))
     encoder = build_encoder(shape, files, tmp_path / "encoder")
@@ -348,6 +348,6 @@ def test_static_embeddings_are_a_training(corpora, tokens, tmp_path, log, settin
     history = pd.read_csv(folder / "history.csv")
     assert len(history) >= 2 and json.loads((folder / "record.json").read_text())["recipe"]["static"]["data"]["texts"] == 30
     before, after = load_encoder(encoder), load_encoder(encoder, [folder / "model.safetensors"])
-    pieces = torch.tensor([[5, 6, 7]])
-    one, other = (each(pieces).last_hidden_state for each in (before, after))
+    subwords = torch.tensor([[5, 6, 7]])
+    one, other = (each(subwords).last_hidden_state for each in (before, after))
     assert one.shape == other.shape == (1, 3, 16) and not torch.allclose(one, other)

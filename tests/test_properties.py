@@ -1,4 +1,4 @@
-"""What holds for any input: files say what was written, and every word is labelled at its own first piece."""
+"""What holds for any input: files say what was written, and every word is labelled at its own first subword."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from conftest import save_tokenizer
 from crosslens.config.labels import UPOS
-from crosslens.config.readings import Reading
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import dictionaries, entities, schema, treebanks
 from crosslens.corpora.conllu import Multiword, Sentence, read_treebank
-from crosslens.tokens.tokenise import labelled_pieces, load_tokenizer, tokenise
-from crosslens.tokens.windows import LONGEST, windows
+from crosslens.encoding.tokens.tokenise import labelled_subwords, load_tokenizer, tokenise
+from crosslens.encoding.tokens.windows import LONGEST, windows
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from phrasebook.generate import treebank
-from phrasebook.grammar import read_grammar
+from synthetic.generate import treebank
+from synthetic.grammar import read_grammar
 from tokenizers import Encoding, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 always_the_same = settings(derandomize=True, deadline=None, max_examples=100)
@@ -177,7 +177,7 @@ def test_a_dictionary_is_read_as_it_was_written(save, entries) -> None:
     assert stored(rows, path, schema.DICTIONARY) == rows
 
 
-# Tokenizers: each kind is trained on the phrasebook, saved, and read as an encoder's is.
+# Tokenizers: each kind is trained on the synthetic corpus, saved, and read as an encoder's is.
 
 
 def wordpiece() -> tuple[Tokenizer, trainers.Trainer]:
@@ -243,12 +243,12 @@ FORMS = st.lists(st.one_of(WORDS, texts(), st.sampled_from("Katze кошка 猫
 @always_the_same
 @given(forms=FORMS)
 @example(["\u200d", "Katze", "\u00ad", "猫", "\u200c"])
-def test_a_word_has_the_pieces_that_it_has_alone(tokenizers, kind, forms) -> None:
+def test_a_word_has_the_subwords_that_it_has_alone(tokenizers, kind, forms) -> None:
     tokenizer = tokenizers[kind]
     encoding = tokenizer.encode(forms, is_pretokenized=True, add_special_tokens=False)
-    pieces = [alone(tokenizer, kind, word).tokens for word in forms]
-    assert encoding.tokens == sum(pieces, [])
-    assert encoding.word_ids == [number for number, mine in enumerate(pieces) for _ in mine]
+    subwords = [alone(tokenizer, kind, word).tokens for word in forms]
+    assert encoding.tokens == sum(subwords, [])
+    assert encoding.word_ids == [number for number, mine in enumerate(subwords) for _ in mine]
     if kind == "byte-level":  # which loses nothing
         assert decoders.ByteLevel().decode(encoding.tokens) == "".join(f" {word}" for word in forms)
 
@@ -258,42 +258,42 @@ def test_a_word_has_the_pieces_that_it_has_alone(tokenizers, kind, forms) -> Non
 @always_the_same
 @given(forms=FORMS)
 @example(["\u200d", "Katze", "\u00ad", "猫", "\u200c"])
-def test_each_word_with_a_piece_is_labelled_once_at_its_first(tokenizers, kind, option, forms) -> None:
+def test_each_word_with_a_subword_is_labelled_once_at_its_first(tokenizers, kind, option, forms) -> None:
     tokenizer = tokenizers[kind]
     own = [alone(tokenizer, kind, word) for word in forms]
     starts = [0, *accumulate(map(len, own))]
     expected = []
     for number, encoding in enumerate(own):
         if encoding.tokens:
-            visible = [place for place, piece in enumerate(encoding.tokens) if piece not in ("▁", "Ġ")]
+            visible = [place for place, subword in enumerate(encoding.tokens) if subword not in ("▁", "Ġ")]
             place = 0 if option == "first" else visible[0] if visible else len(encoding) - 1
             expected.append((number, starts[number] + place))
-    assert labelled_pieces(tokenizer.encode(forms, is_pretokenized=True, add_special_tokens=False), option) == expected
+    assert labelled_subwords(tokenizer.encode(forms, is_pretokenized=True, add_special_tokens=False), option) == expected
     row = {"id": "s", "language": "de", "forms": forms, "upos": [str(number) for number in range(len(forms))], "entities": []}
-    table, counts = tokenise(tokenizer, [row], Reading(maximum=512, labelled_piece=option, drop_unknown=False))
+    table, counts = tokenise(tokenizer, [row], Tokenisation(maximum=512, labelled_subword=option, drop_unknown=False))
     [found] = table.to_pylist()
     assert found["labels"] == [str(number) for number, _ in expected]
     assert found["words"] == [forms[number] for number, _ in expected]
     assert found["positions"] == [1 + position for _, position in expected]  # after [CLS]
-    assert counts["words_without_piece"] == len(forms) - len(expected)
-    assert found["pieces"][1:-1] == [piece for encoding in own for piece in encoding.ids]
+    assert counts["words_without_subword"] == len(forms) - len(expected)
+    assert found["subwords"][1:-1] == [subword for encoding in own for subword in encoding.ids]
 
 
 # Windows
 
 
 def slow_windows(sizes: Sequence[int], size: int, context: int) -> list[tuple[list[int], list[tuple[int, int]]]]:
-    """wu2019's rule, piece by piece: (labelled words, pieces as (word, number)) of each window."""
+    """wu2019's rule, subword by subword: (labelled words, subwords as (word, number)) of each window."""
     found: list[tuple[list[int], list[tuple[int, int]]]] = []
     words: list[int] = []
-    pieces: list[tuple[int, int]] = []
+    subwords: list[tuple[int, int]] = []
     for word, its in enumerate(sizes):
-        if len(pieces) + its > size and words:
-            found.append((words, pieces))
-            words, pieces = [], pieces[len(pieces) - min(context, len(pieces)) :]
+        if len(subwords) + its > size and words:
+            found.append((words, subwords))
+            words, subwords = [], subwords[len(subwords) - min(context, len(subwords)) :]
         words = [*words, word]
-        pieces = pieces + [(word, number) for number in range(its)]
-    return [*found, (words, pieces)] if words else found
+        subwords = subwords + [(word, number) for number in range(its)]
+    return [*found, (words, subwords)] if words else found
 
 
 SIZES = st.lists(st.one_of(st.integers(1, 5), st.integers(1, 40), st.sampled_from([126, 127, 128, 600])), max_size=30)
@@ -304,18 +304,20 @@ SIZES = st.lists(st.one_of(st.integers(1, 5), st.integers(1, 40), st.sampled_fro
 @example([1] * 300, 127, 64)
 def test_windows_are_those_of_the_rule(sizes, size, context) -> None:
     context = min(context, size - 1)
-    all_pieces = [(word, number) for word, its in enumerate(sizes) for number in range(its)]
+    all_subwords = [(word, number) for word, its in enumerate(sizes) for number in range(its)]
     found = windows(sizes, size, context)
     expected = slow_windows(sizes, size, context)
     assert [list(range(each.first_word, each.end_word)) for each in found] == [words for words, _ in expected]
-    assert [all_pieces[each.start_piece : each.end_piece] for each in found] == [pieces[:LONGEST] for _, pieces in expected]
+    assert [all_subwords[each.start_subword : each.end_subword] for each in found] == [
+        subwords[:LONGEST] for _, subwords in expected
+    ]
     assert [word for each in found for word in range(each.first_word, each.end_word)] == list(range(len(sizes)))
     starts = [0, *accumulate(sizes)]
     for before, each in zip([None, *found], found, strict=False):
-        assert each.end_piece - each.start_piece <= size or each.end_word - each.first_word == 1
-        assert each.end_piece - each.start_piece <= LONGEST
-        seen = 0 if before is None else starts[each.first_word] - max(before.start_piece, starts[each.first_word] - context)
-        assert starts[each.first_word] - each.start_piece == seen
+        assert each.end_subword - each.start_subword <= size or each.end_word - each.first_word == 1
+        assert each.end_subword - each.start_subword <= LONGEST
+        seen = 0 if before is None else starts[each.first_word] - max(before.start_subword, starts[each.first_word] - context)
+        assert starts[each.first_word] - each.start_subword == seen
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -328,13 +330,13 @@ def test_words_in_windows_are_labelled_once_in_order(tokenizers, sentences, kind
     maximum = data.draw(st.integers(16, 64))
     context = data.draw(st.integers(0, maximum - 8))
     row = {"id": "s", "language": "de", "forms": forms, "upos": [str(number) for number in range(len(forms))], "entities": []}
-    table, counts = tokenise(tokenizer, [row], Reading(maximum=maximum, windows=context, drop_unknown=False))
+    table, counts = tokenise(tokenizer, [row], Tokenisation(maximum=maximum, windows=context, drop_unknown=False))
     rows = table.to_pylist()
-    pieces = [alone(tokenizer, kind, word).ids for word in forms]
-    expected = slow_windows(list(map(len, pieces)), maximum - 2, context)
+    subwords = [alone(tokenizer, kind, word).ids for word in forms]
+    expected = slow_windows(list(map(len, subwords)), maximum - 2, context)
     assert [found["labels"] for found in rows] == [[str(word) for word in words] for words, _ in expected]
-    assert [found["pieces"][1:-1] for found in rows] == [[pieces[w][n] for w, n in window] for _, window in expected]
+    assert [found["subwords"][1:-1] for found in rows] == [[subwords[w][n] for w, n in window] for _, window in expected]
     for found, (words, window) in zip(rows, expected, strict=True):
         assert found["positions"] == [1 + window.index((word, 0)) for word in words]
     assert [found["id"] for found in rows] == ["s", *(f"s#{number}" for number in range(2, len(rows) + 1))]
-    assert (counts["cut_words"], counts["words_without_piece"]) == (0, 0)
+    assert (counts["cut_words"], counts["words_without_subword"]) == (0, 0)

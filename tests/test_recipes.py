@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from crosslens.config.heads import LANGUAGE, TASK, LinearHead, ParserHead
 from crosslens.config.labels import NLI, RELATIONS, UPOS
+from crosslens.config.recipes import Recipe
 from crosslens.papers import papers
-from crosslens.recipes import Recipe
 from crosslens.reports.studies import Studies
 from pydantic import ValidationError
 
@@ -26,7 +26,7 @@ def every(config):
 
 
 def plain(heads) -> Recipe:
-    return Recipe(name="test", encoder="tiny", reading="whole", heads=heads, stages=(), scores=(), init_sd=0.02, dropout=0.1)
+    return Recipe(name="test", encoder="tiny", tokenisation="whole", heads=heads, stages=(), scores=(), init_sd=0.02, dropout=0.1)
 
 
 def test_settings_give_the_recipe_back(every):
@@ -55,7 +55,7 @@ def test_a_new_field_with_a_default_changes_no_settings(every):
     ],
 )
 def test_settings_stay_as_they_are(config, paper, digest):
-    """Golden, since other settings rerun every training of the published study."""
+    """Golden, since other settings rerun every training run of the published study."""
     (found,) = (one for one in papers() if one.key == paper)
     made = [*found.recipes(config).values(), *(trial for job in found.trials(config).values() for trial in job)]
     assert hashlib.sha256(json.dumps([recipe.settings() for recipe in made]).encode()).hexdigest() == digest
@@ -66,7 +66,7 @@ def test_settings_say_the_kind_of_a_head_and_what_differs_from_the_default():
     assert of.settings() == {
         "name": "test",
         "encoder": "tiny",
-        "reading": "whole",
+        "tokenisation": "whole",
         "heads": {
             "task": {"kind": "parser", "labels": [*RELATIONS], "arc": 64},
             "language": {"kind": "linear", "labels": ["de", "en"], "learns": "language"},

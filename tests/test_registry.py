@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from crosslens.runs.errors import DataError
-from crosslens.sources import registry
-from crosslens.sources.registry import SOURCES_YAML, OfficialFile, Size, Source, size_of
-from documents import templates
+from crosslens.commands.documents import templates
+from crosslens.corpora.sources import registry
+from crosslens.corpora.sources.registry import SOURCES_YAML, OfficialFile, Size, Source, size_of
+from crosslens.jobs.errors import DataError
 
 ROOT = Path(__file__).parents[1]
 RESOURCES = SOURCES_YAML.parent
@@ -45,7 +45,7 @@ def test_addresses_in_order() -> None:
         f"https://dumps.wikimedia.org/{dump}",
         "https://archive.org/download/elwiki-20230501/elwiki-20230501-pages-articles-multistream.xml.bz2",
     ]
-    assert SOURCES["phrasebook"].urls_of("ud/x.conllu") == []
+    assert SOURCES["synthetic"].urls_of("ud/x.conllu") == []
 
 
 def test_a_path_is_quoted() -> None:
@@ -201,7 +201,7 @@ def test_treebanks_of_wu2019_parsing_are_those_of_its_source() -> None:
 
 def test_the_page_says_what_to_supply() -> None:
     common = {"title": "A corpus", "version": "1", "licence": "l", "citation": "c", "example": "a/b.zip"}
-    page = templates.rendered(templates.environment(ROOT), "docs/templates/data.md.j2", sources={
+    page = templates.rendered(templates.environment(ROOT), "workflow/crosslens/commands/documents/templates/data.md.j2", sources={
         "licensed": Source(**common, manual="ask the publisher for it"),
         "fetched": Source(**common, url=["https://x.org/{path}"]),
         "slow": Source(**common, url=["https://x.org/{path}"], manual="its server is slow"),

@@ -7,25 +7,25 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from crosslens.config.recipes import Recipe
+from crosslens.corpora.sources.registry import load as load_sources
 from crosslens.encoding.batches import for_each_batch
-from crosslens.encoding.blocks import blocks
+from crosslens.encoding.layers import transformer_layers
 from crosslens.encoding.shift import Shift, for_each_shift
 from crosslens.encoding.unit_states import unit_states
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
-from crosslens.recipes import Recipe
 from crosslens.reports.about import About
 from crosslens.reports.studies import Studies
-from crosslens.runs.errors import DataError
-from crosslens.sources.registry import load as load_sources
-from crosslens.storage.seals import seal
 from crosslens.training.batches import rehearsed
 from crosslens.training.predict import hidden_states
 from crosslens.training.run import run
 from study import RESULTS, counts, jobs_of, snakemake
 from test_bottom import frozen
 from test_config import merged
-from test_training import OBJECTIVES, TEST, inference, loop, recipe
+from test_training import OBJECTIVES, TEST, loop, nli, recipe
 
 UPDATES = 3
 
@@ -49,7 +49,7 @@ def test_the_longest_text_passes_all_blocks_and_most_pass_none(bench, rehearsing
     texts, states = bench.texts(TEST), []
     encoder = bench.encoder(0.0)
     passed = []
-    blocks(encoder)[-1].attention.register_forward_hook(lambda _, arguments, output: passed.append(len(arguments[0])))
+    transformer_layers(encoder)[-1].attention.register_forward_hook(lambda _, arguments, output: passed.append(len(arguments[0])))
     model = loop(bench, recipe(), dropout=0.0).model
     del model.encoder.config.rehearse
     whole, (cut,) = hidden_states(model, texts)[0], hidden_states(model.to(torch.float32), texts, [0])
@@ -71,14 +71,14 @@ def test_states_under_a_shift_are_of_all_texts(bench, rehearsing):
     assert all(are_whole) and len(are_whole) > 1
 
 
-@pytest.mark.parametrize("of", [*map(recipe, OBJECTIVES), inference("reversal"), frozen(1)], ids=lambda of: of.name)
+@pytest.mark.parametrize("of", [*map(recipe, OBJECTIVES), nli("reversal"), frozen(1)], ids=lambda of: of.name)
 def test_each_phase_has_its_first_updates_and_one_of_the_longest_texts(bench, rehearsing, of):
     trainer = loop(bench, of.rehearsed())
-    steps, pieces = [], []
+    steps, subwords = [], []
     trainer.after_step = lambda position: steps.append((position.stage, position.epoch, position.phase, position.step))
     inputs = trainer.step.inputs
     trainer.step.inputs = lambda phase, place, chosen: (
-        pieces.append((phase, place.step, chosen)), inputs(phase, place, chosen),
+        subwords.append((phase, place.step, chosen)), inputs(phase, place, chosen),
     )[1]  # fmt: skip
     trained = trainer.run()
     assert steps == [
@@ -87,7 +87,7 @@ def test_each_phase_has_its_first_updates_and_one_of_the_longest_texts(bench, re
         for phase in range(len(stage.phases))
         for step in range(UPDATES)
     ]
-    for phase, step, chosen in pieces:
+    for phase, step, chosen in subwords:
         for term, texts in zip(phase.terms, chosen, strict=True):
             lengths = trainer.texts[term.data].lengths
             assert (lengths[texts].sum() == np.sort(lengths)[-len(texts) :].sum()) == (step == 0)
@@ -111,7 +111,7 @@ def test_a_record_says_that_it_is_of_a_rehearsal(bench, tokens, encoder_folder, 
         (folder / file.name).write_bytes(file.read_bytes())
     source = json.loads((folder / "source.json").read_text())
     (folder / "source.json").write_text(json.dumps(source | {"rehearse": UPDATES}))
-    seal(folder)
+    write_checksums(folder)
     (tmp_path / "model").mkdir()
     corpora = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs")}
     run(recipe(interval=2, keeps_weights=False), 0, folder, corpora, tmp_path / "model", threads=1, log=log)
@@ -138,10 +138,10 @@ def test_results_lie_below_those_of_the_study_and_nothing_is_concluded():
 
 
 def test_nothing_of_a_rehearsal_passes_for_a_result():
-    """Its trainings and draws are those of the study."""
+    """Its training runs and samples are those of the study."""
     values = merged("published")
     study, rehearsal = (Studies(load(values | more), papers()) for more in ({}, {"rehearse": 20}))
-    assert study.recipes == rehearsal.recipes and study.draws == rehearsal.draws
+    assert study.recipes == rehearsal.recipes and study.samples == rehearsal.samples
     about, other = About(rehearsal, study, load_sources()), About(study, study, load_sources())
     for paper, name, item in rehearsal.items.values():
         (reason, *_) = about.apart(paper, about.uses(paper, item))
@@ -179,7 +179,7 @@ def test_a_rehearsal_of_the_tiny_study(own):
     table = pd.read_csv(folder / "table2.csv")
     assert table["reason"].str.startswith("REHEARSAL").all() and not table["comparable"].any()
     record = json.loads((folder / "table2.csv.json").read_text())
-    assert {training["encoder"]["rehearse"] for training in record["trainings"]} == {2}
+    assert {training["encoder"]["rehearse"] for training in record["training_runs"]} == {2}
     assert "Rehearsed with 2 updates and texts" in said
     # Ended, requested memory, its peak, none on a GPU; an update of the study, for which no hours are tabulated, and this one.
     assert re.search(r"│ models/tanti2021/pos/gradient_reversal +│ 1 of 1 │ +48.0 GB │ +[\d.]+ MB │ +│ +│ +[\d.]+ │", said), said

@@ -6,9 +6,9 @@ from importlib.metadata import PackageNotFoundError, metadata
 
 import pytest
 import yaml
+from crosslens.commands.documents import licences
+from crosslens.jobs.errors import DataError
 from crosslens.papers import papers
-from crosslens.runs.errors import DataError
-from documents import licences
 from study import REPOSITORY, edit
 
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]

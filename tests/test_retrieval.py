@@ -12,28 +12,29 @@ import pytest
 import torch
 from conftest import as_texts, build_encoder
 from crosslens.config.encoders import RandomEncoder
-from crosslens.config.readings import Reading
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import dictionaries, schema
 from crosslens.corpora.words import words as split_words
-from crosslens.encoders import folder as folders
-from crosslens.encoders.load import load_encoder
-from crosslens.encoders.weights import write as write_weights
+from crosslens.encoding.encoders import folder as folders
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.encoders.weights import write as write_weights
 from crosslens.encoding.occurrences import Occurrences, Spelling, context_vectors, find, moved, word_vectors
 from crosslens.encoding.packing import windows_of
-from crosslens.encoding.texts import load_pieces
-from crosslens.measures import neighbours, retrieval
-from crosslens.measures.neighbours import Gold, chance, search
+from crosslens.encoding.texts import load_subwords
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
+from crosslens.measures import retrieval
 from crosslens.measures.retrieval import ALONE, CONTEXTS, definition
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared import neighbours
+from crosslens.measures.shared.neighbours import Gold, chance, search
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.dispersion import skewness
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import seal
-from crosslens.tokens.tokenise import load_tokenizer, write_tokens
-from phrasebook.dictionaries import muse
-from phrasebook.grammar import read_grammar
+from synthetic.dictionaries import muse
+from synthetic.grammar import read_grammar
 from test_encoders import unigram_encoder
 
-READING = Reading(maximum=500, drop_unknown=False)
+TOKENISATION = Tokenisation(maximum=500, drop_unknown=False)
 LANGUAGES = ("de", "en", "zh")
 
 
@@ -54,14 +55,14 @@ def running(corpora, encoder_folder, unigram_folder, tmp_path_factory) -> dict[s
         found[kind] = tmp_path_factory.mktemp("tokens") / "paragraphs"
         for language in LANGUAGES:
             name = f"{language}.train.parquet"
-            write_tokens(load_tokenizer(encoder), corpora / "paragraphs" / name, found[kind] / name, READING, "train")
-        seal(found[kind])
+            write_tokens(load_tokenizer(encoder), corpora / "paragraphs" / name, found[kind] / name, TOKENISATION, "train")
+        write_checksums(found[kind])
     return found
 
 
 @pytest.fixture(scope="module")
 def muse_folder(tmp_path_factory) -> Path:
-    """The phrasebook's dictionaries from and to English, all words in the test part."""
+    """The synthetic corpus's dictionaries from and to English, all words in the test part."""
     folder = tmp_path_factory.mktemp("muse")
     english, others = read_grammar("en"), [read_grammar(language) for language in ("de", "zh")]
     rows: dict[str, list[dict[str, Any]]] = {"de": [], "zh": []}
@@ -72,7 +73,7 @@ def muse_folder(tmp_path_factory) -> Path:
         rows[language] += dictionaries.read([path], language)[0]
     for language, own in rows.items():
         schema.write(own, folder / "corpus" / f"{language}.test.parquet", schema.DICTIONARY, {})
-    seal(folder / "corpus")
+    write_checksums(folder / "corpus")
     return folder / "corpus"
 
 
@@ -82,7 +83,7 @@ def test_contexts_are_those_of_a_plain_string_search(
     kind, language, running, corpora, encoder_folder, unigram_folder, muse_folder
 ):
     spelling = Spelling(load_tokenizer({"WordPiece": encoder_folder, "Unigram": unigram_folder}[kind]))
-    texts = load_pieces([running[kind] / f"{language}.train.parquet"])
+    texts = load_subwords([running[kind] / f"{language}.train.parquet"])
     assert not texts.cut.any()
     rows = [row for path in muse_folder.glob("*.parquet") for row in pq.read_table(path).to_pylist()]
     sides = ("source", "target")
@@ -101,7 +102,7 @@ def test_contexts_are_those_of_a_plain_string_search(
             if times:
                 expected[number, text] = times
     found = find(texts, words, spelling, spaced=language != "zh")
-    owners = np.searchsorted(texts.piece_offsets, found.rows, side="right") - 1
+    owners = np.searchsorted(texts.subword_offsets, found.rows, side="right") - 1
     pairs, counts = np.unique(np.stack([found.words, owners], 1), axis=0, return_counts=True)
     assert {(int(word), int(text)): int(n) for (word, text), n in zip(pairs, counts, strict=True)} == expected
     assert len({word for word, _ in expected}) > 5
@@ -111,7 +112,7 @@ def test_words_of_unspaced_scripts_stand_within_a_run(unigram_folder):
     spelling = Spelling(load_tokenizer(unigram_folder))
     tokenizer = spelling.tokenizer
     texts = as_texts([tokenizer.encode(["我们是他们"], is_pretokenized=True).ids])
-    assert [tokenizer.id_to_token(piece) for piece in texts.pieces] == ["<s>", "▁", *"我们是他们", "</s>"]
+    assert [tokenizer.id_to_token(subword) for subword in texts.subwords] == ["<s>", "▁", *"我们是他们", "</s>"]
     words = ["们", "我们", "他们", "们是他"]
     found = find(texts, words, spelling, spaced=False)
     assert list(zip(found.words.tolist(), found.rows.tolist(), found.lengths.tolist(), strict=True)) == [
@@ -120,7 +121,7 @@ def test_words_of_unspaced_scripts_stand_within_a_run(unigram_folder):
     assert not len(find(texts, words, spelling, spaced=True).words), "where there are spaces these are parts of a word"
 
 
-def test_words_with_unknown_pieces_are_never_found(encoder_folder):
+def test_words_with_unknown_subwords_are_never_found(encoder_folder):
     spelling = Spelling(load_tokenizer(encoder_folder))
     assert spelling.alone("☃") == () and spelling.all(["☃"], spaced=True) == [set()]
     unknown = spelling.tokenizer.encode(["☃"], is_pretokenized=True).ids
@@ -129,42 +130,46 @@ def test_words_with_unknown_pieces_are_never_found(encoder_folder):
 
 @pytest.mark.parametrize("window", [5, 9, 30])
 def test_places_move_to_the_windows_that_models_read(running, window):
-    texts = load_pieces([running["WordPiece"] / "de.train.parquet"])
+    texts = load_subwords([running["WordPiece"] / "de.train.parquet"])
     generator = np.random.default_rng(0)
-    inside = np.flatnonzero((texts.pieces[:-1] > 4) & (texts.pieces[1:] > 4))
+    inside = np.flatnonzero((texts.subwords[:-1] > 4) & (texts.subwords[1:] > 4))
     places = Occurrences(np.arange(80), np.sort(generator.choice(inside, 80, replace=False)), generator.integers(1, 3, 80))
     for within in ("page", "text"):
         windows = windows_of(texts, window, within)
         found = moved(places, texts, windows)
-        ends = np.append(windows.piece_offsets[1:], 0)[np.searchsorted(windows.piece_offsets, found.rows, side="right") - 1] - 1
+        ends = (
+            np.append(windows.subword_offsets[1:], 0)[np.searchsorted(windows.subword_offsets, found.rows, side="right") - 1] - 1
+        )
         for word, (old, new, length) in enumerate(zip(places.rows, found.rows, found.lengths, strict=True)):
-            assert windows.pieces[new : new + length].tolist() == texts.pieces[old : old + length].tolist()
+            assert windows.subwords[new : new + length].tolist() == texts.subwords[old : old + length].tolist()
             assert length == places.lengths[word] or new + length == ends[word]  # divided by the end of a window
         assert found.words.tolist() == list(range(80)) and (found.lengths > 0).all()
         assert (found.lengths < places.lengths).any() == (window < 30)
     assert moved(places, texts, windows_of(texts, None, "page")).rows.tolist() == places.rows.tolist()
 
 
-def test_vectors_are_means_of_occurrences_and_of_all_pieces(encoder_folder, running):
+def test_vectors_are_means_of_occurrences_and_of_all_subwords(encoder_folder, running):
     model, spelling = load_encoder(encoder_folder), Spelling(load_tokenizer(encoder_folder))
-    texts = load_pieces([running["WordPiece"] / "de.train.parquet"])
+    texts = load_subwords([running["WordPiece"] / "de.train.parquet"])
     generator = np.random.default_rng(0)
-    inside = np.flatnonzero(~np.isin(texts.pieces, spelling.specials) & ~np.isin(np.roll(texts.pieces, -1), spelling.specials))
+    inside = np.flatnonzero(
+        ~np.isin(texts.subwords, spelling.specials) & ~np.isin(np.roll(texts.subwords, -1), spelling.specials)
+    )
     rows = np.sort(generator.choice(inside, 60, replace=False))
     places = Occurrences(generator.integers(0, 8, 60), rows, generator.integers(1, 3, 60))
     vectors, mean = context_vectors(model, texts, places, 9, (0, 2), spelling.specials)
     states = []
     with torch.inference_mode():
-        for start, stop in zip(texts.piece_offsets, texts.piece_offsets[1:], strict=False):
-            pieces = torch.from_numpy(texts.pieces[start:stop].astype(np.int64))[None]
-            hidden = model(input_ids=pieces, output_hidden_states=True).hidden_states
+        for start, stop in zip(texts.subword_offsets, texts.subword_offsets[1:], strict=False):
+            subwords = torch.from_numpy(texts.subwords[start:stop].astype(np.int64))[None]
+            hidden = model(input_ids=subwords, output_hidden_states=True).hidden_states
             states.append(torch.stack([hidden[0][0], hidden[2][0]], 1).numpy())
     flat = np.concatenate(states)  # (n_pieces, 2, d)
     for word in range(8):
         own = [flat[row : row + length].mean(0) for w, row, length in zip(*vars(places).values(), strict=True) if w == word]
         np.testing.assert_allclose(vectors[:, word], np.mean(own, 0), atol=1e-5)
     assert np.isnan(vectors[:, 8]).all()
-    np.testing.assert_allclose(mean, flat[~np.isin(texts.pieces, spelling.specials)].mean(0), atol=1e-5)
+    np.testing.assert_allclose(mean, flat[~np.isin(texts.subwords, spelling.specials)].mean(0), atol=1e-5)
     spelled = [spelling.alone("Hund"), spelling.alone("dass")]
     alone = word_vectors(model, spelled, (0, 2), spelling.special)
     with torch.inference_mode():
@@ -310,7 +315,7 @@ def test_every_context_of_a_word_counts(records, running, encoder_folder, muse_f
     pairs = [row for row in pq.read_table(muse_folder / "de.test.parquet").to_pylist() if row["source_language"] == "en"]
     times: dict[str, dict[str, int]] = {}
     for language, side in (("en", "source"), ("de", "target")):
-        texts = load_pieces([running["WordPiece"] / f"{language}.train.parquet"])
+        texts = load_subwords([running["WordPiece"] / f"{language}.train.parquet"])
         words = sorted({row[side] for row in pairs if spelling.alone(row[side])})
         counts = np.bincount(find(texts, words, spelling, spaced=True).words, minlength=len(words))
         times[side] = {word: int(count) for word, count in zip(words, counts, strict=True) if count}
@@ -355,18 +360,18 @@ def test_the_shift_adds_the_difference_of_means(encoder_folder, running, muse_fo
     means, known = {}, {}
     pairs = [row for row in pq.read_table(muse_folder / "de.test.parquet").to_pylist() if row["source_language"] == "en"]
     for language, side in (("en", "source"), ("de", "target")):
-        texts = load_pieces([running["WordPiece"] / f"{language}.train.parquet"])
-        pieces = []
+        texts = load_subwords([running["WordPiece"] / f"{language}.train.parquet"])
+        subwords = []
         with torch.inference_mode():
-            for start, stop in zip(texts.piece_offsets, texts.piece_offsets[1:], strict=False):
-                ids = torch.from_numpy(texts.pieces[start:stop].astype(np.int64))[None]
-                pieces.append(model(input_ids=ids).last_hidden_state[0, 1:-1].numpy())
+            for start, stop in zip(texts.subword_offsets, texts.subword_offsets[1:], strict=False):
+                ids = torch.from_numpy(texts.subwords[start:stop].astype(np.int64))[None]
+                subwords.append(model(input_ids=ids).last_hidden_state[0, 1:-1].numpy())
             words = sorted({row[side] for row in pairs})
             there = find(texts, words, spelling, spaced=True).words
             for number in np.unique(there):
                 ids = torch.tensor([spelling.tokenizer.encode([words[number]], is_pretokenized=True).ids])
                 known.setdefault(language, {})[words[number]] = model(input_ids=ids).last_hidden_state[0, 1:-1].mean(0).numpy()
-        means[language] = np.concatenate(pieces).mean(0)
+        means[language] = np.concatenate(subwords).mean(0)
     kept = [(row["source"], row["target"]) for row in pairs if row["source"] in known["en"] and row["target"] in known["de"]]
     candidates = sorted({target for _, target in kept})
     for shift in (0, 1):

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from crosslens.graph.plan import Step
 from crosslens.graph.reuse import Reuse
-from crosslens.runs.errors import DataError
-from crosslens.storage.files import sha256
-from crosslens.storage.metadata import SealedMetadata
-from crosslens.storage.seals import RESULTS, read_seal, seal, verified
+from crosslens.jobs.checksums import RESULTS, read_checksums, verified, write_checksums
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import sha256
+from crosslens.jobs.snakemake_metadata import ChecksumMetadata
 from study import OVERLAY, changed, copy_repository, jobs_of, pretend, snakemake
 
 SOURCE, HERE = "results/demo", "results/mine"
@@ -30,7 +30,7 @@ MADE_OF = {  # artefact -> what it is made of
     "tokens/mbert/words/udpos": ["tokenizers/mbert", CORPUS],
 }
 ALL = "5 files of sources, corpora, tokenizers and tokens"
-METADATA = SealedMetadata(HERE, dict, sha256)
+METADATA = ChecksumMetadata(HERE, dict, sha256)
 
 
 @dataclass
@@ -74,7 +74,7 @@ def make(place: str, text: str = "first") -> None:
     file.write_text(f"{place} {text}")
     if not path.suffix:
         (path / ".snakemake_timestamp").touch()
-    seal(path)
+    write_checksums(path)
     inputs = MADE_OF[place]
     record = {
         "input": sorted(f"{{results}}/{name}" for name in inputs),
@@ -82,9 +82,9 @@ def make(place: str, text: str = "first") -> None:
         "record_format_version": 6,
         "endtime": path.stat().st_mtime,
     }
-    identities = {name: read_seal(Path(SOURCE, name)).identity for name in inputs}
+    identities = {name: read_checksums(Path(SOURCE, name)).identity for name in inputs}
     notes = {"artefact": place, "record": json.dumps(record), "inputs": json.dumps(identities)}
-    replace(read_seal(path), notes=notes).write()
+    replace(read_checksums(path), notes=notes).write()
 
 
 @pytest.fixture(autouse=True)
@@ -146,7 +146,7 @@ def test_what_would_be_made_of_another_input_here_is_not_taken():
     path = Path(HERE, OFFICIAL)
     path.parent.mkdir(parents=True)
     path.write_text("of our own")
-    seal(path)
+    write_checksums(path)
     take()
     assert taken() == {OFFICIAL, PARAGRAPHS} and path.read_text() == "of our own"
 
@@ -172,7 +172,7 @@ def test_damaged_artefacts_are_made_here():
 
 @pytest.mark.parametrize("notes", [{}, {"record": "[" * 9}, {"record": '{"params": 1, "input": 2}'}, {"artefact": "corpora/x"}])
 def test_seals_without_a_fitting_record(notes):
-    whole = read_seal(Path(SOURCE, CORPUS))
+    whole = read_checksums(Path(SOURCE, CORPUS))
     replace(whole, notes=whole.notes | notes if notes else {}).write()
     take()
     assert CORPUS not in taken()
@@ -181,14 +181,14 @@ def test_seals_without_a_fitting_record(notes):
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_was_taken_stays_whatever_becomes_of_the_other_folder(whole):
     take()
-    before = {place: read_seal(Path(HERE, place)).identity for place in taken()}
+    before = {place: read_checksums(Path(HERE, place)).identity for place in taken()}
     if whole:
         shutil.rmtree(SOURCE)
     else:
         for place in MADE_OF:
             make(place, "second")
     assert take() == "" and taken() == {*MADE_OF}
-    assert {place: read_seal(Path(HERE, place)).identity for place in MADE_OF} == before
+    assert {place: read_checksums(Path(HERE, place)).identity for place in MADE_OF} == before
 
 
 def test_a_linked_file_that_is_edited_in_place_is_refused():
@@ -261,7 +261,7 @@ def test_a_changed_corpus_is_read_here_and_all_others_are_taken(origin):
     with changed(origin / OVERLAY, ("withheld: clean", "withheld: paper")):
         jobs, said = plan(origin)
     assert {"Read udpos", "Tokenise udpos for random, reading without_unknown"} <= set(jobs), said
-    assert not {"Write the phrasebook's corpora", "Read xnli"} & set(jobs)
+    assert not {"Write the synthetic corpora", "Read xnli"} & set(jobs)
     assert re.search(r"^results/other: \d+ files of sources and corpora are taken from results/tiny$", said, re.MULTILINE), said
     shutil.rmtree(origin / OTHER)
 

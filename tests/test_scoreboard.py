@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from crosslens.jobs.checksums import checksummed
 from crosslens.numerics.intervals import prediction_interval
 from crosslens.papers import papers
 from crosslens.reports.cells import line, set_apart, table
@@ -29,7 +30,6 @@ from crosslens.reports.scoreboard import (
     read_table,
     scoreboard,
 )
-from crosslens.storage.seals import sealed
 from study import RESULTS, committed_tables, copy_repository, planned, tiny
 from synthetic import Scale
 
@@ -263,7 +263,7 @@ def test_the_rule_tells_of_the_tables_that_exist_and_starts_nothing_else(tmp_pat
     tiny(root, target)
     board = pd.read_csv(root / target)
     assert set(board["verdict"]) == {NOT_RUN, NO_TABLE, CITED, ILLEGIBLE} and planned(root, target) == []
-    with sealed(root / RESULTS / "liu2020/table3.csv") as temporary:
+    with checksummed(root / RESULTS / "liu2020/table3.csv") as temporary:
         temporary.write_bytes((ROOT / "docs/results/laptop/liu2020/table3.csv").read_bytes())
     assert planned(root, target) == job
     tiny(root, target)

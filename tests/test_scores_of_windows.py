@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from crosslens.config.labels import ENTITIES, UPOS
+from crosslens.jobs import parquet
 from crosslens.measures import classification, spans
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.f1 import Counts, sentences
-from crosslens.storage import parquet
 from crosslens.training.run import PREDICTIONS
 from seqeval.metrics import accuracy_score, f1_score
 from seqeval.metrics.sequence_labeling import get_entities

@@ -1,4 +1,4 @@
-"""Trials that share a job: the files are those of trainings alone, a stopped job goes on, and nothing else is taken for them."""
+"""Trials that share a job: the files are those of training runs alone, a stopped job goes on, and nothing else is taken for them."""
 
 import json
 import logging
@@ -8,12 +8,12 @@ import signal
 
 import pandas as pd
 import pytest
-from crosslens.recipes import Edit
-from crosslens.runs import signals
-from crosslens.runs.call import COMMAND
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import seal
-from crosslens.storage.trainings import CHECKPOINT, seen, trainings
+from crosslens.config.recipes import Edit
+from crosslens.jobs import signals
+from crosslens.jobs.call import COMMAND
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.training_folders import CHECKPOINT, seen, training_runs
 from crosslens.training import features, loop, search
 from crosslens.training.step import Step
 from test_training import recipe
@@ -55,8 +55,8 @@ def make(output, made, given, *, seed=0, version=("1",)):
 
 
 def results(folder):
-    """Predictions and history of a training."""
-    history = pd.read_csv(folder / "history.csv").drop(columns=["seconds", "pieces_a_second"])
+    """Predictions and history of a training run."""
+    history = pd.read_csv(folder / "history.csv").drop(columns=["seconds", "subwords_a_second"])
     return pd.read_parquet(folder / "predictions.parquet").to_json(), history.to_json()
 
 
@@ -136,10 +136,10 @@ def test_a_trial_that_is_gone_is_missed(given, tmp_path):
     """Else the best of fewer would be taken."""
     output = tmp_path / "job/seed0"
     make(output, trials(), given)
-    assert [name for name, _ in trainings(output, "of")] == [f"of/{name}" for name in NAMES]
+    assert [name for name, _ in training_runs(output, "of")] == [f"of/{name}" for name in NAMES]
     shutil.rmtree(output / NAMES[1])
     with pytest.raises(DataError, match=f"{NAMES[1]}/history.csv: missing"):
-        trainings(output, "of")
+        training_runs(output, "of")
 
 
 def test_a_signal_loses_no_step_of_any_trial(given, tmp_path, monkeypatch, signals_handled):
@@ -181,10 +181,10 @@ def test_what_other_settings_data_or_code_left_is_not_taken(given, tmp_path, mon
     made = trials(batch=4) if other == "trial" else trials()
     if other == "encoder":
         (encoder / "source.json").write_text('{"settings": {}}')
-        seal(encoder)
+        write_checksums(encoder)
     if other == "tokens":
         shutil.copy(tokens / "sentences/de.test.parquet", tokens / "sentences/en.test.parquet")
-        seal(tokens / "sentences/en.test.parquet")
+        write_checksums(tokens / "sentences/en.test.parquet")
     make(output, made, given, **options)
     assert started == [of.name for of in made]
     assert [path.name for path in output.parent.iterdir()] == ["seed0"]

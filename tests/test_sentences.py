@@ -5,11 +5,11 @@ from zipfile import ZipFile
 
 import pyarrow.parquet as pq
 import pytest
-from crosslens.config.readings import Reading
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import schema
-from crosslens.runs.errors import DataError
-from crosslens.tokens.sentences import ENDS, FULL_WIDTH_ENDS, MODELS, split_after, splitter
-from crosslens.tokens.tokenise import load_tokenizer, tokenise, write_train
+from crosslens.encoding.tokens.sentences import ENDS, FULL_WIDTH_ENDS, MODELS, split_after, splitter
+from crosslens.encoding.tokens.tokenise import load_tokenizer, tokenise, write_train
+from crosslens.jobs.errors import DataError
 from pydantic import ValidationError
 
 # Made up, so that a model learns from it that "ca." and "Fr." are abbreviations and that "Morgen" begins sentences.
@@ -111,7 +111,7 @@ def test_full_width_marks_alone():
 def test_a_document_is_the_pair_of_its_first_two_sentences(encoder_folder):
     tokenizer = load_tokenizer(encoder_folder)
     first, second, third = "I see the dog.", "The house is old!", "It is small."
-    reading = Reading(maximum=24, sentences="marks", drop_unknown=False)
+    tokenisation = Tokenisation(maximum=24, sentences="marks", drop_unknown=False)
 
     def document(text):
         return {"id": "d", "language": "en", "text": text, "label": "CCAT"}
@@ -121,13 +121,13 @@ def test_a_document_is_the_pair_of_its_first_two_sentences(encoder_folder):
 
     longer = " and ".join(["the old dog"] * 9) + "."
     for one, two in ((first, second), (longer, second), (first, longer)):
-        table, counts = tokenise(tokenizer, [document(f"{one} {two} {third}")], reading)
-        expected, expected_counts = tokenise(tokenizer, [pair(one, two)], Reading(maximum=24, drop_unknown=False))
+        table, counts = tokenise(tokenizer, [document(f"{one} {two} {third}")], tokenisation)
+        expected, expected_counts = tokenise(tokenizer, [pair(one, two)], Tokenisation(maximum=24, drop_unknown=False))
         assert table.to_pylist() == expected.to_pylist() and counts == expected_counts
         assert table["second"][0].as_py() > 0 and table["label"].to_pylist() == ["CCAT"]
     for text in (first, "no mark", ""):
-        whole = tokenise(tokenizer, [document(text)], Reading(maximum=24, drop_unknown=False))
-        assert tokenise(tokenizer, [document(text)], reading)[0].to_pylist() == whole[0].to_pylist()
+        whole = tokenise(tokenizer, [document(text)], Tokenisation(maximum=24, drop_unknown=False))
+        assert tokenise(tokenizer, [document(text)], tokenisation)[0].to_pylist() == whole[0].to_pylist()
 
 
 def test_each_sentence_is_a_text_of_its_own(encoder_folder, tmp_path):
@@ -143,32 +143,39 @@ def test_each_sentence_is_a_text_of_its_own(encoder_folder, tmp_path):
         for number, sentences in enumerate(documents)
         for place, sentence in enumerate(sentences, start=1)
     ]
-    whole = Reading(maximum=16, drop_unknown=False)
-    reading = Reading(maximum=16, sentences="marks", each_sentence=True, drop_unknown=False)
+    whole = Tokenisation(maximum=16, drop_unknown=False)
+    tokenisation = Tokenisation(maximum=16, sentences="marks", each_sentence=True, drop_unknown=False)
     for limit in (1, 2, 3, None):  # of documents
         sentences = sum(map(len, documents[:limit]))
-        table, counts = tokenise(tokenizer, rows, reading, limit)
+        table, counts = tokenise(tokenizer, rows, tokenisation, limit)
         expected, expected_counts = tokenise(tokenizer, apart, whole, sentences)
         assert table.to_pylist() == expected.to_pylist() and counts == expected_counts
         assert counts["texts"] == table.num_rows == sentences and counts["cut_texts"] == (limit in (3, None))
     pair = [{"id": "p", "language": "en", "premise": "I see. It is.", "hypothesis": "No.", "label": "neutral"}]
-    assert tokenise(tokenizer, pair, reading)[0].to_pylist() == tokenise(tokenizer, pair, whole)[0].to_pylist()
+    assert tokenise(tokenizer, pair, tokenisation)[0].to_pylist() == tokenise(tokenizer, pair, whole)[0].to_pylist()
 
     # Texts after the last one that is kept are not looked at: none of them counts as left out.
     known, unknown = ({"id": text, "language": "en", "text": text} for text in ("I see the dog.", "\U0001f3e0"))
-    assert tokenise(tokenizer, [known, unknown, known], Reading(), 1)[1]["unknown"] == 0
-    assert tokenise(tokenizer, [known, unknown, known], Reading(), 2)[1]["unknown"] == 1
+    assert tokenise(tokenizer, [known, unknown, known], Tokenisation(), 1)[1]["unknown"] == 0
+    assert tokenise(tokenizer, [known, unknown, known], Tokenisation(), 2)[1]["unknown"] == 1
 
-    # A sentence with an unknown piece leaves alone, and shares of train are drawn by document.
+    # A sentence with an unknown subword leaves alone, and shares of train are drawn by document.
     rows[0]["text"] = "I see the dog. \U0001f3e0 is old! It is small."
-    known = reading.model_copy(update={"drop_unknown": True})
+    known = tokenisation.model_copy(update={"drop_unknown": True})
     table, counts = tokenise(tokenizer, rows[:2], known)
     assert table["id"].to_pylist() == ["d0", "d0#3", "d1"] and counts["unknown"] == 1
     many = [row | {"id": f"{row['id']}x{number}"} for number in range(9) for row in rows]
     schema.write(many, tmp_path / "train.parquet", schema.PARAGRAPHS, {})
     outputs = {split: tmp_path / f"out.{split}.parquet" for split in ("train", "validation")}
     write_train(
-        load_tokenizer(encoder_folder), tmp_path / "train.parquet", outputs, reading, language="en", share=0.5, by="text", seed=0
+        load_tokenizer(encoder_folder),
+        tmp_path / "train.parquet",
+        outputs,
+        tokenisation,
+        language="en",
+        share=0.5,
+        by="text",
+        seed=0,
     )
     drawn, rest = ({name.split("#")[0] for name in pq.read_table(path)["id"].to_pylist()} for path in outputs.values())
     assert drawn and rest and not drawn & rest and len(drawn | rest) == 36
@@ -180,8 +187,8 @@ def test_sentences_of_treebanks_and_pairs_stay_whole_where_running_text_is_split
         {"id": "w", "language": "en", "forms": ["I", "see", ".", "It"], "upos": [], "entities": [], "text": "I see. It"},
         {"id": "q", "language": "en", "premise": "I see. It is old.", "hypothesis": "It is old."},
     ]
-    apart = Reading(maximum=24, sentences="marks", each_sentence=True, drop_unknown=False)
-    whole = Reading(maximum=24, drop_unknown=False)
+    apart = Tokenisation(maximum=24, sentences="marks", each_sentence=True, drop_unknown=False)
+    whole = Tokenisation(maximum=24, drop_unknown=False)
     assert tokenise(tokenizer, rows, apart)[0].to_pylist() == tokenise(tokenizer, rows, whole)[0].to_pylist()
 
 
@@ -195,13 +202,13 @@ def test_wrong_archives_and_settings_are_refused(tmp_path, archive):
         splitter("punkt", tmp_path / "other.zip")("Yes. No.", "en")
     for others in ({"sentences": "marks"}, {"whole_words": True}, {"words": 9}, {"train_maximum": 64}, {"each_sentence": True}):
         with pytest.raises(ValidationError, match=f"windows: expected null beside {next(iter(others))}"):
-            Reading(windows=2, **others)
+            Tokenisation(windows=2, **others)
     with pytest.raises(ValidationError, match="sentences: expected a rule beside each_sentence, found null"):
-        Reading(each_sentence=True)
+        Tokenisation(each_sentence=True)
 
 
 def test_readings_name_the_official_files_that_they_need():
-    assert Reading().official() == Reading(sentences="marks").official() == []
+    assert Tokenisation().official() == Tokenisation(sentences="marks").official() == []
     for rule in ("punkt", "punkt_and_marks", "punkt_english"):
-        assert Reading(sentences=rule).official() == ["punkt/punkt_tab.zip"]
+        assert Tokenisation(sentences=rule).official() == ["punkt/punkt_tab.zip"]
     assert len(MODELS) == len(set(MODELS.values())) == 19

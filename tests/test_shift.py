@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from crosslens.encoding.blocks import blocks
-from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random_direction, shifted
+from crosslens.encoding.layers import transformer_layers
+from crosslens.encoding.shift import Shift, for_each_shift, inner_subwords, random_direction, shifted
 from crosslens.encoding.texts import Texts
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel, XLMRobertaConfig, XLMRobertaModel
 
 SHAPE = {"vocab_size": 90, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 24}
@@ -28,22 +28,22 @@ def encoder(request):
 
 
 def texts(lengths: list[int]) -> Texts:
-    """Random texts, the first of them a pair, with every inner piece as a labelled word."""
+    """Random texts, the first of them a pair, with every inner subword as a labelled word."""
     n, offsets = len(lengths), np.cumsum([0, *lengths])
-    pieces = np.random.default_rng(1).integers(5, 90, offsets[-1]).astype(np.int32)
+    subwords = np.random.default_rng(1).integers(5, 90, offsets[-1]).astype(np.int32)
     none, nothing = np.zeros(n, np.int64), np.zeros(0, np.int64)
     names = [str(number) for number in range(n)]
-    whole = Texts(names, ["xx"] * n, pieces, offsets, nothing, np.zeros(n + 1, np.int64), [], {}, none, none.astype(bool), none)
+    whole = Texts(names, ["xx"] * n, subwords, offsets, nothing, np.zeros(n + 1, np.int64), [], {}, none, none.astype(bool), none)
     whole.second[0] = 3
-    return inner_pieces(whole)
+    return inner_subwords(whole)
 
 
 def alone(encoder, read, i, shift):
-    """States of the inner pieces of a text by itself, with a hook, (m, d)."""
-    pieces = torch.from_numpy(read.pieces[read.piece_offsets[i] : read.piece_offsets[i + 1]].astype(np.int64))[None]
-    types = {} if encoder.config.model_type == "distilbert" else {"token_type_ids": torch.zeros_like(pieces)}
+    """States of the inner subwords of a text by itself, with a hook, (m, d)."""
+    subwords = torch.from_numpy(read.subwords[read.subword_offsets[i] : read.subword_offsets[i + 1]].astype(np.int64))[None]
+    types = {} if encoder.config.model_type == "distilbert" else {"token_type_ids": torch.zeros_like(subwords)}
     with shifted(encoder, shift):
-        return encoder(input_ids=pieces, **types).last_hidden_state[0, 1:-1]
+        return encoder(input_ids=subwords, **types).last_hidden_state[0, 1:-1]
 
 
 @torch.inference_mode()
@@ -65,7 +65,7 @@ def test_the_grid_is_that_of_single_texts_with_a_hook(encoder):
 
 
 @torch.inference_mode()
-def test_texts_of_special_pieces_alone_have_no_states(encoder):
+def test_texts_of_special_subwords_alone_have_no_states(encoder):
     shapes, shift = [], Shift(1, 1.0, torch.ones(16))
     for_each_shift(texts([2, 2]), encoder, False, {"": shift}, lambda _key, _batch, states: shapes.append(states.shape))
     assert shapes == [(0, 16)]
@@ -73,12 +73,15 @@ def test_texts_of_special_pieces_alone_have_no_states(encoder):
 
 @torch.inference_mode()
 def test_the_hook_adds_to_a_layers_output_at_all_places(encoder):
-    ids = torch.from_numpy(texts([8]).pieces.astype(np.int64))[None]
+    ids = torch.from_numpy(texts([8]).subwords.astype(np.int64))[None]
     plain = encoder(input_ids=ids, output_hidden_states=True).hidden_states
     for layer in range(4):
         vector = torch.randn(16)
         seen = []
-        handles = [block.register_forward_pre_hook(lambda _, args, seen=seen: seen.append(args[0])) for block in blocks(encoder)]
+        handles = [
+            block.register_forward_pre_hook(lambda _, args, seen=seen: seen.append(args[0]))
+            for block in transformer_layers(encoder)
+        ]
         with shifted(encoder, Shift(layer, 2.0, vector)):
             last = encoder(input_ids=ids).last_hidden_state
         for handle in handles:
@@ -94,7 +97,7 @@ def test_the_hook_adds_to_a_layers_output_at_all_places(encoder):
 @torch.inference_mode()
 def test_afterwards_the_encoder_is_as_before(encoder):
     read = texts([8])
-    ids = torch.from_numpy(read.pieces.astype(np.int64))[None]
+    ids = torch.from_numpy(read.subwords.astype(np.int64))[None]
     before = encoder(input_ids=ids).last_hidden_state
     with pytest.raises(RuntimeError), shifted(encoder, Shift(1, 1.0, torch.ones(16))):
         raise RuntimeError

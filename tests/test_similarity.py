@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from crosslens.corpora import schema
-from crosslens.encoding.drawn import SCHEMA
-from crosslens.encoding.stored import write
+from crosslens.encoding.samples import SCHEMA
+from crosslens.encoding.stored_states import write
+from crosslens.encoding.tokens.schema import TOKENS
+from crosslens.jobs.checksums import checksummed, write_checksums
 from crosslens.measures import similarity
-from crosslens.measures.cka import LENGTH_OUT, OURS, cka
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.cka import LENGTH_OUT, OURS, cka
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.alignment import FEWEST, length_out
-from crosslens.storage.seals import seal, sealed
-from crosslens.tokens.schema import TOKENS
 
 N, D = 200, 24
 
@@ -25,7 +25,7 @@ def subject(tmp_path):
     content, noise, other = generator.standard_normal((3, N, D))
     by_length = 4 * (logarithms - logarithms.mean()) @ generator.standard_normal((1, D))
     states = {"en": content + by_length, "de": content + by_length + 0.5 * noise, "fi": other + by_length}
-    with sealed(tmp_path / "states") as folder:
+    with checksummed(tmp_path / "states") as folder:
         for language, vectors in states.items():
             shared = {"language": language, "split": "test", "sample": True, "random": False, "row": 0, "label": ""}
             rows = [shared | {"id": f"s{number}", "word": "w"} for number in range(N)]
@@ -35,9 +35,9 @@ def subject(tmp_path):
     for language in states:
         empty = {name: [] for name in TOKENS.names} | dict.fromkeys(("page", "label"), "")
         empty |= {"language": language, "second": 0, "cut": False, "cut_words": 0}
-        rows = [empty | {"id": f"s{number}", "pieces": [1] * size} for number, size in enumerate(sizes.tolist())][::-1]
+        rows = [empty | {"id": f"s{number}", "subwords": [1] * size} for number, size in enumerate(sizes.tolist())][::-1]
         schema.write(rows, tokens / f"{language}.test.parquet", TOKENS, {"special": [1, 1, 1]})
-    seal(tokens)
+    write_checksums(tokens)
     return Subject(tmp_path / "states", 0, {"pud": tokens})
 
 

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from crosslens.commands.documents import reports
 from crosslens.papers import KEYS
-from documents import reports
 
 REPOSITORY = Path(__file__).parents[1]
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.config.site import read_site, site_options, summary
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 from study import REPOSITORY, copy_repository, plan, snakemake
 
 EXAMPLE = (REPOSITORY / "slurm/site.example.yaml").read_text()

@@ -23,12 +23,12 @@ def test_the_spread_of_a_line_pools_its_cells():
 
 
 def test_two_runs_differ_by_less_than_the_spread_in_95_of_100_cases():
-    draws = np.random.default_rng(0).normal(50, 2, (4000, 5, 5))  # repetition, column, three seeds and two more runs
+    samples = np.random.default_rng(0).normal(50, 2, (4000, 5, 5))  # repetition, column, three seeds and two more runs
     inside = 0
-    for columns in draws:
+    for columns in samples:
         cells = [cell("tags", str(place), str(values[:3].std(ddof=1))) for place, values in enumerate(columns)]
         inside += abs(columns[0, 3] - columns[0, 4]) < spread(cells)["tags", "accuracy", ""]
-    assert 0.94 < inside / len(draws) < 0.96
+    assert 0.94 < inside / len(samples) < 0.96
 
 
 def test_lines_of_one_seed_say_how_far_another_run_may_be():

@@ -8,23 +8,23 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
-from crosslens.config.draws import Draw, Draws
 from crosslens.config.heads import LinearHead
+from crosslens.config.recipes import Data
+from crosslens.config.samples import Samples, Sampling
 from crosslens.config.units import Units
-from crosslens.encoders.load import load_encoder
-from crosslens.encoding import stored as states_files
+from crosslens.encoding import stored_states as states_files
 from crosslens.encoding.batches import collate
-from crosslens.encoding.draw import draw
-from crosslens.encoding.drawn import read as read_draws
-from crosslens.encoding.drawn import write as write_draws
 from crosslens.encoding.dump import run
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.extract import extract
+from crosslens.encoding.samples import read as read_samples
+from crosslens.encoding.samples import write as write_samples
+from crosslens.encoding.sampling import sample_words
 from crosslens.encoding.texts import Texts
-from crosslens.recipes import Data
-from crosslens.runs.errors import DataError
-from crosslens.storage.fingerprint import Fingerprints
-from crosslens.storage.seals import seal
-from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.encoding.tokens.tokenise import load_tokenizer
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.fingerprint import Fingerprints
 from crosslens.training.model import EncoderWithHeads, save
 from safetensors.torch import load_file
 from transformers import AutoModel, BertTokenizer
@@ -39,9 +39,9 @@ def naive(encoder, texts, rows):
     rows_of_layers = []
     for row in rows:
         text = int(np.searchsorted(texts.word_offsets, row, side="right")) - 1
-        pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
+        subwords = texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]]
         with torch.inference_mode():
-            output = encoder(input_ids=torch.tensor(pieces[None].astype(np.int64)), output_hidden_states=True)
+            output = encoder(input_ids=torch.tensor(subwords[None].astype(np.int64)), output_hidden_states=True)
         rows_of_layers.append([layer[0, texts.positions[row]].numpy() for layer in output.hidden_states])
     return np.array(rows_of_layers).swapaxes(0, 1)
 
@@ -67,9 +67,9 @@ def test_states_are_those_of_a_naive_loop_at_every_layer(bench):
 def test_layer_zero_is_the_embedding_output(bench):
     texts, encoder = bench.texts(TEST), bench.encoder()
     row = np.array([0])
-    pieces = torch.tensor(texts.pieces[None, : texts.piece_offsets[1]].astype(np.int64))
+    subwords = torch.tensor(texts.subwords[None, : texts.subword_offsets[1]].astype(np.int64))
     with torch.inference_mode():
-        embedded = encoder.embeddings(input_ids=pieces)[0, texts.positions[0]].numpy()
+        embedded = encoder.embeddings(input_ids=subwords)[0, texts.positions[0]].numpy()
     assert np.allclose(extract(encoder, texts, row, [0], WORDS)["layer_0"][0], embedded, atol=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_no_words_no_states(bench):
 # Whole texts, the pooler, pairs.
 
 
-def test_the_state_of_a_text_is_its_first_pieces(bench):
+def test_the_state_of_a_text_is_its_first_subwords(bench):
     texts, encoder = bench.texts(PAIRS, "text"), bench.encoder()
     assert not texts.positions.any()
     rows = np.array([0, 1, 30, len(texts) - 1])
@@ -96,9 +96,9 @@ def test_pooler_states_are_transformers(bench):
     theirs = AutoModel.from_pretrained(bench.pooler_folder).eval()
     assert list(states_by_name) == ["pooler"]
     for state, row in zip(states_by_name["pooler"], rows, strict=True):
-        pieces = texts.pieces[texts.piece_offsets[row] : texts.piece_offsets[row + 1]]
+        subwords = texts.subwords[texts.subword_offsets[row] : texts.subword_offsets[row + 1]]
         with torch.inference_mode():
-            expected = theirs(input_ids=torch.tensor(pieces[None].astype(np.int64))).pooler_output[0]
+            expected = theirs(input_ids=torch.tensor(subwords[None].astype(np.int64))).pooler_output[0]
         assert np.allclose(state, expected.numpy(), atol=1e-5)
     layers = extract(bench.encoder(pooler=True), texts, rows, [2], POOLER)  # a layer that is asked for is that layer
     assert np.allclose(layers["layer_2"], naive(bench.encoder(), texts, rows)[2], atol=1e-5)
@@ -146,9 +146,9 @@ def test_segments_change_the_states_as_transformers_has_it(bench, units):
     )
     assert np.abs(plain - segmented).max(1).min() > 1e-3  # every pair's
     second = int(texts.second[5])
-    pieces = torch.tensor(texts.pieces[None, texts.piece_offsets[5] : texts.piece_offsets[6]].astype(np.int64))
+    subwords = torch.tensor(texts.subwords[None, texts.subword_offsets[5] : texts.subword_offsets[6]].astype(np.int64))
     with torch.inference_mode():
-        output = encoder(input_ids=pieces, token_type_ids=(torch.arange(pieces.shape[1]) >= second).long()[None])
+        output = encoder(input_ids=subwords, token_type_ids=(torch.arange(subwords.shape[1]) >= second).long()[None])
     expected = output.pooler_output[0] if units.state == "pooler" else output.last_hidden_state[0, 0]
     assert np.allclose(segmented[5], expected.numpy(), atol=1e-5)
 
@@ -156,14 +156,14 @@ def test_segments_change_the_states_as_transformers_has_it(bench, units):
 def test_a_change_to_training_extracts_no_states_again():
     reached = Fingerprints(Path(__file__).parents[1], cached=False).reached("workflow/scripts/states.py")
     assert "workflow/crosslens/encoding/unit_states.py" in reached
-    assert not [path for path in reached if "/training/" in path or path == "workflow/crosslens/recipes.py"]
+    assert not [path for path in reached if "/training/" in path or path == "workflow/crosslens/config/recipes.py"]
 
 
 # Which words.
 
 
 def texts_of(labels, lengths):
-    """Texts with planted labels, one piece a word."""
+    """Texts with planted labels, one subword a word."""
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     n = int(offsets[-1])
     return Texts(
@@ -181,7 +181,7 @@ def planted():
 
 
 def test_sample_by_label_takes_each_up_to_its_cap(planted):
-    rows, sample, random = draw(planted, "en", "test", Draw(languages=("en",), sample_per_label=4))
+    rows, sample, random = sample_words(planted, "en", "test", Sampling(languages=("en",), sample_per_label=4))
     labels = planted.labels["task"]
     assert sample.all() and not random.any()
     for label in (0, 1, 2):
@@ -191,31 +191,31 @@ def test_sample_by_label_takes_each_up_to_its_cap(planted):
 
 @pytest.mark.parametrize(("cap", "expected"), [(3, 3), (100, 6)])
 def test_sample_by_language_takes_one_word_of_a_text(planted, cap, expected):
-    rows, sample, _ = draw(planted, "en", "test", Draw(languages=("en",), sample_per_language=cap))
+    rows, sample, _ = sample_words(planted, "en", "test", Sampling(languages=("en",), sample_per_language=cap))
     owners = np.searchsorted(planted.word_offsets, rows, side="right") - 1
     assert len(rows) == len(set(owners)) == expected  # one of seven texts is empty
     assert sample.all()
 
 
 def test_random_words_and_sample_are_told_apart(planted):
-    settings = Draw(languages=("en",), random_words={"train": 7, "test": 10}, sample_per_label=2)
-    rows, sample, random = draw(planted, "en", "test", settings)
+    settings = Sampling(languages=("en",), random_words={"train": 7, "test": 10}, sample_per_label=2)
+    rows, sample, random = sample_words(planted, "en", "test", settings)
     assert random.sum() == 10
     assert (np.diff(rows) > 0).all()
     assert (sample | random).all()
-    rows, sample, random = draw(planted, "en", "train", settings)  # not the sample's split
+    rows, sample, random = sample_words(planted, "en", "train", settings)  # not the sample's split
     assert (len(rows), sample.sum(), random.sum()) == (7, 0, 7)
-    assert len(draw(planted, "en", "dev", settings)[0]) == 0
-    assert len(draw(planted, "en", "test", Draw(languages=("en",), random_words={"test": 10_000}))[0]) == 40
+    assert len(sample_words(planted, "en", "dev", settings)[0]) == 0
+    assert len(sample_words(planted, "en", "test", Sampling(languages=("en",), random_words={"test": 10_000}))[0]) == 40
 
 
 def test_draw_depends_on_seed_language_and_split_alone(planted):
-    settings = Draw(languages=("en",), random_words={"test": 10}, sample_per_language=3)
-    one, again = draw(planted, "en", "test", settings), draw(planted, "en", "test", settings)
+    settings = Sampling(languages=("en",), random_words={"test": 10}, sample_per_language=3)
+    one, again = sample_words(planted, "en", "test", settings), sample_words(planted, "en", "test", settings)
     assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
-    everywhere = Draw(languages=("en",), random_words={"test": 10, "train": 10}, sample_per_language=3)
-    others = [draw(planted, "de", "test", settings), draw(planted, "en", "train", everywhere)]
-    others.append(draw(planted, "en", "test", settings.model_copy(update={"seed": 1})))
+    everywhere = Sampling(languages=("en",), random_words={"test": 10, "train": 10}, sample_per_language=3)
+    others = [sample_words(planted, "de", "test", settings), sample_words(planted, "en", "train", everywhere)]
+    others.append(sample_words(planted, "en", "test", settings.model_copy(update={"seed": 1})))
     assert all(not np.array_equal(one[0][one[2]], other[0][other[2]]) for other in others)
 
 
@@ -225,9 +225,9 @@ def test_a_layer_that_the_encoder_has_not_is_refused(bench):
 
 
 def test_splits_of_a_draw():
-    assert Draw(languages=("en",), random_words={"train": 3}, sample_per_label=1).splits() == ["train", "test"]
-    assert Draw(languages=("en",), random_words={"test": 3, "train": 1}, sample_per_language=1).splits() == ["test", "train"]
-    assert Draw(languages=("en",), random_words={"train": 3}).splits() == ["train"]
+    assert Sampling(languages=("en",), random_words={"train": 3}, sample_per_label=1).splits() == ["train", "test"]
+    assert Sampling(languages=("en",), random_words={"test": 3, "train": 1}, sample_per_language=1).splits() == ["test", "train"]
+    assert Sampling(languages=("en",), random_words={"train": 3}).splits() == ["train"]
 
 
 # Files.
@@ -242,7 +242,7 @@ def test_files_round_trip(tmp_path, dtype, last):
                    "language": [language] * 4, "split": ["test"] * 4, "sample": [True, False, True, True],
                    "random": [False, True, True, False]}  # fmt: skip
         states_files.write(pa.table(columns), vectors, tmp_path / f"{language}.parquet", dtype)
-    seal(tmp_path)
+    write_checksums(tmp_path)
     states = states_files.read(tmp_path)
     assert states.vectors.dtype == np.float32
     assert np.array_equal(states.vectors, np.concatenate([vectors[last]] * 2).astype(dtype).astype(np.float32))
@@ -262,24 +262,24 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log, layers):
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight.mul_(2)
     save(EncoderWithHeads(encoder, {"task": LinearHead(labels=UPOS)}), tmp_path / "model.safetensors", with_encoder=True)
-    settings = Draw(languages=("en",), random_words={"train": 9, "test": 11}, sample_per_label=2)
+    settings = Sampling(languages=("en",), random_words={"train": 9, "test": 11}, sample_per_label=2)
     settings = settings.model_copy(update={"languages": LANGUAGES[:2]})
-    draws = Draws(encoder="tiny", reading="whole", unit="word", labels=UPOS, corpora={"sentences": settings})
+    samples = Samples(encoder="tiny", tokenisation="whole", unit="word", labels=UPOS, corpora={"sentences": settings})
     folders = {"sentences": tokens / "sentences"}
-    write_draws(draws, folders, tmp_path / "draws")
+    write_samples(samples, folders, tmp_path / "samples")
     run(
-        bench.encoder_folder, [tmp_path / "model.safetensors"], tmp_path / "draws", folders, tmp_path / "states", draws=draws,
+        bench.encoder_folder, [tmp_path / "model.safetensors"], tmp_path / "samples", folders, tmp_path / "states", samples=samples,
         layers=layers, units=WORDS, precision="float32", dtype="float32", threads=1, log=log,
     )  # fmt: skip
-    drawn = read_draws(tmp_path / "draws" / "sentences")
+    sampled = read_samples(tmp_path / "samples" / "sentences")
     states = states_files.read(tmp_path / "states" / "sentences")
-    assert all(np.array_equal(getattr(drawn, name), getattr(states, name)) for name in drawn.__dataclass_fields__)
+    assert all(np.array_equal(getattr(sampled, name), getattr(states, name)) for name in sampled.__dataclass_fields__)
     for language in LANGUAGES[:2]:
         for split, n in (("train", 9), ("test", 11)):
             here = states.take((states.languages == language) & (states.splits == split))
             assert here.random.sum() == n
             texts = bench.texts(Data(corpus="sentences", split=split, languages=(language,)))
-            rows = draw(texts, language, split, settings)[0]
+            rows = sample_words(texts, language, split, settings)[0]
             assert here.words.tolist() == [texts.words[row] for row in rows]
             assert [UPOS.index(label) for label in here.labels] == texts.labels["task"][rows].tolist()
             assert np.allclose(here.vectors, naive(encoder, texts, rows)[2], atol=1e-5)
@@ -293,12 +293,12 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
         encoder.pooler.dense.weight.mul_(2)
     save(EncoderWithHeads(encoder, {"task": LinearHead(labels=NLI)}, POOLER), tmp_path / "model.safetensors", with_encoder=True)
     assert "encoder.pooler.dense.weight" in load_file(tmp_path / "model.safetensors")
-    draw_pairs = Draw(languages=("en",), random_words={"test": 9}, sample_per_label=2)
-    draws = Draws(encoder="tiny", reading="whole", unit="text", labels=NLI, corpora={"pairs": draw_pairs})
-    write_draws(draws, {"pairs": tokens / "pairs"}, tmp_path / "draws")
+    draw_pairs = Sampling(languages=("en",), random_words={"test": 9}, sample_per_label=2)
+    samples = Samples(encoder="tiny", tokenisation="whole", unit="text", labels=NLI, corpora={"pairs": draw_pairs})
+    write_samples(samples, {"pairs": tokens / "pairs"}, tmp_path / "samples")
     run(
-        bench.pooler_folder, [tmp_path / "model.safetensors"], tmp_path / "draws", {"pairs": tokens / "pairs"},
-        tmp_path / "states", draws=draws, layers=layers, units=POOLER, precision="float32", dtype="float32", threads=1, log=log,
+        bench.pooler_folder, [tmp_path / "model.safetensors"], tmp_path / "samples", {"pairs": tokens / "pairs"},
+        tmp_path / "states", samples=samples, layers=layers, units=POOLER, precision="float32", dtype="float32", threads=1, log=log,
     )  # fmt: skip
     states = states_files.read(tmp_path / "states" / "pairs")
     assert states.random.sum() == 9

@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from crosslens.encoding import stored as files
-from crosslens.encoding.stored import States
+from crosslens.encoding import stored_states as files
+from crosslens.encoding.stored_states import States
+from crosslens.jobs.checksums import write_checksums
 from crosslens.measures import clusters, projection
 from crosslens.measures.probes import probe_records
+from crosslens.measures.shared.subject import Subject
 from crosslens.measures.spelling import spelling_probe
-from crosslens.measures.subject import Subject
 from crosslens.numerics import logistic
 from crosslens.numerics.definitions import AMI, PROBE_RANDOM, V_CHANCE, V_MEASURE
 from crosslens.numerics.probe import logistic_probe
 from crosslens.papers.tanti2021.config import Tsne
-from crosslens.storage.seals import seal
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
@@ -51,7 +51,7 @@ def stored(folder, **corpora):
             (folder / corpus).mkdir(exist_ok=True)
             path = folder / corpus / f"{language}.parquet"
             files.write(pa.table(columns), {"layer_2": part.vectors}, path, "float32")
-        seal(folder / corpus)
+        write_checksums(folder / corpus)
     return Subject(folder, 0, {})
 
 

@@ -17,16 +17,16 @@ import pytest
 import torch
 from conftest import as_texts, build_encoder
 from crosslens.config.encoders import RandomEncoder
-from crosslens.config.static import GloVe, Word2Vec
-from crosslens.encoders.embeddings import StaticEncoder
-from crosslens.encoders.load import load_encoder
-from crosslens.encoders.weights import WORD_EMBEDDINGS
-from crosslens.encoding.blocks import lowest
+from crosslens.config.static_embeddings import GloVe, Word2Vec
+from crosslens.encoding.encoders.embeddings import StaticEncoder
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.encoders.weights import WORD_EMBEDDINGS
+from crosslens.encoding.layers import lowest
 from crosslens.encoding.texts import Texts
+from crosslens.jobs import signals
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.streams import stream
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError
-from crosslens.training import glove, static, word2vec
+from crosslens.training import glove, static_embeddings, word2vec
 from crosslens.training.checkpoint import CheckpointFile
 from crosslens.training.cooccurrence import Cooccurrence, count
 from crosslens.training.glove import Model, loss_and_gradients
@@ -52,11 +52,11 @@ def test_static_encoder_has_the_shared_tokenizer_and_one_layer(static_folder, en
     state = torch.get_rng_state()
     encoder = load_encoder(static_folder)
     assert torch.equal(torch.get_rng_state(), state) and not encoder.training
-    pieces = torch.tensor([[1, 5, 5], [7, 0, 0]])
-    output = encoder(input_ids=pieces, attention_mask=(pieces > 0).long(), token_type_ids=pieces, output_hidden_states=True)
-    assert torch.equal(output.last_hidden_state, weight[pieces]) and len(output.hidden_states) == 1
+    subwords = torch.tensor([[1, 5, 5], [7, 0, 0]])
+    output = encoder(input_ids=subwords, attention_mask=(subwords > 0).long(), token_type_ids=subwords, output_hidden_states=True)
+    assert torch.equal(output.last_hidden_state, weight[subwords]) and len(output.hidden_states) == 1
     assert torch.equal(output.hidden_states[0], output.last_hidden_state)
-    assert encoder(input_ids=pieces).hidden_states is None
+    assert encoder(input_ids=subwords).hidden_states is None
     assert lowest(encoder, 0) == [encoder.embeddings]
 
 
@@ -97,20 +97,20 @@ def test_static_weights_are_drawn_with_the_seed(static_folder, encoder_folder, t
 
 
 def some_texts(generator: np.random.Generator, n: int, vocabulary: int, longest: int = 12) -> Texts:
-    """Texts of pieces from 3 on, between 1 and 2; some have none."""
+    """Texts of subwords from 3 on, between 1 and 2; some have none."""
     inside = [generator.integers(3, vocabulary, generator.integers(0, longest)) for _ in range(n)]
-    return as_texts([[1, *pieces, 2] for pieces in inside])
+    return as_texts([[1, *subwords, 2] for subwords in inside])
 
 
 def looped(texts: Texts, window: int) -> dict[tuple[int, int], float]:
-    """Counts of ordered pairs, one piece after the other."""
+    """Counts of ordered pairs, one subword after the other."""
     counts: dict[tuple[int, int], float] = defaultdict(float)
-    for start, stop in pairwise(texts.piece_offsets):
-        pieces = texts.pieces[start + 1 : stop - 1].tolist()
-        for here, piece in enumerate(pieces):
+    for start, stop in pairwise(texts.subword_offsets):
+        subwords = texts.subwords[start + 1 : stop - 1].tolist()
+        for here, subword in enumerate(subwords):
             for there in range(max(0, here - window), here):
-                counts[piece, pieces[there]] += 1 / (here - there)
-                counts[pieces[there], piece] += 1 / (here - there)
+                counts[subword, subwords[there]] += 1 / (here - there)
+                counts[subwords[there], subword] += 1 / (here - there)
     return counts
 
 
@@ -195,7 +195,7 @@ def test_updates_are_those_of_an_independent_implementation(log):
 
 
 @pytest.mark.parametrize(("batch", "epochs"), [(10_000, 600), (32, 200)])
-def test_with_as_many_dimensions_as_pieces_every_count_is_fitted(batch, epochs, log):
+def test_with_as_many_dimensions_as_subwords_every_count_is_fitted(batch, epochs, log):
     pairs = count(some_texts(np.random.default_rng(2), 80, 25), 25, 5, log)
     settings = GloVe(epochs=epochs, batch=batch, x_max=10)
     _, history = glove.train(settings, pairs, 25, 22, seed=0, device=torch.device("cpu"), log=log)
@@ -203,23 +203,23 @@ def test_with_as_many_dimensions_as_pieces_every_count_is_fitted(batch, epochs, 
 
 
 def topics(generator: np.random.Generator) -> Texts:
-    """Texts about one of four topics, pieces 3 to 12, 13 to 22, ...: pieces of a topic occur together."""
+    """Texts about one of four topics, subwords 3 to 12, 13 to 22, ...: subwords of a topic occur together."""
     return as_texts([[1, *(3 + 10 * generator.integers(4) + generator.integers(0, 10, 8)), 2] for _ in range(800)])
 
 
 @pytest.mark.parametrize(
     "settings", [GloVe(epochs=25, x_max=20), Word2Vec(epochs=8, window=5, rate=0.05, sample=0)], ids=["glove", "word2vec"]
 )
-def test_pieces_that_occur_together_are_similar_and_two_runs_are_equal(settings, log):
+def test_subwords_that_occur_together_are_similar_and_two_runs_are_equal(settings, log):
     texts = topics(np.random.default_rng(0))
     (vectors, history), (again, rows) = (
-        static.train(settings, texts, 50, 16, seed=3, threads=1, log=log) for _ in range(2)
+        static_embeddings.train(settings, texts, 50, 16, seed=3, threads=1, log=log) for _ in range(2)
     )  # fmt: skip
     assert vectors.tobytes() == again.tobytes() and vectors.dtype == np.float32
     assert [row["loss"] for row in history] == [row["loss"] for row in rows] and len(history) == settings.epochs
     assert history[-1]["loss"] < history[0]["loss"]
     assert not vectors[:3].any() and not vectors[43:].any() and vectors[3:43].all()
-    other, _ = static.train(settings, texts, 50, 16, seed=4, threads=1, log=log)
+    other, _ = static_embeddings.train(settings, texts, 50, 16, seed=4, threads=1, log=log)
     assert not np.array_equal(vectors, other)
     units = vectors[3:43] / np.linalg.norm(vectors[3:43], axis=1, keepdims=True)
     similar = units @ units.T
@@ -234,15 +234,17 @@ def test_word2vec_reads_all_of_a_long_text_and_drops_what_is_rare(log):
     read = [name for names in word2vec.Sentences(as_texts([long]), 0) for name in names]
     assert read == list(map(str, long[1:-1]))
     settings = Word2Vec(epochs=1, minimum_count=7)
-    vectors, history = static.train(settings, as_texts([long]), 40, 4, seed=0, threads=1, log=log)
-    assert vectors[30].any() and not vectors[31].any() and history[0]["pieces"] == len(long) - 2
+    vectors, history = static_embeddings.train(settings, as_texts([long]), 40, 4, seed=0, threads=1, log=log)
+    assert vectors[30].any() and not vectors[31].any() and history[0]["subwords"] == len(long) - 2
     with pytest.raises(DataError, match="pieces that occur 9000 times"):
-        static.train(settings.model_copy(update={"minimum_count": 9000}), as_texts([long]), 40, 4, seed=0, threads=1, log=log)
+        static_embeddings.train(
+            settings.model_copy(update={"minimum_count": 9000}), as_texts([long]), 40, 4, seed=0, threads=1, log=log
+        )
 
 
 def test_word2vec_is_gensims_own_with_the_same_loss(log):
     texts, settings = topics(np.random.default_rng(1)), Word2Vec(epochs=1, window=4, negatives=3, sample=0.01)
-    vectors, history = static.train(settings, texts, 50, 8, seed=0, threads=1, log=log)
+    vectors, history = static_embeddings.train(settings, texts, 50, 8, seed=0, threads=1, log=log)
     theirs = gensim.models.Word2Vec(
         vector_size=8, window=4, negative=3, sample=0.01, sg=1, min_count=1, workers=1, seed=stream(0, "word2vec") % 2**32
     )
@@ -250,12 +252,12 @@ def test_word2vec_is_gensims_own_with_the_same_loss(log):
     theirs.build_vocab(sentences)
     theirs.train(sentences, total_examples=len(texts), epochs=1, compute_loss=True)
     assert np.array_equal(vectors[[int(name) for name in theirs.wv.index_to_key]], theirs.wv.vectors)
-    assert history[0]["loss"] * history[0]["pieces"] == pytest.approx(theirs.get_latest_training_loss(), rel=1e-4)
+    assert history[0]["loss"] * history[0]["subwords"] == pytest.approx(theirs.get_latest_training_loss(), rel=1e-4)
 
 
 def test_texts_without_pairs_are_refused(log):
     with pytest.raises(DataError, match="texts of at least two pieces"):
-        static.train(GloVe(), as_texts([[1, 3, 2], [1, 2]]), 5, 4, seed=0, threads=1, log=log)
+        static_embeddings.train(GloVe(), as_texts([[1, 3, 2], [1, 2]]), 5, 4, seed=0, threads=1, log=log)
 
 
 def test_a_loss_that_is_not_finite_stops_the_training(log):
@@ -283,7 +285,9 @@ def test_a_training_that_is_stopped_goes_on(settings, stop, tmp_path, monkeypatc
         return original(self, *arguments)
 
     def train(checkpoint_file=None):
-        found, history = static.train(settings, texts, 50, 16, seed=3, threads=1, log=log, checkpoint_file=checkpoint_file)
+        found, history = static_embeddings.train(
+            settings, texts, 50, 16, seed=3, threads=1, log=log, checkpoint_file=checkpoint_file
+        )
         return found.tobytes(), [row["loss"] for row in history]
 
     monkeypatch.setattr(*counted, step)

@@ -8,11 +8,11 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from crosslens.config.scales import Scale
-from crosslens.monitoring import status
-from crosslens.monitoring.plan import Job
-from crosslens.monitoring.status import Item, items, main, outlook, table
-from crosslens.runs.errors import DataError
+from crosslens.commands import status
+from crosslens.commands.planned_jobs import Job
+from crosslens.commands.status import TableOrFigure, items, main, outlook, table
+from crosslens.config.presets import Preset
+from crosslens.jobs.errors import DataError
 from rich.console import Console
 from study import RESULTS, environment, tiny
 
@@ -36,7 +36,7 @@ FILES = ["r/table1.csv", "r/figure2.svg", "r/figure3.svg", "r/muller2021/table3.
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder with the configuration of the demo and of the laptop's scale, and some items."""
+    """A folder with the configuration of the demo and of the laptop's preset, and some items."""
     for name in ("config.yaml", "demo", "laptop", "slurm", "envs"):
         (tmp_path / name).symlink_to(REPOSITORY / name)
     for name in ("r/table1.csv", "r/figure2.svg", "r/muller2021/table3.csv"):
@@ -48,21 +48,21 @@ def root(tmp_path: Path) -> Path:
 def test_tables_and_figures_with_reasons_and_what_they_would_take(root):
     built, missing, other, stale = items(FILES, PLAN, root)
     assert built.path == "r/figure2.svg" and str(built).startswith("built 20")
-    assert missing == Item("r/figure3.svg", "missing", Counter(figure=1))
+    assert missing == TableOrFigure("r/figure3.svg", "missing", Counter(figure=1))
     assert str(other) == "stale because of different inputs than before: 1 job"
     assert stale.jobs == Counter(table=1, measure=1, train_without_weights=1)
     assert str(stale) == "stale because of changes upstream: 3 jobs with 1 training"
-    assert outlook(Scale("demo", "results/demo"), PLAN) == (
+    assert outlook(Preset("demo", "results/demo"), PLAN) == (
         "demo: 5 jobs to build everything: table 2, train_without_weights 1, measure 1, figure 1. Changed: settings or code "
         "changed (train_without_weights 1); different inputs than before (table 1). "
         "To build one of these: snakemake --profile demo FILE; everything: snakemake --profile demo demo_all."
     )
-    assert outlook(Scale("demo", "results/demo"), []) == "demo: everything is built."
+    assert outlook(Preset("demo", "results/demo"), []) == "demo: everything is built."
 
 
 def test_paths_are_whole_on_a_narrow_terminal():
     console, path = Console(width=70, file=io.StringIO(), record=True), f"r/muller2021/{'x' * 30}.csv"
-    console.print(table({"demo": [Item(path, "missing", Counter(table=1))]}))
+    console.print(table({"demo": [TableOrFigure(path, "missing", Counter(table=1))]}))
     assert path in console.export_text()
 
 
@@ -99,7 +99,7 @@ def test_of_a_real_study(own):
         (own / "small" / name).write_text((own / "tests/workflow" / name).read_text())
     (own / RESULTS / "table1.csv").unlink()
     tiny(own, f"{RESULTS}/table2.csv", "--touch")
-    command = [sys.executable, "-m", "crosslens.monitoring.status", "tiny"]
+    command = [sys.executable, "-m", "crosslens.commands.status", "tiny"]
     said = subprocess.run(command, cwd=own, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})
     assert said.returncode == 0, said.stderr
     rows = [[cell.strip() for cell in line.split("│")] for line in said.stdout.splitlines()]

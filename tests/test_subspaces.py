@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.densray import centroids, densray
 from crosslens.numerics.inlp import TOLERANCE, inlp
 from crosslens.numerics.linear import lda, leace, lsar
 from crosslens.numerics.logistic import fit
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
-from crosslens.runs.errors import DataError
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 

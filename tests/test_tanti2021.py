@@ -10,16 +10,16 @@ import pytest
 from conftest import NLI
 from crosslens.config.base import languages_table
 from crosslens.config.heads import LANGUAGE, TASK
+from crosslens.config.recipes import ENCODER, Edit
 from crosslens.config.units import Units
 from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN, V_CHANCE
 from crosslens.papers.configuration import load
-from crosslens.papers.tanti2021.draws import draws
 from crosslens.papers.tanti2021.figures import scattered
-from crosslens.papers.tanti2021.layout import FIGURES, MICRO_F1, PAPER_F1, TABLES, V_PAPER, recipe_name
+from crosslens.papers.tanti2021.names import FIGURES, MICRO_F1, PAPER_F1, TABLES, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.recipes import recipes
 from crosslens.papers.tanti2021.records import named
+from crosslens.papers.tanti2021.samples import samples
 from crosslens.papers.tanti2021.tables import table_of
-from crosslens.recipes import ENCODER, Edit
 from crosslens.reports.cells import COLUMNS, Published
 from goldens import assert_golden
 
@@ -199,7 +199,7 @@ def test_hyperparameters_are_table_5(config, published):
 
 @pytest.mark.parametrize(("task", "corpus", "points"), [("pos", "udpos", 10), ("nli", "xnli", 50)])
 def test_samples_have_the_sizes_of_appendix_b(config, published, task, corpus, points):
-    of = draws(config)[f"tanti2021/{task}"].corpora
+    of = samples(config)[f"tanti2021/{task}"].corpora
     assert list(of) == [corpus, "wikipedia"]
     assert (of[corpus].sample_per_label, of[corpus].sample_per_language) == (points, None)
     assert (of["wikipedia"].sample_per_label, of["wikipedia"].sample_per_language) == (None, 100)
@@ -367,21 +367,21 @@ def dots_of(axis):
     ("figure6", "XNLI", NLI, ("gradient reversal", "entropy maximisation")),
 ])  # fmt: skip
 def test_figures_have_six_panels_that_say_what_they_show(name, task, labels, captions):
-    points, drawn = drawn_figure(name, labels)
+    points, sampled = drawn_figure(name, labels)
     words, label = ("words", "part of speech") if task == "UDPOS" else ("pairs", "inference label")
     seen = [f"{words} by {label}"] * 2 + [f"{words} by language"] * 2 + ["paragraphs by language"] * 2
     heads = ["task"] * 2 + ["language"] * 4
     probes = [""] * 2 + ["\nconverged probe 71.5"] * 2 + ["\nconverged probe 60.4"] * 2
-    assert [axis.get_title(loc="left") for axis in drawn.axes] == [
+    assert [axis.get_title(loc="left") for axis in sampled.axes] == [
         f"({'abcdef'[i]}) {captions[i % 2]}: {seen[i]}\nV 22.8 (chance 3.1)\naccuracy: {heads[i]} head 93.4 (F1 51.2){probes[i]}"
         for i in range(6)
     ]
     of = [points[recipe_name(FIGURES[name][0], run)] for run in FIGURES[name][1]]
-    for i, axis in enumerate(drawn.axes):
+    for i, axis in enumerate(sampled.axes):
         there = of[i % 2][of[i % 2]["corpus"] == ("wiki" if i > 3 else "target")]
         classes = sorted(labels) if i < 2 else ["en", "de", "zh"]  # none in Turkish
         expected = there.groupby("label" if i < 2 else "language").size()[classes]
         assert [len(dots.get_offsets()) for dots in dots_of(axis)] == expected.tolist()
-    assert drawn.get_suptitle() == "A title"
-    assert [text.get_text() for text in drawn.axes[0].texts] == sorted(labels)
-    assert [[text.get_text() for text in axis.texts] for axis in drawn.axes[2:]] == [["English", "German", "Chinese"]] * 4
+    assert sampled.get_suptitle() == "A title"
+    assert [text.get_text() for text in sampled.axes[0].texts] == sorted(labels)
+    assert [[text.get_text() for text in axis.texts] for axis in sampled.axes[2:]] == [["English", "German", "Chinese"]] * 4

@@ -13,10 +13,10 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, UPOS
 from crosslens.config.heads import LANGUAGE, TASK, LinearHead
+from crosslens.config.recipes import Data, Recipe
 from crosslens.encoding.batches import collate
 from crosslens.encoding.unit_states import unit_states
 from crosslens.papers.tanti2021 import recipes
-from crosslens.recipes import Data, Recipe
 from crosslens.training.loop import Loop
 from crosslens.training.step import Step
 from torch.nn import functional
@@ -110,7 +110,7 @@ def small(config, task: str, run: str, *, languages=LANGUAGES, **stage) -> Recip
 
 
 class Watched(Loop):
-    """A training that remembers its batches and its weights at the start of each stage; validation has given scores."""
+    """A training run that remembers its batches and its weights at the start of each stage; validation has given scores."""
 
     def __init__(self, bench, of: Recipe, scores=(), dropout: float | None = None):
         texts = {data: bench.texts(data, of.units.unit) for data in of.data()}

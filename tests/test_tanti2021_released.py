@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from crosslens.jobs.checksums import write_checksums
 from crosslens.numerics.definitions import ACCURACY, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, UNION_F1
 from crosslens.papers.tanti2021 import recipes
-from crosslens.papers.tanti2021.items import items
-from crosslens.papers.tanti2021.layout import PAPER_F1, TASKS, column, recipe_name
+from crosslens.papers.tanti2021.names import PAPER_F1, TASKS, column, recipe_name
 from crosslens.papers.tanti2021.released import NATS, by_epoch, by_language, validation
 from crosslens.papers.tanti2021.search import EXPERIMENTS, authors_name, authors_scores, published_run, trial_lines
+from crosslens.papers.tanti2021.tables_and_figures import items
 from crosslens.reports.cells import Published
-from crosslens.storage.seals import seal
 
 ROOT = Path(__file__).parents[1]
 RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
@@ -54,8 +54,8 @@ def test_so_many_numbers_are_released_each_with_its_file(published):
 def test_scores_of_the_search_are_of_the_trials_here_and_the_best_is_table_5(config, published, task, run):
     experiment = f"{TASKS[task]} {EXPERIMENTS[run]}"
     scores = authors_scores(published, experiment)
-    drawn = [trial.trial for job, trials in recipes.trials(config).items() for trial in trials if f"/{task}/{run}/" in job]
-    assert list(scores) == [authors_name(each) for each in drawn] and len(scores) == 20
+    sampled = [trial.trial for job, trials in recipes.trials(config).items() for trial in trials if f"/{task}/{run}/" in job]
+    assert list(scores) == [authors_name(each) for each in sampled] and len(scores) == 20
     best = max(scores, key=lambda name: scores[name])
     assert best == authors_name(published_run(published, task, run)) and sorted(scores.values())[-2] < scores[best]
 
@@ -109,7 +109,7 @@ def test_scores_by_language_stand_beside_the_released_ones(published):
 
 
 def histories(folder, seeds=(0,)):
-    """Recipe, seed and history.csv of a training: two epochs of the task, one of the language head."""
+    """Recipe, seed and history.csv of a training run: two epochs of the task, one of the language head."""
     stages = [
         ("task", 0, 0.1),
         ("task", 1, 0.7),
@@ -122,7 +122,7 @@ def histories(folder, seeds=(0,)):
         path = folder / f"{seed}.csv"
         rows = [{"stage": stage, "epoch": epoch, "score": score + seed / 10} for stage, epoch, score in stages]
         pd.DataFrame(rows).to_csv(path, index=False)
-        seal(path)
+        write_checksums(path)
         yield "tanti2021/pos/frozen", seed, path
 
 

@@ -10,7 +10,7 @@ from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.numerics.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021 import recipes
-from crosslens.papers.tanti2021.layout import PAPER_F1
+from crosslens.papers.tanti2021.names import PAPER_F1
 from crosslens.papers.tanti2021.search import HYPERPARAMETERS, grid, published_run, selected_values, trial_lines
 from crosslens.reports.cells import Published, table
 
@@ -44,7 +44,7 @@ def searching(values, **search):
 
 
 def resolve(name, config):
-    """A training or a trial by name."""
+    """A training run or a trial by name."""
     return (recipes.recipes(config) | trials_by_name(config))[name]
 
 
@@ -108,7 +108,7 @@ def test_trials_that_share_a_job_are_the_same_trials(values, config):
         assert together == one.model_copy(update={"name": together.name})
 
 
-# The trainings.
+# The training runs.
 
 
 @pytest.mark.parametrize(("task", "corpus", "languages"), [("pos", "udpos", 29), ("nli", "xnli", 14)])
@@ -128,7 +128,7 @@ def test_a_trial_is_the_task_stage_alone_scored_on_dev(config, task, corpus, lan
     terms = [term for phase in stage.phases for term in phase.terms]
     assert [term.reversal for term in terms if term.reversal] == [point[key] for key in ("reversal",) if key in point]
     assert [term.weight for term in terms if term.loss == "uniformity"] == [point[key] for key in ("uniformity",) if key in point]
-    # All else is the training that is searched for.
+    # All else is the training run that is searched for.
     assert [phase.update for phase in stage.phases] == [phase.update for phase in plain.stages[0].phases]
     assert (stage.epochs, stage.select_data) == (plain.stages[0].epochs, plain.stages[0].select_data)
     assert (of.units, of.dropout, of.select_by) == (plain.units, plain.dropout, plain.select_by)

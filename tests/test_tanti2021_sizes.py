@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from crosslens.config.draws import Draw, Draws
+from crosslens.config.samples import Samples, Sampling
 from crosslens.corpora.schema import write
-from crosslens.encoding.drawn import write as write_draws
+from crosslens.encoding.samples import write as write_samples
+from crosslens.encoding.tokens.schema import SPECIAL, TOKENS
+from crosslens.jobs.checksums import write_checksums
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import LABELS, UNITS
+from crosslens.papers.tanti2021.names import LABELS, UNITS
 from crosslens.papers.tanti2021.sizes import table
 from crosslens.reports.cells import Published
-from crosslens.storage.seals import seal
-from crosslens.tokens.schema import SPECIAL, TOKENS
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/tanti2021.csv")
 UDPOS = {
-    "kind": "treebank", "source": "phrasebook", "languages": ["en", "de"], "limits": {"test": 3},
+    "kind": "treebank", "source": "synthetic", "languages": ["en", "de"], "limits": {"test": 3},
     "files": {"train": "{code}-train.conllu", "test": "{code}-test.conllu"},
 }  # fmt: skip
 XNLI = {
@@ -40,24 +40,24 @@ AUTHORS = {
 def tokens(folder, sizes, unknown=0, cut=0, tags=("NOUN", "VERB"), label=""):
     """Token files of so many texts, each of two words; sizes: file -> texts."""
     for name, n in sizes.items():
-        row = {"language": name[:2], "page": "", "pieces": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2],
+        row = {"language": name[:2], "page": "", "subwords": [0, 5, 6, 2], "words": ["a", "b"], "positions": [1, 2],
                "labels": list(tags), "heads": [], "relations": [],
                "label": label, "second": 0, "cut": False, "cut_words": 0}  # fmt: skip
         rows = [{"id": str(i)} | row for i in range(n)]
         counts = {"texts": n, "unknown": unknown, "cut_texts": cut, "cut_words": 3 * cut, SPECIAL: [1, 1, 1]}
         write(rows, folder / f"{name}.parquet", TOKENS, counts)
-    seal(folder)
+    write_checksums(folder)
     return str(folder)
 
 
-def counted(corpora, draws, folders, drawn=Path()):
-    """The table by row, column and metric. draws: task -> what is drawn, of tokens, into a folder `drawn`."""
+def counted(corpora, samples, folders, sampled=Path()):
+    """The table by row, column and metric. samples: task -> what is drawn, of tokens, into a folder `drawn`."""
     tokens = dict(zip(corpora, map(Path, folders), strict=True))
-    for task, settings in draws.items():
-        write_draws(settings, tokens, drawn / task)
-    listed = {task: {"name": task} | settings.model_dump(include={"corpora"}) for task, settings in draws.items()}
-    settings = {"corpora": corpora, "draws": listed, "drop_unknown": True}
-    made = table("dataset_sizes", Inputs([], [], PUBLISHED, tokens, {task: drawn / task for task in draws}), settings)
+    for task, settings in samples.items():
+        write_samples(settings, tokens, sampled / task)
+    listed = {task: {"name": task} | settings.model_dump(include={"corpora"}) for task, settings in samples.items()}
+    settings = {"corpora": corpora, "samples": listed, "drop_unknown": True}
+    made = table("dataset_sizes", Inputs([], [], PUBLISHED, tokens, {task: sampled / task for task in samples}), settings)
     return {(row.row, row.column, row.metric): row for row in made.itertuples()}
 
 
@@ -71,12 +71,14 @@ def lines(tmp_path):
         tokens(tmp_path / "w", {f"{code}.{split}": n for code, dev in (("en", 1), ("de", 0)) for split, n in
                                 (("train", 7), ("validation", 1), ("dev", dev), ("test", 1))}, tags=("", "")),
     ]  # fmt: skip
-    label, language = (Draw(languages=("en", "de"), **cap) for cap in ({"sample_per_label": 2}, {"sample_per_language": 3}))
-    draws = {
-        task: Draws(encoder="e", reading="r", unit=UNITS[task], labels=LABELS[task], corpora={key: label, "wiki": language})
+    label, language = (Sampling(languages=("en", "de"), **cap) for cap in ({"sample_per_label": 2}, {"sample_per_language": 3}))
+    samples = {
+        task: Samples(
+            encoder="e", tokenisation="r", unit=UNITS[task], labels=LABELS[task], corpora={key: label, "wiki": language}
+        )
         for task, key in (("pos", "ud"), ("nli", "nli"))
     }
-    return counted({"ud": UDPOS, "nli": XNLI, "wiki": WIKIPEDIA}, draws, folders, tmp_path / "draws")
+    return counted({"ud": UDPOS, "nli": XNLI, "wiki": WIKIPEDIA}, samples, folders, tmp_path / "samples")
 
 
 def test_one_line_for_each_printed_size(lines):
@@ -105,7 +107,7 @@ def test_splits_are_counted_and_explained(lines):
     test = lines["UDPOS", "test", "sentences"]
     assert (test.here, test.published, lines["UDPOS", "test", "sentences: languages"].here) == (6, 95065, 2)
     assert test.remark == (
-        "the phrasebook's texts, not UD 2.7; 2 of 33 languages; at most 3 sentences per language (limit); "
+        "the synthetic corpus's texts, not UD 2.7; 2 of 33 languages; at most 3 sentences per language (limit); "
         "2 texts dropped for unknown pieces"
     )
     assert lines["UDPOS", "development", "sentences"].remark == "dev is not configured"
@@ -135,10 +137,13 @@ def test_the_authors_own_paragraphs_have_their_splits(tmp_path):
         f"{code}.{split}": number for code in ("en", "de") for split, number in (("train", 7), ("validation", 1), ("test", 1))
     }
     folder = tokens(tmp_path / "w", sizes, unknown=1, tags=("", ""))
-    drawn = {"ud": Draw(languages=("en",), sample_per_label=1), "wiki": Draw(languages=("en", "de"), sample_per_language=1)}
-    draws = {"pos": Draws(encoder="e", reading="r", unit="word", labels=LABELS["pos"], corpora=drawn)}
+    sampled = {
+        "ud": Sampling(languages=("en",), sample_per_label=1),
+        "wiki": Sampling(languages=("en", "de"), sample_per_language=1),
+    }
+    samples = {"pos": Samples(encoder="e", tokenisation="r", unit="word", labels=LABELS["pos"], corpora=sampled)}
     udpos = tokens(tmp_path / "u", {"en.test": 1})
-    lines = counted({"ud": UDPOS, "wiki": AUTHORS}, draws, [udpos, folder], tmp_path / "draws")
+    lines = counted({"ud": UDPOS, "wiki": AUTHORS}, samples, [udpos, folder], tmp_path / "samples")
     train = lines["Wikipedia", "train", "paragraphs"]
     assert (train.here, train.published, train.remark) == (14, 115_500, "2 of 33 languages; 2 texts dropped for unknown pieces")
     assert lines["Wikipedia", "validation", "paragraphs"].remark == train.remark

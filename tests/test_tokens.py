@@ -1,4 +1,4 @@
-"""From words to pieces: which piece carries a label, truncation, unknown pieces."""
+"""From words to subwords: which subword carries a label, truncation, unknown subwords."""
 
 import json
 import random
@@ -11,20 +11,28 @@ import pyarrow.parquet as pq
 import pytest
 import vocabularies
 from conftest import LANGUAGES, SIZES, save_tokenizer, sentence_rows
-from crosslens.config.readings import Reading
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
-from crosslens.encoders.folder import Description
-from crosslens.encoders.special import unknown_piece
+from crosslens.encoding.encoders.folder import Description
+from crosslens.encoding.encoders.special import unknown_subword
 from crosslens.encoding.occurrences import Spelling
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
-from crosslens.storage.seals import seal
-from crosslens.tokens.counts import Vocabulary
-from crosslens.tokens.schema import TOKENS
-from crosslens.tokens.schema import counts as counts_of
-from crosslens.tokens.tokenise import CUT, altering, labelled_pieces, load_tokenizer, tokenise, write_tokens, write_train
-from crosslens.tokens.windows import windows
+from crosslens.encoding.tokens.counts import Vocabulary
+from crosslens.encoding.tokens.schema import TOKENS
+from crosslens.encoding.tokens.schema import counts as counts_of
+from crosslens.encoding.tokens.tokenise import (
+    CUT,
+    altering,
+    labelled_subwords,
+    load_tokenizer,
+    tokenise,
+    write_tokens,
+    write_train,
+)
+from crosslens.encoding.tokens.windows import windows
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -33,8 +41,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 
 def wordpiece() -> Tokenizer:
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "well", "known", "-", "play", "##ing", "##s", "a", "b", "##a", "##b"]
-    tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    subwords = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "well", "known", "-", "play", "##ing", "##s", "a", "b", "##a", "##b"]
+    tokenizer = Tokenizer(models.WordPiece({subword: i for i, subword in enumerate(subwords)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
@@ -42,10 +50,10 @@ def wordpiece() -> Tokenizer:
 
 
 def unigram() -> Tokenizer:
-    """Words of an unspaced script, such as 你好, have no piece that begins with the mark."""
-    pieces = [("<s>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0), ("▁play", -3.0), ("ing", -3.5), ("你", -4.0),
+    """Words of an unspaced script, such as 你好, have no subword that begins with the mark."""
+    subwords = [("<s>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0), ("▁play", -3.0), ("ing", -3.5), ("你", -4.0),
               ("好", -4.0), ("你好", -4.5), ("▁a", -5.0), ("b", -6.0), ("a", -6.0)]  # fmt: skip
-    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=2, byte_fallback=False))
+    tokenizer = Tokenizer(models.Unigram(subwords, unk_id=2, byte_fallback=False))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True)
     tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)])
     return tokenizer
@@ -53,24 +61,24 @@ def unigram() -> Tokenizer:
 
 def labelled(tokenizer, words, option):
     encoding = tokenizer.encode(words, is_pretokenized=True)
-    return [(words[word], encoding.tokens[position]) for word, position in labelled_pieces(encoding, option)]
+    return [(words[word], encoding.tokens[position]) for word, position in labelled_subwords(encoding, option)]
 
 
 @pytest.mark.parametrize(
-    ("option", "pieces"),
+    ("option", "subwords"),
     [("first", ["well", "play"]), ("first_visible", ["well", "play"]), ("word_starts", ["well", "-", "known", "play"])],
 )
-def test_labelled_wordpieces(option, pieces):
+def test_labelled_wordpieces(option, subwords):
     found = labelled(wordpiece(), ["well-known", "playings"], option)
-    assert [piece for _, piece in found] == pieces
+    assert [subword for _, subword in found] == subwords
     assert found[-1][0] == "playings"
     assert {word for word, _ in found[:-1]} == {"well-known"}
 
 
-@pytest.mark.parametrize(("option", "pieces"), [("first", ["▁play", "▁", "▁a"]), ("first_visible", ["▁play", "你好", "▁a"])])
-def test_labelled_unigram_pieces(option, pieces):
+@pytest.mark.parametrize(("option", "subwords"), [("first", ["▁play", "▁", "▁a"]), ("first_visible", ["▁play", "你好", "▁a"])])
+def test_labelled_unigram_subwords(option, subwords):
     found = labelled(unigram(), ["playing", "你好", "a"], option)
-    assert found == list(zip(["playing", "你好", "a"], pieces, strict=True))
+    assert found == list(zip(["playing", "你好", "a"], subwords, strict=True))
 
 
 def test_a_word_of_a_mark_alone_keeps_it():
@@ -82,17 +90,19 @@ def test_a_word_of_a_mark_alone_keeps_it():
 def test_each_word_is_labelled_at_most_once_and_in_order(words, option):
     for tokenizer in (wordpiece(), unigram()):
         encoding = tokenizer.encode(words, is_pretokenized=True)
-        found = labelled_pieces(encoding, option)
+        found = labelled_subwords(encoding, option)
         assert [word for word, _ in found] == list(range(len(words)))
         assert [position for _, position in found] == sorted({position for _, position in found})
         assert all(encoding.word_ids[position] == word for word, position in found)
 
 
 @given(st.lists(st.text("ab-", min_size=1, max_size=4), max_size=8))
-def test_word_starts_are_the_pieces_that_continue_no_other(words):
+def test_word_starts_are_the_subwords_that_continue_no_other(words):
     encoding = wordpiece().encode(words, is_pretokenized=True)
-    positions = [position for _, position in labelled_pieces(encoding, "word_starts")]
-    expected = [i for i, piece in enumerate(encoding.tokens) if not piece.startswith("##") and encoding.word_ids[i] is not None]
+    positions = [position for _, position in labelled_subwords(encoding, "word_starts")]
+    expected = [
+        i for i, subword in enumerate(encoding.tokens) if not subword.startswith("##") and encoding.word_ids[i] is not None
+    ]
     assert positions == expected
 
 
@@ -101,40 +111,40 @@ def sentence(*forms, upos=None, id="s"):
 
 
 def test_tokens_of_a_sentence():
-    table, counts = tokenise(wordpiece(), [sentence("well-known", "playing", upos=["ADJ", "NOUN"])], Reading())
+    table, counts = tokenise(wordpiece(), [sentence("well-known", "playing", upos=["ADJ", "NOUN"])], Tokenisation())
     assert table.schema == TOKENS
     assert table.to_pylist() == [
-        {"id": "s", "language": "en", "page": "", "pieces": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"],
+        {"id": "s", "language": "en", "page": "", "subwords": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"],
          "positions": [1, 4], "labels": ["ADJ", "NOUN"], "heads": [], "relations": [], "label": "", "second": 0, "cut": False,
          "cut_words": 0}
     ]  # fmt: skip
-    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
+    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 0}
 
 
 def test_running_text_has_words_and_no_labels():
-    table, _ = tokenise(wordpiece(), [{"id": "p", "language": "en", "page": "P", "text": "a-b  plays"}], Reading())
+    table, _ = tokenise(wordpiece(), [{"id": "p", "language": "en", "page": "P", "text": "a-b  plays"}], Tokenisation())
     assert table["words"].to_pylist() == [["a", "-", "b", "plays"]]
     assert table["labels"].to_pylist() == [["", "", "", ""]]
     assert table["page"].to_pylist() == ["P"]
 
 
 @pytest.mark.parametrize(("words", "cut"), [(6, 0), (7, 1), (20, 14)])
-def test_truncation_keeps_the_closing_piece_and_counts_words(words, cut):
-    table, counts = tokenise(wordpiece(), [sentence(*["a"] * words)], Reading(maximum=8))
+def test_truncation_keeps_the_closing_subword_and_counts_words(words, cut):
+    table, counts = tokenise(wordpiece(), [sentence(*["a"] * words)], Tokenisation(maximum=8))
     row = table.to_pylist()[0]
-    assert len(row["pieces"]) == min(words + 2, 8)
-    assert (row["pieces"][0], row["pieces"][-1]) == (2, 3)
+    assert len(row["subwords"]) == min(words + 2, 8)
+    assert (row["subwords"][0], row["subwords"][-1]) == (2, 3)
     assert row["positions"] == list(range(1, min(words, 6) + 1))
     assert (counts["cut_texts"], counts["cut_words"]) == (int(cut > 0), cut) == (row["cut"], row["cut_words"])
 
 
-def test_unknown_pieces_drop_the_text_even_where_it_is_cut():
+def test_unknown_subwords_drop_the_text_even_where_it_is_cut():
     rows = [sentence("a", id="good"), sentence("ξ", id="bad"), sentence(*["a"] * 20, "ξ", id="bad at its end")]
-    table, counts = tokenise(wordpiece(), rows, Reading(maximum=8))
+    table, counts = tokenise(wordpiece(), rows, Tokenisation(maximum=8))
     assert (table["id"].to_pylist(), counts["unknown"], counts["texts"]) == (["good"], 2, 1)
-    table, counts = tokenise(wordpiece(), rows, Reading(maximum=8, drop_unknown=False))
+    table, counts = tokenise(wordpiece(), rows, Tokenisation(maximum=8, drop_unknown=False))
     assert (len(table), counts["unknown"]) == (3, 0)
-    table, counts = tokenise(unigram(), rows, Reading(labelled_piece="first_visible"))
+    table, counts = tokenise(unigram(), rows, Tokenisation(labelled_subword="first_visible"))
     assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 2)
 
 
@@ -143,26 +153,26 @@ def pair(premise, hypothesis, label="neutral", id="p"):
 
 
 def test_tokens_of_a_pair():
-    table, counts = tokenise(wordpiece(), [pair("a-b plays", "a b", "entailment")], Reading())
+    table, counts = tokenise(wordpiece(), [pair("a-b plays", "a b", "entailment")], Tokenisation())
     assert table.schema == TOKENS
     assert table.to_pylist() == [
-        {"id": "p", "language": "en", "page": "", "pieces": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3],
+        {"id": "p", "language": "en", "page": "", "subwords": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3],
          "words": ["a", "-", "b", "plays", "a", "b"],
          "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "heads": [], "relations": [], "label": "entailment", "second": 7,
          "cut": False, "cut_words": 0}
     ]  # fmt: skip
-    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
+    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 0}
 
 
-def test_xlmr_has_two_special_pieces_between_the_texts():
+def test_xlmr_has_two_special_subwords_between_the_texts():
     tokenizer = unigram()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
     )
     for post_processor in (tokenizer.post_processor, processors.RobertaProcessing(("</s>", 1), ("<s>", 0))):
         tokenizer.post_processor = post_processor
-        row = tokenise(tokenizer, [pair("playing a", "a")], Reading())[0].to_pylist()[0]
-        assert (row["pieces"], row["second"]) == ([0, 4, 5, 9, 1, 1, 9, 1], 6)
+        row = tokenise(tokenizer, [pair("playing a", "a")], Tokenisation())[0].to_pylist()[0]
+        assert (row["subwords"], row["second"]) == ([0, 4, 5, 9, 1, 1, 9, 1], 6)
         assert (row["words"], row["positions"]) == (["playing", "a", "a"], [1, 3, 6])
 
 
@@ -173,16 +183,16 @@ PAIR_TEXT = st.text("ab- ", min_size=1, max_size=24)
 def test_pairs_are_cut_as_transformers_cuts_them(premise, hypothesis, maximum, option):
     theirs = PreTrainedTokenizerFast(tokenizer_object=wordpiece(), unk_token="[UNK]", pad_token="[PAD]")
     expected = theirs(premise, hypothesis, truncation="longest_first", max_length=maximum)
-    table, counts = tokenise(wordpiece(), [pair(premise, hypothesis)], Reading(maximum=maximum, labelled_piece=option))
+    table, counts = tokenise(wordpiece(), [pair(premise, hypothesis)], Tokenisation(maximum=maximum, labelled_subword=option))
     row = table.to_pylist()[0]
-    assert row["pieces"] == expected["input_ids"]
+    assert row["subwords"] == expected["input_ids"]
     sides = expected.sequence_ids()
     assert row["second"] == (sides.index(1) if 1 in sides else 0)
     assert counts["cut_texts"] == (len(theirs(premise, hypothesis)["input_ids"]) > maximum)
-    pieces = theirs.convert_ids_to_tokens(row["pieces"])
-    assert row["positions"] == [i for i, side in enumerate(sides) if side is not None and not pieces[i].startswith("##")]
+    subwords = theirs.convert_ids_to_tokens(row["subwords"])
+    assert row["positions"] == [i for i, side in enumerate(sides) if side is not None and not subwords[i].startswith("##")]
     assert row["words"] == [*words(premise), *words(hypothesis)] or counts["cut_words"]
-    assert all(word.startswith(pieces[position]) for word, position in zip(row["words"], row["positions"], strict=True))
+    assert all(word.startswith(subwords[position]) for word, position in zip(row["words"], row["positions"], strict=True))
 
 
 def test_pairs_under_a_real_tokenizer(encoder_folder):
@@ -192,36 +202,36 @@ def test_pairs_under_a_real_tokenizer(encoder_folder):
         pair("Yes", "I see the dog " * 9),
     ]
     for maximum in (12, 16, 128):
-        table, _ = tokenise(load_tokenizer(encoder_folder), rows, Reading(maximum=maximum, drop_unknown=False))
+        table, _ = tokenise(load_tokenizer(encoder_folder), rows, Tokenisation(maximum=maximum, drop_unknown=False))
         for row, found in zip(rows, table.to_pylist(), strict=True):
             expected = theirs(row["premise"], row["hypothesis"], truncation=True, max_length=maximum, return_token_type_ids=True)
-            assert found["pieces"] == expected["input_ids"]
-            assert [int(i >= found["second"]) for i in range(len(found["pieces"]))] == expected["token_type_ids"]
+            assert found["subwords"] == expected["input_ids"]
+            assert [int(i >= found["second"]) for i in range(len(found["subwords"]))] == expected["token_type_ids"]
 
 
-def test_unknown_pieces_of_either_text_drop_the_pair_even_where_it_is_cut():
+def test_unknown_subwords_of_either_text_drop_the_pair_even_where_it_is_cut():
     rows = [pair("a", "b", id="good"), pair("a ξ", "b"), pair("a", "b ξ"), pair("b", "a " * 20 + "ξ"), pair("a " * 20 + "ξ", "b")]
-    table, counts = tokenise(wordpiece(), rows, Reading(maximum=8))
+    table, counts = tokenise(wordpiece(), rows, Tokenisation(maximum=8))
     assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 4)
 
 
 def test_a_text_of_which_nothing_is_left():
     rows = [pair("\u200d", "a b"), pair("a b", "\u200d"), pair("\u200d", "\u200d")]
-    table, _ = tokenise(wordpiece(), rows, Reading())
-    assert table["pieces"].to_pylist() == [[2, 3, 10, 11, 3], [2, 10, 11, 3, 3], [2, 3, 3]]
+    table, _ = tokenise(wordpiece(), rows, Tokenisation())
+    assert table["subwords"].to_pylist() == [[2, 3, 10, 11, 3], [2, 10, 11, 3, 3], [2, 3, 3]]
     assert table["positions"].to_pylist() == [[2, 3], [1, 2], []]
     assert table["second"].to_pylist() == [2, 0, 0]
 
 
-def test_words_without_a_piece_are_counted():
-    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", upos=["X", "Y", "Z"])], Reading())
+def test_words_without_a_subword_are_counted():
+    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", upos=["X", "Y", "Z"])], Tokenisation())
     assert table["labels"].to_pylist() == [["X", "Z"]]
-    assert counts["words_without_piece"] == 1
+    assert counts["words_without_subword"] == 1
 
 
 def test_a_limit_keeps_the_first_good_texts():
     rows = [sentence("ξ" if i % 3 == 0 else "a", id=str(i)) for i in range(12)]
-    table, counts = tokenise(wordpiece(), rows, Reading(), limit=4)
+    table, counts = tokenise(wordpiece(), rows, Tokenisation(), limit=4)
     assert table["id"].to_pylist() == ["1", "2", "4", "5"]
     assert (counts["texts"], counts["unknown"]) == (4, 2)  # what comes after the last is not looked at
 
@@ -230,19 +240,19 @@ def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
     rows = [{"id": f"p{i}", "language": "en", "page": "P", "text": "I see the dog."} for i in range(5)]
     schema.write(rows, tmp_path / "corpus.parquet", schema.PARAGRAPHS, {"nominal": {"test": 3}})
     counts = write_tokens(
-        load_tokenizer(encoder_folder), tmp_path / "corpus.parquet", tmp_path / "t", Reading(drop_unknown=False), "test"
+        load_tokenizer(encoder_folder), tmp_path / "corpus.parquet", tmp_path / "t", Tokenisation(drop_unknown=False), "test"
     )
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
     assert parquet.metadata(tmp_path / "t") == {**counts, "special": [1, 1, 1]}
 
 
-def test_unknown_pieces_are_looked_for_in_as_many_pieces_as_the_authors_look_at():
+def test_unknown_subwords_are_looked_for_in_as_many_subwords_as_the_authors_look_at():
     rows = [sentence(*["a"] * before, "ξ", id=str(before)) for before in (509, 510)]
-    table, counts = tokenise(wordpiece(), rows, Reading())
+    table, counts = tokenise(wordpiece(), rows, Tokenisation())
     assert (table["id"].to_pylist(), counts["unknown"]) == (["510"], 1)
 
 
-def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
+def test_validation_is_drawn_after_texts_with_unknown_subwords_left(tmp_path):
     """As tanti2021's code does; of pairs, a premise with all its pairs where that is asked for."""
     save_tokenizer(wordpiece(), tmp_path)
     known = [pair("a " * (i // 3 + 1), "plays", id=f"{i}") for i in range(60)]
@@ -252,8 +262,8 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
     for by, drawn in (("text", 6), ("premise", 6)):
         folder = tmp_path / by
         outputs = {split: folder / f"en.{split}.parquet" for split in ("train", "validation")}
-        counts = write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, Reading(), by=by, **plan)
-        seal(folder)
+        counts = write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, Tokenisation(), by=by, **plan)
+        write_checksums(folder)
         ids = {split: pq.read_table(path)["id"].to_pylist() for split, path in outputs.items()}
         assert {split: len(found) for split, found in ids.items()} == {"train": 60 - drawn, "validation": drawn}
         assert sorted(ids["train"] + ids["validation"], key=int) == [row["id"] for row in known]
@@ -263,7 +273,7 @@ def test_validation_is_drawn_after_texts_with_unknown_pieces_left(tmp_path):
         parted = {int(id) // 3 for id in ids["train"]} & {int(id) // 3 for id in ids["validation"]}
         assert bool(parted) == (by == "text")
     with pytest.raises(DataError, match=r"c: .* found none in a share of 0.01 of 60 texts; increase validation_share"):
-        write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, Reading(), by="text", **plan | {"share": 0.01})
+        write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, Tokenisation(), by="text", **plan | {"share": 0.01})
 
 
 def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
@@ -272,7 +282,7 @@ def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
     rows = [{"id": str(i), "language": "en", "page": "P", "text": text} for i, text in enumerate(texts)]
     schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
     outputs = {split: tmp_path / f"en.{split}.parquet" for split in ("train", "validation")}
-    settings = Reading(maximum=12, windows=2)
+    settings = Tokenisation(maximum=12, windows=2)
     counts = write_train(load_tokenizer(tmp_path), tmp_path / "c", outputs, settings, language="en", share=0.5, by="text", seed=0)
     whole = tokenise(wordpiece(), rows, settings)[0].to_pylist()
     ids = {split: {row["id"].split("#")[0] for row in pq.read_table(path).to_pylist()} for split, path in outputs.items()}
@@ -283,7 +293,7 @@ def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
     assert (counts["train"]["unknown"], counts["validation"]["unknown"]) == (1, 0)
 
 
-def test_every_phrasebook_word_is_labelled(tokens, corpora):
+def test_every_synthetic_word_is_labelled(tokens, corpora):
     for language in LANGUAGES:
         rows = pq.read_table(tokens / "sentences" / f"{language}.test.parquet").to_pylist()
         source = pq.read_table(corpora / "sentences" / f"{language}.test.parquet").to_pylist()
@@ -291,13 +301,13 @@ def test_every_phrasebook_word_is_labelled(tokens, corpora):
         for row, sentence in zip(rows, source, strict=True):
             assert row["words"] == sentence["forms"][: len(row["words"])]
             assert row["labels"] == sentence["upos"][: len(row["words"])]
-            assert len(row["pieces"]) == 24 or row["words"] == sentence["forms"]
+            assert len(row["subwords"]) == 24 or row["words"] == sentence["forms"]
 
 
 def test_no_text_left_is_an_error(encoder_folder, tmp_path):
     schema.write([{"id": "p", "language": "ka", "page": "P", "text": "ქართული"}], tmp_path / "c.parquet", schema.PARAGRAPHS, {})
     with pytest.raises(DataError, match=r"c\.parquet: expected texts without unknown subwords, found none of 1"):
-        write_tokens(load_tokenizer(encoder_folder), tmp_path / "c.parquet", tmp_path / "t", Reading(), "test")
+        write_tokens(load_tokenizer(encoder_folder), tmp_path / "c.parquet", tmp_path / "t", Tokenisation(), "test")
     assert not (tmp_path / "t").exists()
 
 
@@ -321,53 +331,55 @@ def test_windows_as_wu2019_cuts_them():
 def test_a_long_text_becomes_windows():
     words = ["a", "b", "play"] * 6 + ["a", "b"]
     tokenizer = wordpiece()
-    whole, _ = tokenise(tokenizer, [sentence(*words)], Reading())
-    table, counts = tokenise(tokenizer, [sentence(*words)], Reading(maximum=11, windows=3))
+    whole, _ = tokenise(tokenizer, [sentence(*words)], Tokenisation())
+    table, counts = tokenise(tokenizer, [sentence(*words)], Tokenisation(maximum=11, windows=3))
     rows = table.to_pylist()
     assert [row["id"] for row in rows] == ["s", "s#2", "s#3"] and [len(row["words"]) for row in rows] == [9, 6, 5]
     assert [word for row in rows for word in row["words"]] == words
-    special = whole["pieces"][0].as_py()[0], whole["pieces"][0].as_py()[-1]
-    ids = whole["pieces"][0].as_py()[1:-1]
+    special = whole["subwords"][0].as_py()[0], whole["subwords"][0].as_py()[-1]
+    ids = whole["subwords"][0].as_py()[1:-1]
     for row, start in zip(rows, (0, 6, 12), strict=True):
-        assert (row["pieces"][0], row["pieces"][-1]) == special and row["pieces"][1:-1] == ids[start : start + 9]
-        assert [row["pieces"][position] for position in row["positions"]] == [
+        assert (row["subwords"][0], row["subwords"][-1]) == special and row["subwords"][1:-1] == ids[start : start + 9]
+        assert [row["subwords"][position] for position in row["positions"]] == [
             tokenizer.token_to_id(word) for word in row["words"]
         ]
-    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 0}
+    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 0}
 
 
 def long_wordpiece() -> Tokenizer:
-    """One whose words of any length have a piece a letter."""
-    pieces = ["[UNK]", "[CLS]", "[SEP]", "a", "##a"]
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    """One whose words of any length have a subword a letter."""
+    subwords = ["[UNK]", "[CLS]", "[SEP]", "a", "##a"]
+    vocabulary = {subword: i for i, subword in enumerate(subwords)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=1000))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
     return tokenizer
 
 
-def lengths(pieces: int, longest: int, seed: int) -> list[int]:
-    """Random numbers of pieces of words, so many together."""
+def lengths(subwords: int, longest: int, seed: int) -> list[int]:
+    """Random numbers of subwords of words, so many together."""
     generator, found = random.Random(seed), []
-    while (left := pieces - sum(found)) > 0:
+    while (left := subwords - sum(found)) > 0:
         found.append(generator.randint(1, min(longest, left)))
     return found
 
 
 @pytest.mark.parametrize("longest", [1, 9, 63])
 def test_windows_of_wu2019_of_sentences_of_every_length(longest):
-    """Each word is labelled once, after exactly the 64 pieces before it; no window has more than 127 pieces, and all are fed."""
-    for pieces in range(1, 601):
-        sizes = lengths(pieces, longest, pieces)
+    """Each word is labelled once, after exactly the 64 subwords before it; no window has more than 127 subwords, and all are fed."""
+    for subwords in range(1, 601):
+        sizes = lengths(subwords, longest, subwords)
         found = windows(sizes, 127, 64)
         starts = [sum(sizes[:word]) for word in range(len(sizes) + 1)]
         assert [word for window in found for word in range(window.first_word, window.end_word)] == list(range(len(sizes)))
-        assert found[0].start_piece == 0 and found[-1].end_piece == pieces
+        assert found[0].start_subword == 0 and found[-1].end_subword == subwords
         for before, window in zip(found, found[1:], strict=False):
-            assert starts[window.first_word] - window.start_piece == 64 and window.start_piece == before.end_piece - 64
-            assert before.end_piece == starts[before.end_word]
-            assert before.end_piece - before.start_piece + sizes[before.end_word] > 127  # it ends because the next does not fit
-        assert all(window.end_piece - window.start_piece <= 127 for window in found)
+            assert starts[window.first_word] - window.start_subword == 64 and window.start_subword == before.end_subword - 64
+            assert before.end_subword == starts[before.end_word]
+            assert (
+                before.end_subword - before.start_subword + sizes[before.end_word] > 127
+            )  # it ends because the next does not fit
+        assert all(window.end_subword - window.start_subword <= 127 for window in found)
 
 
 def test_windows_around_long_words():
@@ -378,35 +390,35 @@ def test_windows_around_long_words():
             found = windows(sizes, 127, 64)
             assert [word for window in found for word in range(window.first_word, window.end_word)] == list(range(len(sizes)))
             (window,) = (window for window in found if window.first_word <= before < window.end_word)
-            context = before - window.start_piece
+            context = before - window.start_subword
             if before + long > 127:
                 assert (window.first_word, context) == (before, min(before, 64))
-                assert window.end_piece - window.start_piece == min(510, context + long) or context + long < 127
-            assert all(each.end_piece - each.start_piece <= 127 for each in found if each.end_word - each.first_word > 1)
+                assert window.end_subword - window.start_subword == min(510, context + long) or context + long < 127
+            assert all(each.end_subword - each.start_subword <= 127 for each in found if each.end_word - each.first_word > 1)
 
 
 def test_tokens_in_windows_of_every_length():
-    """A word without a piece is in no window; the others are labelled once, each at its first piece."""
-    reading, tokenizer = Reading(maximum=129, windows=64, drop_unknown=False), long_wordpiece()
-    for pieces in (1, 126, 127, 128, 129, 191, 192, 300, 600):
-        sizes = lengths(pieces, 40, pieces)
+    """A word without a subword is in no window; the others are labelled once, each at its first subword."""
+    tokenisation, tokenizer = Tokenisation(maximum=129, windows=64, drop_unknown=False), long_wordpiece()
+    for subwords in (1, 126, 127, 128, 129, 191, 192, 300, 600):
+        sizes = lengths(subwords, 40, subwords)
         forms = ["\u200d", *("a" * size for size in sizes), "\u200d"]
         tags = [f"T{number}" for number in range(len(forms))]
-        table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], reading)
+        table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], tokenisation)
         rows = table.to_pylist()
         assert [tag for row in rows for tag in row["labels"]] == tags[1:-1]
         assert [row["id"] for row in rows] == ["s", *(f"s#{number}" for number in range(2, len(rows) + 1))]
-        assert all(len(row["pieces"]) <= 129 and row["pieces"][0] == 1 and row["pieces"][-1] == 2 for row in rows)
-        assert all(row["pieces"][position] == 3 for row in rows for position in row["positions"])
+        assert all(len(row["subwords"]) <= 129 and row["subwords"][0] == 1 and row["subwords"][-1] == 2 for row in rows)
+        assert all(row["subwords"][position] == 3 for row in rows for position in row["positions"])
         assert all(row["positions"][0] > 64 for row in rows[1:]) and rows[0]["positions"][0] == 1
-        assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_piece": 2}
+        assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 2}
 
 
-def test_words_that_no_window_can_hold_are_unknown_pieces_as_in_xtreme():
+def test_words_that_no_window_can_hold_are_unknown_subwords_as_in_xtreme():
     """Windows and labels are those that utils_preprocess.py 129-166 counts out; without unknown_words one word is lost."""
     tokenizer, generator = long_wordpiece(), np.random.default_rng(0)
     tokenizer.add_special_tokens(["[UNK]"])
-    reading = Reading(maximum=22, windows=0, drop_unknown=False, unknown_words=True)
+    tokenisation = Tokenisation(maximum=22, windows=0, drop_unknown=False, unknown_words=True)
     unknown = tokenizer.token_to_id("[UNK]")
     for _ in range(50):
         sizes = generator.choice([0, 1, 2, 5, 20, 21, 40], size=12).tolist()
@@ -414,31 +426,31 @@ def test_words_that_no_window_can_hold_are_unknown_pieces_as_in_xtreme():
         tags = [f"T{number}" for number in range(len(forms))]
         expected, room = [[]], 0
         for size, tag in zip(sizes, tags, strict=True):
-            pieces = [unknown] if size == 0 or size > 20 else [3, *[4] * (size - 1)]
-            if room + len(pieces) > 20:
+            subwords = [unknown] if size == 0 or size > 20 else [3, *[4] * (size - 1)]
+            if room + len(subwords) > 20:
                 expected, room = [*expected, []], 0
-            expected[-1].append((tag, pieces))
-            room += len(pieces)
-        table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], reading)
+            expected[-1].append((tag, subwords))
+            room += len(subwords)
+        table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], tokenisation)
         assert table["labels"].to_pylist() == [[tag for tag, _ in window] for window in expected]
-        assert table["pieces"].to_pylist() == [
-            [1, *chain.from_iterable(pieces for _, pieces in window), 2] for window in expected
+        assert table["subwords"].to_pylist() == [
+            [1, *chain.from_iterable(subwords for _, subwords in window), 2] for window in expected
         ]
         assert table["words"].to_pylist()[0][0] == forms[0]  # as it was written
-        assert (counts["cut_words"], counts["words_without_piece"]) == (0, 0)
-        lost = tokenise(tokenizer, [sentence(*forms, upos=tags)], reading.model_copy(update={"unknown_words": False}))[1]
-        assert lost["words_without_piece"] == sizes.count(0)
+        assert (counts["cut_words"], counts["words_without_subword"]) == (0, 0)
+        lost = tokenise(tokenizer, [sentence(*forms, upos=tags)], tokenisation.model_copy(update={"unknown_words": False}))[1]
+        assert lost["words_without_subword"] == sizes.count(0)
 
 
 # Whole words, and as many
 
 
-TREES = Reading(maximum=512, train_maximum=129, words=140, whole_words=True, drop_unknown=False)
+TREES = Tokenisation(maximum=512, train_maximum=129, words=140, whole_words=True, drop_unknown=False)
 
 
 @pytest.mark.parametrize(("split", "room"), [("train", 127), ("test", 510)])
 def test_sentences_with_trees_end_with_a_whole_word(split, room):
-    """wu2019's parser: training sentences before the word that would reach 128 pieces, others after 140 words or 510 pieces."""
+    """wu2019's parser: training sentences before the word that would reach 128 subwords, others after 140 words or 510 subwords."""
     tokenizer = long_wordpiece()
     sentences = ([1] * 600, [1] * 140, [1] * 127, [1] * 128, [2] * 63 + [1, 1], [2] * 64, [40] * 14, [128, 1], [600, 1], [1, 600])
     for sizes in sentences:
@@ -448,32 +460,32 @@ def test_sentences_with_trees_end_with_a_whole_word(split, room):
         table, counts = tokenise(tokenizer, [row], TREES.of(split))
         found = table.to_pylist()[0]
         kept = max(words for words in range(min(len(sizes), 140) + 1) if sum(sizes[:words]) <= room)
-        assert found["words"] == forms[:kept] and len(found["pieces"]) == sum(sizes[:kept]) + 2
+        assert found["words"] == forms[:kept] and len(found["subwords"]) == sum(sizes[:kept]) + 2
         assert counts["cut_words"] == found["cut_words"] == len(sizes) - kept and found["cut"] == (kept < len(sizes))
         last = 0 if kept == len(sizes) else CUT
         assert found["heads"] == [*range(2, kept + 1), last][:kept]
 
 
-def test_words_without_a_piece_count_among_as_many_words():
-    reading = Reading(words=3, whole_words=True)
-    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", "a")], reading)
+def test_words_without_a_subword_count_among_as_many_words():
+    tokenisation = Tokenisation(words=3, whole_words=True)
+    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", "a")], tokenisation)
     assert table["words"].to_pylist() == [["a", "b"]]
-    assert (counts["cut_words"], counts["words_without_piece"]) == (1, 1)
+    assert (counts["cut_words"], counts["words_without_subword"]) == (1, 1)
 
 
 def test_training_texts_have_a_maximum_of_their_own(tmp_path):
     save_tokenizer(wordpiece(), tmp_path)
     rows = [{"id": str(i), "language": "en", "page": "P", "text": "a " * 30} for i in range(4)]
     schema.write(rows, tmp_path / "c", schema.PARAGRAPHS, {})
-    reading = Reading(maximum=20, train_maximum=10)
+    tokenisation = Tokenisation(maximum=20, train_maximum=10)
     for split, maximum in (("train", 10), ("validation", 20), ("test", 20)):
-        write_tokens(load_tokenizer(tmp_path), tmp_path / "c", tmp_path / split, reading, split)
-        assert {len(pieces) for pieces in pq.read_table(tmp_path / split)["pieces"].to_pylist()} == {maximum}
+        write_tokens(load_tokenizer(tmp_path), tmp_path / "c", tmp_path / split, tokenisation, split)
+        assert {len(subwords) for subwords in pq.read_table(tmp_path / split)["subwords"].to_pylist()} == {maximum}
 
 
 @pytest.fixture(scope="module")
 def running_text() -> list[str]:
-    """Two hundred sentences of the phrasebook, in scripts with spaces between words."""
+    """Two hundred sentences of the synthetic corpus, in scripts with spaces between words."""
     return [row["text"] for language in ("de", "en", "ru", "tr") for row in sentence_rows(language, "train", 50)]
 
 
@@ -495,7 +507,7 @@ BY_WORDS = {  # kind -> tokenizer, and whether words get a space; None: refused
 
 
 @pytest.mark.parametrize("kind", BY_WORDS)
-def test_words_one_by_one_have_the_pieces_of_the_whole_text(kind, running_text, tmp_path):
+def test_words_one_by_one_have_the_subwords_of_the_whole_text(kind, running_text, tmp_path):
     make, gets_space = BY_WORDS[kind]
     tokenizer = make(running_text)
     save_tokenizer(tokenizer, tmp_path)
@@ -522,8 +534,8 @@ def test_byte_level_words_begin_with_a_space(tmp_path):
     loaded = load_tokenizer(tmp_path)
     encoding = loaded.encode(["the", "dog", "日"], is_pretokenized=True)
     assert encoding.tokens[:2] == ["Ġthe", "Ġdog"] and encoding.word_ids == [0, 1, 2, 2, 2, 2]
-    assert labelled_pieces(encoding, "first") == [(0, 0), (1, 1), (2, 2)]
-    assert labelled_pieces(encoding, "first_visible") == [(0, 0), (1, 1), (2, 3)]
+    assert labelled_subwords(encoding, "first") == [(0, 0), (1, 1), (2, 2)]
+    assert labelled_subwords(encoding, "first_visible") == [(0, 0), (1, 1), (2, 3)]
 
 
 @pytest.mark.parametrize("kind", BY_WORDS)
@@ -533,10 +545,10 @@ def test_a_whole_text_is_tokenised_as_it_is(kind, running_text, tmp_path):
     texts = [*running_text[::20], "  two  spaces, and\ta line\nend ", "東京 では"]
     rows = [{"id": str(number), "language": "en", "page": "", "text": text} for number, text in enumerate(texts)]
     schema.write(rows, tmp_path / "corpus", schema.PARAGRAPHS, {})
-    reading = Reading(whole_text=True, drop_unknown=False, maximum=512)
-    write_tokens(load_tokenizer(tmp_path, whole_text=True), tmp_path / "corpus", tmp_path / "tokens", reading, "test")
+    tokenisation = Tokenisation(whole_text=True, drop_unknown=False, maximum=512)
+    write_tokens(load_tokenizer(tmp_path, whole_text=True), tmp_path / "corpus", tmp_path / "tokens", tokenisation, "test")
     table = pq.read_table(tmp_path / "tokens")
-    assert table["pieces"].to_pylist() == [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+    assert table["subwords"].to_pylist() == [encoding.ids for encoding in tokenizer.encode_batch(texts)]
     assert table["words"].to_pylist() == [[text] for text in texts]
 
 
@@ -546,9 +558,9 @@ KINDS = [kind for kind, (_, gets_space) in BY_WORDS.items() if gets_space is not
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.fault("Words that look like special tokens", "survived")
-def test_words_with_the_name_of_a_special_piece_are_text(kind, running_text, tmp_path):
-    """Neither a real beginning, end or padding stands in a text, nor is a text unknown that all has pieces."""
-    texts = [*running_text, *(sign for sign in "<>/" for _ in range(200))]  # so that "<unk>" has pieces
+def test_words_with_the_name_of_a_special_subword_are_text(kind, running_text, tmp_path):
+    """Neither a real beginning, end or padding stands in a text, nor is a text unknown that all has subwords."""
+    texts = [*running_text, *(sign for sign in "<>/" for _ in range(200))]  # so that "<unk>" has subwords
     tokenizer = BY_WORDS[kind][0](texts)
     tokenizer.normalizer = normalizers.Sequence([*filter(None, [tokenizer.normalizer]), normalizers.NFKC()])
     save_tokenizer(tokenizer, tmp_path)
@@ -556,22 +568,22 @@ def test_words_with_the_name_of_a_special_piece_are_text(kind, running_text, tmp
     for whole in (False, True):
         rows = [{"id": name, "language": "en", "page": "", "text": f"die {name} Katze"} for name in NAMES]
         loaded = load_tokenizer(tmp_path, whole_text=whole)
-        table, _ = tokenise(loaded, rows, Reading(whole_text=whole, drop_unknown=False, lower_case=True))
+        table, _ = tokenise(loaded, rows, Tokenisation(whole_text=whole, drop_unknown=False, lower_case=True))
         assert table["id"].to_pylist() == list(NAMES)
         of_text = loaded.encode("die Katze", add_special_tokens=False).ids
-        for pieces in table["pieces"].to_pylist():
-            assert not (special - {tokenizer.token_to_id("<unk>")}) & {*pieces} and len(pieces) > len(of_text)
+        for subwords in table["subwords"].to_pylist():
+            assert not (special - {tokenizer.token_to_id("<unk>")}) & {*subwords} and len(subwords) > len(of_text)
     same = [loaded.encode(text).ids == tokenizer.encode(text).ids for text in running_text]
     assert all(same)  # nothing but names is cut
 
 
-def test_a_word_that_is_the_name_of_the_unknown_piece_drops_no_text():
+def test_a_word_that_is_the_name_of_the_unknown_subword_drops_no_text():
     tokenizer = unigram()
     tokenizer.add_special_tokens(["<s>", "</s>", "<unk>"])
     content = Description({"vocab_size": 20}, json.loads(tokenizer.to_str()), {})
     content.tokenizer["model"]["vocab"] += [[sign, -7.0] for sign in "<>/unks"]
     rows = [sentence("a", "<unk>", id="name"), sentence("a", "ξ", id="unknown"), sentence("</s>", "b", id="end")]
-    table, counts = tokenise(content.word_tokenizer(), rows, Reading(labelled_piece="first_visible"))
+    table, counts = tokenise(content.word_tokenizer(), rows, Tokenisation(labelled_subword="first_visible"))
     assert (table["id"].to_pylist(), counts["unknown"]) == (["name", "end"], 1)
 
 
@@ -582,7 +594,7 @@ def named(model: models.Model, *special: str) -> Tokenizer:
     return tokenizer
 
 
-OWN = {  # how a model names its piece for unknown text -> a tokenizer, and the number of the piece
+OWN = {  # how a model names its subword for unknown text -> a tokenizer, and the number of the subword
     "WordPiece": (named(models.WordPiece({"[UNK]": 0, "<oov>": 1, "a": 2}, unk_token="<oov>"), "<oov>"), 1),
     "BPE": (named(models.BPE({"<unk>": 0, "?": 1, "a": 2}, [], unk_token="?"), "?"), 1),
     "WordLevel": (named(models.WordLevel({"[UNK]": 0, "UNKNOWN": 1, "a": 2}, unk_token="UNKNOWN"), "UNKNOWN"), 1),
@@ -593,32 +605,32 @@ OWN = {  # how a model names its piece for unknown text -> a tokenizer, and the 
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_the_unknown_piece_is_that_of_the_model(kind, tmp_path):
+def test_the_unknown_subword_is_that_of_the_model(kind, tmp_path):
     tokenizer, number = OWN[kind]
-    assert unknown_piece(tokenizer) == number
+    assert unknown_subword(tokenizer) == number
     tokenizer.post_processor = processors.TemplateProcessing(single="a $A", pair="a $A a $B", special_tokens=[("a", 2)])
     assert Spelling(tokenizer).unknown == {number} - {None}
     (tmp_path / "tokenizer.json").write_text(tokenizer.to_str())
-    seal(tmp_path)
+    write_checksums(tmp_path)
     assert Vocabulary.read(tmp_path).unknown == number
     if number:
         rows = [sentence("a", id="good"), sentence("a", "ξ", id="bad")]
-        table, counts = tokenise(tokenizer, rows, Reading())
+        table, counts = tokenise(tokenizer, rows, Tokenisation())
         assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 1)
 
 
 def test_whole_texts_of_all_kinds_of_corpora():
-    reading, tokenizer = Reading(whole_text=True, drop_unknown=False), wordpiece()
+    tokenisation, tokenizer = Tokenisation(whole_text=True, drop_unknown=False), wordpiece()
     rows = [sentence("a", "-", "b") | {"text": "a-b"}, pair("a-b", "well")]
-    first, second = (tokenise(tokenizer, [row], reading)[0].to_pylist()[0] for row in rows)
-    assert first["pieces"] == tokenizer.encode("a-b").ids and first["words"] == ["a-b"] and first["labels"] == [""]
-    assert second["pieces"] == tokenizer.encode("a-b", "well").ids and second["words"] == ["a-b", "well"]
+    first, second = (tokenise(tokenizer, [row], tokenisation)[0].to_pylist()[0] for row in rows)
+    assert first["subwords"] == tokenizer.encode("a-b").ids and first["words"] == ["a-b"] and first["labels"] == [""]
+    assert second["subwords"] == tokenizer.encode("a-b", "well").ids and second["words"] == ["a-b", "well"]
 
 
-@pytest.mark.parametrize("other", [{"words": 3}, {"windows": 0}, {"sentences": "marks"}, {"labelled_piece": "every"}])
+@pytest.mark.parametrize("other", [{"words": 3}, {"windows": 0}, {"sentences": "marks"}, {"labelled_subword": "every"}])
 def test_a_whole_text_has_no_words(other):
     with pytest.raises(ValidationError, match="whole_text: expected no rules for words beside it, found"):
-        Reading(whole_text=True, **other)
+        Tokenisation(whole_text=True, **other)
 
 
 def stripped(text: str) -> str:
@@ -634,16 +646,16 @@ def is_old(text: str) -> bool:
 @given(st.lists(st.text(min_size=1, max_size=6).filter(str.isprintable).filter(is_old), min_size=1, max_size=4))
 @example(["Việt", "não", "नहीं", "ไม่", "Straße", "ΐ", "İ", "한국", "é", "a\N{COMBINING ACUTE ACCENT}"])
 def test_altered_letters_are_those_of_berts_tokenizer(words):
-    def pieces(words, **altered):
+    def subwords(words, **altered):
         tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, **{c: 1 + i for i, c in enumerate(alphabet)}}, unk_token="[UNK]"))
-        tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")  # a piece a character
-        encoding = altering(tokenizer, Reading(**altered)).encode(words, is_pretokenized=True, add_special_tokens=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")  # a subword a character
+        encoding = altering(tokenizer, Tokenisation(**altered)).encode(words, is_pretokenized=True, add_special_tokens=False)
         return "".join(encoding.tokens)
 
     lower = ["".join(character.lower() for character in word) for word in words]  # sigma at the end of a word too
     expected = {"strip_accents": [*map(stripped, words)], "lower_case": lower}
     alphabet = sorted(set("".join(words + lower) + "".join(map(stripped, words + lower))))
-    assert pieces(words) == "".join(words)
+    assert subwords(words) == "".join(words)
     for name, altered in expected.items():
-        assert pieces(words, **{name: True}) == "".join(altered)
-    assert pieces(words, strip_accents=True, lower_case=True) == "".join(map(stripped, lower))
+        assert subwords(words, **{name: True}) == "".join(altered)
+    assert subwords(words, strip_accents=True, lower_case=True) == "".join(map(stripped, lower))

@@ -18,20 +18,20 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI, SIZES, UPOS
 from crosslens.config.heads import LANGUAGE, TASK, LinearHead
+from crosslens.config.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 from crosslens.config.units import Units
-from crosslens.encoders.load import load_encoder
 from crosslens.encoding.batches import collate, sorted_batches
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.unit_states import unit_states
+from crosslens.jobs import signals
+from crosslens.jobs.call import COMMAND
+from crosslens.jobs.checksums import checksummed
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.training_folders import CHECKPOINT
 from crosslens.numerics.streams import stream
-from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
-from crosslens.runs import signals
-from crosslens.runs.call import COMMAND
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import sealed
-from crosslens.storage.trainings import CHECKPOINT
 from crosslens.training import checkpoint, cpu, optimiser
 from crosslens.training.batches import Place, random_batches
-from crosslens.training.card import Ends
+from crosslens.training.gpu import Ends
 from crosslens.training.loop import Loop
 from crosslens.training.predict import hidden_states, predict, selection_score
 from crosslens.training.run import run
@@ -72,14 +72,14 @@ def recipe(objective="finetuned", **changes) -> Recipe:
         new_heads=(LANGUAGE,), select_head=LANGUAGE, select_data=WIKI_VALIDATION,
     )  # fmt: skip
     settings = {
-        "name": f"test/{objective}", "encoder": "tiny", "reading": "whole", "heads": HEADS, "stages": (task, language),
+        "name": f"test/{objective}", "encoder": "tiny", "tokenisation": "whole", "heads": HEADS, "stages": (task, language),
         "scores": (Score(head=TASK, data=TEST), Score(head=LANGUAGE, data=TEST)), "init_sd": 0.02, "dropout": 0.1,
         "warmup": 0.1, "decay": "linear", "weight_decay": 0.01, "clip": 1.0,
     } | changes  # fmt: skip
     return Recipe(**settings)
 
 
-def inference(objective="reversal", state="hidden", **changes) -> Recipe:
+def nli(objective="reversal", state="hidden", **changes) -> Recipe:
     """The same recipe for whole texts: labels of pairs, languages of paragraphs."""
 
     def moved(data):
@@ -130,7 +130,7 @@ def differs(one, other, prefix) -> bool:
 
 
 def tidy(history):
-    return [{name: value for name, value in row.items() if name not in ("seconds", "pieces_a_second")} for row in history]
+    return [{name: value for name, value in row.items() if name not in ("seconds", "subwords_a_second")} for row in history]
 
 
 def assert_same_but_history(one, other):
@@ -361,7 +361,7 @@ def parts_of(names):
 
 @pytest.mark.parametrize(("number", "trained"), [(None, {"embeddings", 1, 2}), (0, {1, 2}), (1, {2}), (2, set())])
 def test_frozen_blocks_stay_as_they_are(bench, number, trained):
-    phase = OBJECTIVES["finetuned"][0].model_copy(update={"frozen_blocks": number})
+    phase = OBJECTIVES["finetuned"][0].model_copy(update={"frozen_layers": number})
     first = weights(bench.encoder())
     last = weights(loop(bench, recipe(phases=(phase,), keep="last", warmup=0.0)).run().model.encoder)
     assert parts_of([f"encoder.{name}" for name in first if not torch.equal(first[name], last[name])]) == trained
@@ -396,7 +396,7 @@ def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
 @pytest.mark.parametrize("objective", ["frozen", "reversal"])
 def test_resume_is_exact_with_frozen_blocks_and_other_layers(bench, objective, tmp_path):
     (phase,) = OBJECTIVES[objective]
-    of = with_layer(recipe(phases=(phase.model_copy(update={"frozen_blocks": 1}),)), 1)
+    of = with_layer(recipe(phases=(phase.model_copy(update={"frozen_layers": 1}),)), 1)
     assert_resumes(bench, of, (2, steps_in_all(bench, of) - 2), tmp_path)
 
 
@@ -406,7 +406,7 @@ def test_a_layer_that_there_is_not_is_named(bench, where):
     wrong = {
         "head": with_layer(recipe(), 3),
         "term": recipe(phases=(phase.model_copy(update={"terms": (LABEL.model_copy(update={"layer": 3}),)}),)),
-        "frozen": recipe(phases=(phase.model_copy(update={"frozen_blocks": 3}),)),
+        "frozen": recipe(phases=(phase.model_copy(update={"frozen_layers": 3}),)),
     }[where]
     with pytest.raises(DataError, match=r"^test/finetuned: expected layers and blocks from 0 to 2 for tiny, found \[3\]$"):
         loop(bench, wrong)
@@ -416,7 +416,7 @@ def test_a_layer_that_there_is_not_is_named(bench, where):
 
 
 def test_a_text_level_reversal_moves_encoder_and_heads(bench):
-    trainer = loop(bench, inference(state="pooler"))
+    trainer = loop(bench, nli(state="pooler"))
     trained = trainer.run()
     start, end = weights(bench.encoder(pooler=True)), weights(trained.model.encoder)
     assert differs(start, end, "pooler.dense")
@@ -432,35 +432,37 @@ def test_a_text_level_reversal_moves_encoder_and_heads(bench):
 @pytest.mark.parametrize("state", ["hidden", "pooler"])
 def test_labels_of_pairs_are_learnt(bench, state):
     """The tests' pairs are easy to tell: a copy, another sentence, the words the other way round."""
-    trained = loop(bench, inference("finetuned", state, epochs=40, dropout=0.0), dropout=0.0).run()
+    trained = loop(bench, nli("finetuned", state, epochs=40, dropout=0.0), dropout=0.0).run()
     losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task" and row["epoch"]]
     assert losses[0] == pytest.approx(math.log(3), abs=0.15)
     assert losses[-1] < 0.5
 
 
 @pytest.mark.parametrize("state", ["hidden", "pooler"])
-def test_no_first_piece_of_a_decoder_stands_for_a_text(state, tmp_path):
-    with sealed(tmp_path / "decoder") as folder:
+def test_no_first_subword_of_a_decoder_stands_for_a_text(state, tmp_path):
+    with checksummed(tmp_path / "decoder") as folder:
         folder.mkdir()
         (folder / "source.json").write_text(json.dumps({"settings": {"causal": True}}))
     log = logging.getLogger("crosslens.tests")
     with pytest.raises(DataError, match=r"test/reversal: expected an encoder that attends to the whole text.*a decoder"):
-        run(inference(state=state), 0, tmp_path / "decoder", {}, tmp_path / "model", threads=1, log=log)
+        run(nli(state=state), 0, tmp_path / "decoder", {}, tmp_path / "model", threads=1, log=log)
     assert not (tmp_path / "model").exists()
-    assert not any(Units(unit=unit, state=other).reads_first_piece() for unit, other in (("word", "hidden"), ("text", "mean")))
+    assert not any(Units(unit=unit, state=other).reads_first_subword() for unit, other in (("word", "hidden"), ("text", "mean")))
 
 
 @pytest.mark.parametrize("state", ["hidden", "pooler"])
-def test_heads_read_the_first_piece_or_the_pooler_with_segments(bench, state):
-    texts, trainer = bench.texts(TEST.model_copy(update={"corpus": "pairs"}), "text"), loop(bench, inference(state=state))
+def test_heads_read_the_first_subword_or_the_pooler_with_segments(bench, state):
+    texts, trainer = bench.texts(TEST.model_copy(update={"corpus": "pairs"}), "text"), loop(bench, nli(state=state))
     model = trainer.model.eval()
     (found,) = hidden_states(model, texts)
     assert found.shape == (len(texts), 32)
     for text in (0, 31, len(texts) - 1):
-        pieces = torch.tensor(texts.pieces[None, texts.piece_offsets[text] : texts.piece_offsets[text + 1]].astype(np.int64))
-        types = (torch.arange(pieces.shape[1]) >= int(texts.second[text])).long()[None]
+        subwords = torch.tensor(
+            texts.subwords[None, texts.subword_offsets[text] : texts.subword_offsets[text + 1]].astype(np.int64)
+        )
+        types = (torch.arange(subwords.shape[1]) >= int(texts.second[text])).long()[None]
         with torch.inference_mode():
-            output = model.encoder(input_ids=pieces, token_type_ids=types)
+            output = model.encoder(input_ids=subwords, token_type_ids=types)
         expected = output.pooler_output[0] if state == "pooler" else output.last_hidden_state[0, 0]
         assert torch.allclose(found[text], expected, atol=1e-5)
 
@@ -558,7 +560,7 @@ def test_first_best_epoch_wins_and_the_untrained_one_is_a_candidate(bench, score
 
 @pytest.mark.parametrize(("interval", "dropout"), [(4, 0.1), (5, 0.0), (100, 0.1)])
 def test_the_best_of_weights_at_some_updates_and_at_the_end_is_kept(bench, interval, dropout):
-    """XTREME's run_tag.py keeps it so; steps, batches and the last weights are those of a training that is rated by epochs."""
+    """XTREME's run_tag.py keeps it so; steps, batches and the last weights are those of a training run that is rated by epochs."""
     of = recipe("finetuned", epochs=3, dropout=dropout, encoder_rate=2e-2)
     of = of.model_copy(update={"stages": of.stages[:1]})
     rated = [trained_stage(of, interval=interval, keep=keep) for keep in ("best", "last")]
@@ -634,7 +636,7 @@ def number_of_texts(input_ids, packed=None, **_) -> int:
 
 
 def memory_runs_out(trainer) -> list[int]:
-    """Let memory run out in the second batch of a training; the list will have the number of texts of each batch."""
+    """Let memory run out in the second batch of a training run; the list will have the number of texts of each batch."""
     sizes, original = [], trainer.model.encoder.forward
 
     def forward(**inputs):
@@ -701,7 +703,7 @@ def steps_in_all(bench, of):
 
 
 def assert_resumes(bench, of, stops, folder, **options):
-    """Each time that a training is interrupted after some number of steps, it ends as one that is not."""
+    """Each time that a training run is interrupted after some number of steps, it ends as one that is not."""
     whole = loop(bench, of, **options).run()
     for stop in stops:
         path = folder / f"checkpoint{stop}"
@@ -720,7 +722,7 @@ def carried() -> Recipe:
 
 RESUMED = {
     **{name: recipe(name) for name in OBJECTIVES},
-    **{f"whole texts, {state}": inference("reversal", state) for state in ("hidden", "pooler")},
+    **{f"whole texts, {state}": nli("reversal", state) for state in ("hidden", "pooler")},
     "further language heads": with_heads(recipe("frozen"), [1e-1, 1e-3]),
     "carried moments and watched heads": carried(),
 }
@@ -832,9 +834,9 @@ import logging, sys, time
 from pathlib import Path
 sys.path[:0] = [{workflow!r}, {tests!r}]
 import torch; torch.set_num_threads(1)
-from crosslens.runs import signals
+from crosslens.jobs import signals
 from crosslens.training.loop import Loop
-from crosslens.encoders.load import load_encoder
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.texts import load
 from test_training import LANGUAGES, UPOS, recipe
 of = recipe("entropy")
@@ -995,7 +997,7 @@ def test_files_of_a_training(bench, tokens, tmp_path, monkeypatch, objective):
 
 @pytest.mark.parametrize("state", ["hidden", "pooler"])
 def test_files_of_a_training_on_pairs(bench, tokens, corpora, tmp_path, state):
-    of = inference("reversal", state)
+    of = nli("reversal", state)
     paths = files_of_run(bench, tokens, tmp_path, of)
     trained = loop(bench, of).run()
     table = pq.read_table(paths["predictions"]).to_pandas()
@@ -1081,14 +1083,14 @@ def test_predictions_from_kept_states_are_those_of_a_pass(bench):
             assert np.mean(found == trainer.model.heads[head](states).argmax(-1).numpy()) > 0.999
 
 
-def test_collate_puts_pieces_and_words_where_they_belong(bench):
+def test_collate_puts_subwords_and_words_where_they_belong(bench):
     texts = bench.texts(TEST)
     chosen = np.array([5, 0, 40])
     batch = collate(texts, chosen, padding=0)
     for row, text in enumerate(chosen):
-        pieces = texts.pieces[texts.piece_offsets[text] : texts.piece_offsets[text + 1]]
-        assert np.array_equal(batch.input_ids[row, : len(pieces)].numpy(), pieces)
-        assert not batch.input_ids[row, len(pieces) :].any()
+        subwords = texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]]
+        assert np.array_equal(batch.input_ids[row, : len(subwords)].numpy(), subwords)
+        assert not batch.input_ids[row, len(subwords) :].any()
         here = batch.rows.numpy() == row
         expected = texts.positions[texts.word_offsets[text] : texts.word_offsets[text + 1]]
         assert np.array_equal(batch.columns.numpy()[here], expected)

@@ -7,13 +7,23 @@ import torch
 from conftest import NLI
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.config.units import Units
-from crosslens.encoders.load import load_encoder
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
+from crosslens.jobs import records
 from crosslens.measures import transfer
-from crosslens.measures.shift_data import Mean, mean_states, read_pairs
-from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
-from crosslens.measures.subject import Subject
-from crosslens.storage import records
+from crosslens.measures.shared.shift_data import Mean, mean_states, read_pairs
+from crosslens.measures.shared.shift_terms import (
+    ACCURACY,
+    GAIN,
+    NO_SHIFT,
+    ONE_WEIGHT,
+    ORACLE,
+    RANDOM,
+    RANDOM_SELECTED,
+    SELECTED,
+    SHIFT,
+)
+from crosslens.measures.shared.subject import Subject
 from crosslens.training.model import EncoderWithHeads, save
 from test_translation import dev_tokens  # noqa: F401
 
@@ -59,11 +69,13 @@ def test_accuracies_are_those_of_whole_passes(measured, trained, dev_tokens):  #
             for weight in (0.0, *WEIGHTS):
                 right = []
                 for i in range(len(texts)):
-                    pieces = torch.from_numpy(texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]].astype(np.int64))
-                    types = (torch.arange(len(pieces)) >= texts.second[i]).long()
+                    subwords = torch.from_numpy(
+                        texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]].astype(np.int64)
+                    )
+                    types = (torch.arange(len(subwords)) >= texts.second[i]).long()
                     shift = Shift(1, weight, (means["en"] - means[language])[1])
                     with torch.inference_mode(), shifted(model.encoder, shift):
-                        states = model.encoder(input_ids=pieces[None], token_type_ids=types[None]).last_hidden_state[:, 0]
+                        states = model.encoder(input_ids=subwords[None], token_type_ids=types[None]).last_hidden_state[:, 0]
                         right.append(int(model.head(TASK)(states).argmax()) == texts.labels[TASK][i])
                 assert found[weight][language] == pytest.approx(np.mean(right))
     assert at_weights(measured, "test").stack().nunique() > 2

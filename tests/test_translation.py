@@ -7,13 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from crosslens.encoders.folder import LANGUAGE_MODEL
-from crosslens.encoders.load import load_encoder
+from crosslens.encoding.encoders.folder import LANGUAGE_MODEL
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
-from crosslens.encoding.texts import load_pieces
-from crosslens.measures import masked_outputs, samples, shift_grid, translation
-from crosslens.measures.shift_data import Mean, mean_states
-from crosslens.measures.shifts import (
+from crosslens.encoding.texts import load_subwords
+from crosslens.encoding.tokens.tokenise import load_tokenizer
+from crosslens.jobs import records
+from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
+from crosslens.measures import example_translations, translation
+from crosslens.measures.shared import masked_outputs, shift_grid
+from crosslens.measures.shared.shift_data import Mean, mean_states
+from crosslens.measures.shared.shift_terms import (
     BLEU_1,
     CONVERT_RATE,
     ELSEWHERE,
@@ -28,11 +33,7 @@ from crosslens.measures.shifts import (
     THIRD,
     TRANSLATIONS,
 )
-from crosslens.measures.subject import Subject
-from crosslens.runs.errors import DataError
-from crosslens.storage import records
-from crosslens.storage.seals import seal
-from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.measures.shared.subject import Subject
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.trained import load_language_model
 from safetensors.torch import save_file
@@ -53,7 +54,7 @@ def folder(encoder_folder, tmp_path_factory):
     head.initialise(torch.Generator().manual_seed(0))
     torch.manual_seed(0)
     save_file({name: value + 0.1 * torch.randn_like(value) for name, value in head.state_dict().items()}, made / LANGUAGE_MODEL)
-    seal(made)
+    write_checksums(made)
     return made
 
 
@@ -65,7 +66,7 @@ def dev_tokens(tokens, tmp_path_factory):
     for path in made.glob("*/*.validation.parquet"):
         shutil.copy(path, path.with_name(path.name.replace("validation", "dev")))
     for corpus in made.iterdir():
-        seal(corpus)
+        write_checksums(corpus)
     return {corpus: made / corpus for corpus in ("pairs", "sentences")}
 
 
@@ -80,22 +81,24 @@ def measured(folder, dev_tokens, muse_folder):  # noqa: F811
     return pd.DataFrame(list(rows), columns=records.RECORDS.names)
 
 
-def named(model, pieces, second, shift) -> np.ndarray:
+def named(model, subwords, second, shift) -> np.ndarray:
     """What is named in each place of a single text, with a hook."""
     encoder, head = model
-    types = (torch.arange(len(pieces)) >= second).long()
+    types = (torch.arange(len(subwords)) >= second).long()
     with torch.inference_mode(), shifted(encoder, shift):
-        states = encoder(input_ids=torch.from_numpy(pieces.astype(np.int64))[None], token_type_ids=types[None]).last_hidden_state
+        states = encoder(
+            input_ids=torch.from_numpy(subwords.astype(np.int64))[None], token_type_ids=types[None]
+        ).last_hidden_state
         return head(states[0]).argmax(-1).numpy()
 
 
 def single(texts, i):
-    return texts.pieces[texts.piece_offsets[i] : texts.piece_offsets[i + 1]], texts.second[i]
+    return texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]], texts.second[i]
 
 
 def test_outputs_are_those_of_whole_passes(folder, dev_tokens):
     model = load_language_model(folder, [])
-    texts = load_pieces([dev_tokens["pairs"] / "en.test.parquet"])
+    texts = load_subwords([dev_tokens["pairs"] / "en.test.parquet"])
     vector = torch.from_numpy(np.random.default_rng(0).standard_normal(32))
     cells = {(layer, weight): Shift(layer, weight, vector) for layer in (1, 2) for weight in (-2.0, 0.0, 4.0)}
     guesses = translation.translate(*model, texts, cells, True)
@@ -128,22 +131,22 @@ def test_every_cell_that_is_asked_for_has_records(measured):
 def test_scores_are_those_of_the_outputs(measured, folder, dev_tokens):
     """Of one cell, by sets and loops."""
     model = load_language_model(folder, [])
-    texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
+    texts = {code: load_subwords([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
     means = mean_states(model[0], dev_tokens, ["de", "en"], [Mean(**MEAN)], True)[Mean(**MEAN)]
     shift = Shift(2, 3.0, (means["de"] - means["en"])[2])
     outputs = [named(model, *single(texts["en"], i), shift)[1:-1].tolist() for i in range(len(texts["en"]))]
     inside = {code: [single(each, i)[0][1:-1].tolist() for i in range(len(each))] for code, each in texts.items()}
     special = {2, 3}
-    source, target = ({piece for text in inside[code] for piece in text} - special for code in ("en", "de"))
-    flat = [piece for text in outputs for piece in text]
-    both, n = sum(piece in source & target for piece in flat), len(flat)
+    source, target = ({subword for text in inside[code] for subword in text} - special for code in ("en", "de"))
+    flat = [subword for text in outputs for subword in text]
+    both, n = sum(subword in source & target for subword in flat), len(flat)
     matches = sum(sum((Counter(one) & Counter(other)).values()) for one, other in zip(outputs, inside["de"], strict=True))
     penalty = min(1, np.exp(1 - sum(map(len, inside["de"])) / n))
     expected = {
-        CONVERT_RATE: sum(piece in target - source for piece in flat) / (n - both),
+        CONVERT_RATE: sum(subword in target - source for subword in flat) / (n - both),
         BLEU_1: penalty * matches / n,
         SHARES["common"]: both / n,
-        SHARES["neither"]: sum(piece not in source | target for piece in flat) / n,
+        SHARES["neither"]: sum(subword not in source | target for subword in flat) / n,
         SHARES["unchanged"]: np.mean(np.array(flat) == np.concatenate(inside["en"])),
     }
     place = {"item": "en->de", "split": "test", "definition": SHIFT, "subspace": Mean(**MEAN).name, "layer": 2, "weight": 3.0}
@@ -174,21 +177,21 @@ def test_masked_subwords(measured, folder, dev_tokens):
     masked = measured[measured["definition"] == MASKED]
     assert set(masked["language"]) == {"en", "de", "zh"}
     model = load_language_model(folder, [])
-    texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
+    texts = {code: load_subwords([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("de", "en")}
     hidden, whole = masked_outputs.hide(texts["en"], 4, len(model[1].bias)), texts["en"]
-    inner = {code: {piece for i in range(len(each)) for piece in single(each, i)[0]} - {2, 3} for code, each in texts.items()}
+    inner = {code: {subword for i in range(len(each)) for subword in single(each, i)[0]} - {2, 3} for code, each in texts.items()}
     german = sorted(inner["de"] - inner["en"])
     hits, others, probabilities = 0, 0, []
     for i in range(len(hidden)):
-        pieces, second = single(hidden, i)
+        subwords, second = single(hidden, i)
         before = single(whole, whole.ids.index(hidden.ids[i]))[0]
-        place, piece = hidden.positions[i], hidden.labels["task"][i]
-        assert (pieces != before).nonzero()[0].tolist() == [place] and pieces[place] == 4 and before[place] == piece
+        place, subword = hidden.positions[i], hidden.labels["task"][i]
+        assert (subwords != before).nonzero()[0].tolist() == [place] and subwords[place] == 4 and before[place] == subword
         with torch.inference_mode():
-            types = (torch.arange(len(pieces)) >= second).long()[None]
-            states = model[0](input_ids=torch.from_numpy(pieces.astype(np.int64))[None], token_type_ids=types).last_hidden_state
+            types = (torch.arange(len(subwords)) >= second).long()[None]
+            states = model[0](input_ids=torch.from_numpy(subwords.astype(np.int64))[None], token_type_ids=types).last_hidden_state
             logits = model[1](states[0, place][None])[0]
-        hits += int(logits.argmax() == piece)
+        hits += int(logits.argmax() == subword)
         others += int(logits.argmax()) in german
         probabilities.append(float(logits.softmax(-1)[german].sum()))
     assert 0.1 < len(hidden) / (whole.lengths.sum() - 2 * len(whole)) < 0.2 and set(masked["n"]) == {len(hidden)}
@@ -217,17 +220,17 @@ def test_the_third_language_is_neither():
 
 def test_samples_are_the_outputs_of_their_pairs(folder, dev_tokens):
     options = {"pairs": "pairs", "directions": [["en", "zh"]], "means": MEAN, "weights": [2.0], "layer": 1, "segments": True}
-    by_number = pd.DataFrame(samples.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[3, 1], **options))
+    by_number = pd.DataFrame(example_translations.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[3, 1], **options))
     assert by_number[["number", "weight"]].to_numpy().tolist() == [[3, 0.0], [3, 2.0], [1, 0.0], [1, 2.0]]
     model, names = load_language_model(folder, []), load_tokenizer(folder)
-    texts = {code: load_pieces([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("en", "zh")}
+    texts = {code: load_subwords([dev_tokens["pairs"] / f"{code}.test.parquet"]) for code in ("en", "zh")}
     means = mean_states(model[0], dev_tokens, ["en", "zh"], [Mean(**MEAN)], True)[Mean(**MEAN)]
     for row in by_number.itertuples():
         shift = Shift(1, row.weight, (means["zh"] - means["en"])[1])
-        pieces = named(model, *single(texts["en"], row.number - 1), shift)[1:-1]
-        assert row.output == " ".join(names.id_to_token(int(piece)) for piece in pieces) and row.n == len(pieces)
+        subwords = named(model, *single(texts["en"], row.number - 1), shift)[1:-1]
+        assert row.output == " ".join(names.id_to_token(int(subword)) for subword in subwords) and row.n == len(subwords)
         own, other = (single(texts[code], row.number - 1)[0][1:-1] for code in ("en", "zh"))
-        assert row.text == " ".join(names.id_to_token(int(piece)) for piece in own)
-        assert row.reference == " ".join(names.id_to_token(int(piece)) for piece in other)
+        assert row.text == " ".join(names.id_to_token(int(subword)) for subword in own)
+        assert row.reference == " ".join(names.id_to_token(int(subword)) for subword in other)
     with pytest.raises(DataError, match="numbers of pairs up to 24, found 25"):
-        list(samples.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[25], **options))
+        list(example_translations.measure(Subject(folder, 0, dev_tokens), corpora={}, numbers=[25], **options))

@@ -7,10 +7,10 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.f1 import accuracy, overall
 from crosslens.numerics.intervals import score_interval
 from crosslens.numerics.trees import attachment, decode, decode_batch
-from crosslens.runs.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

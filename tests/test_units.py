@@ -10,16 +10,16 @@ import pytest
 import torch
 from conftest import LANGUAGES, NLI
 from crosslens.config.heads import LinearHead
+from crosslens.config.recipes import Data
 from crosslens.config.units import Units
-from crosslens.encoding.stored import States
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import States
+from crosslens.measures.shared.subject import Subject
 from crosslens.measures.units import TEXTS, WORDS, draw, means, measure, sample, unit_records
 from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
 from crosslens.numerics.probe import logistic_probe
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.papers.tanti2021 import units
-from crosslens.recipes import Data
 from crosslens.reports.studies import Studies
 from crosslens.training.model import EncoderWithHeads, save
 from test_states import naive
@@ -106,9 +106,9 @@ def test_states_are_those_of_the_trained_encoder_for_the_same_texts(bench, token
             assert np.isclose(expected, word, atol=1e-5).all(1).any()
 
 
-def test_records_of_an_encoder_that_was_trained_with_its_pooler(bench, sealed_sentences, trained):
+def test_records_of_an_encoder_that_was_trained_with_its_pooler(bench, written_sentences, trained):
     _, weights = trained
-    subject = Subject(bench.pooler_folder, 0, {"sentences": sealed_sentences}, weights=[weights])
+    subject = Subject(bench.pooler_folder, 0, {"sentences": written_sentences}, weights=[weights])
     settings = {"train_texts": 12, "test_texts": 8, "penalties": [1.0], "tolerance": 1e-6, "pooler": True}
     rows = pd.DataFrame(measure(subject, corpora={"sentences": "whole"}, **settings))
     assert rows[["item", "definition"]].to_numpy().tolist() == [[*place] for place in product((WORDS, TEXTS), DEFINITIONS)]

@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 from crosslens.config.heads import ARC, TASK
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
+from crosslens.encoding.tokens.schema import TOKENS
+from crosslens.jobs import parquet, records
 from crosslens.measures import attachment, classification, spans
-from crosslens.measures.subject import Subject
-from crosslens.measures.unseen import UNSEEN
+from crosslens.measures.shared.subject import Subject
+from crosslens.measures.shared.unseen import UNSEEN
 from crosslens.numerics.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.inputs import Inputs, with_unseen
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import Need
-from crosslens.storage import parquet, records
-from crosslens.tokens.schema import TOKENS
 from crosslens.training.run import PREDICTIONS
 
 LABELS = {"classification": UPOS, "spans": ENTITIES, "attachment": RELATIONS}

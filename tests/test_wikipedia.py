@@ -14,9 +14,9 @@ import pytest
 from crosslens.corpora import schema
 from crosslens.corpora.dumps import Page, in_parts, pages
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.runs.errors import DataError
-from crosslens.sources.wikipedia import sample
-from crosslens.storage import parquet
+from crosslens.corpora.sources.wikipedia import sample
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "wikipedia"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")

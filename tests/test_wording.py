@@ -11,7 +11,7 @@ from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.papers.wording import by_seeds, interval
 from crosslens.papers.wu2019 import identification
-from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
+from crosslens.papers.wu2019.names import IDENTIFICATION, UNTRAINED
 from crosslens.reports.studies import Studies
 
 OVER_SEEDS = re.compile(r"over (the |\d+ )?seeds|of a single seed")
@@ -20,12 +20,12 @@ SAY_INTERVALS = {
     "muller2021": {"table1", "table2", "table5", "table6", "table7", "table8", "change"},
     "liang2021": {f"table{number}" for number in range(1, 7)},
     "wu2019": {"table2", "table3", "table4", "table5", "table6", "figure1", "figure1_cells", "figure3"},
-    "liu2020": {"figure2", "figure4", "figure6", "table4", "inference", "languages"},
+    "liu2020": {"figure2", "figure4", "figure6", "table4", "nli", "languages"},
 }
 
 
 def captions(values, seeds):
-    """Paper -> item -> caption, with these seeds for every training."""
+    """Paper -> item -> caption, with these seeds for every training run."""
     values = deepcopy(values) | {"seeds": seeds}
     for section in values["papers"].values():
         section["seeds"] = seeds

@@ -21,9 +21,9 @@ import pandas as pd
 import psutil
 import pytest
 from browser import CHROMIUM, browser, leads_nowhere
-from crosslens.reports.claims.ledger import read_ledger
+from crosslens.jobs.checksums import write_checksums
+from crosslens.reports.claims.claims_file import read_claims_file
 from crosslens.reports.paper import MODEL_FILES
-from crosslens.storage.seals import seal
 from forked import READS, on_the_node
 from safetensors.numpy import load_file
 from study import (
@@ -56,7 +56,7 @@ OTHER_TABLES = (
     *(f"wu2019/table{number}" for number in range(1, 7)),
     *(f"wu2019/{name}" for name in ("figure1_cells", "overlap", "search")),
     *(f"liu2020/table{number}" for number in range(1, 5)),
-    *(f"liu2020/{name}" for name in ("retrieval", "inference", "languages", "calibration", "accents", "text")),
+    *(f"liu2020/{name}" for name in ("retrieval", "nli", "languages", "calibration", "accents", "text")),
 )
 PROBED = tuple(
     f"liang2021/{name}" for name in ("figure1", "figure2", "figure5", "subspaces")
@@ -69,7 +69,16 @@ OTHER_FIGURES = (
     *(f"wu2019/figure{number}" for number in range(1, 4)),
     *(f"liu2020/figure{number}" for number in range(1, 9)),
 )
-SCORED = ("table1", "table2", "table3", "footnote6", "languages", "epochs", "findings", "units")  # by every training of tanti2021
+SCORED = (
+    "table1",
+    "table2",
+    "table3",
+    "footnote6",
+    "languages",
+    "epochs",
+    "findings",
+    "units",
+)  # by every training run of tanti2021
 UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
     "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED,
     "wu2019/table1", "wu2019/overlap", "liu2020/table3", "liu2020/accents", "liu2020/text",
@@ -91,7 +100,7 @@ LANGUAGES = ("de", "en", "tr")
 
 
 def training(task: str, run: str) -> list[str]:
-    """Jobs of one training and of what is measured on it."""
+    """Jobs of one training run and of what is measured on it."""
     recipe = f"tanti2021/{task}/{run}"
     jobs = [f"Train {recipe}, seed 0", f"Store hidden states of {recipe}, seed 0"]
     kinds = ("clusters", "probes") if run in CONTROLS else ("clusters", "probes", "projection")
@@ -103,7 +112,7 @@ def training(task: str, run: str) -> list[str]:
 def made(*names: str) -> list[str]:
     """Jobs of tables, figures and the pages that show them, and of the file of all records."""
     items = [name for name in names if name != "scores"]
-    jobs = [f"{'Draw' if 'figure' in name or name in PROBED else 'Make'} {name}" for name in items] + pages(*items)
+    jobs = [f"{'Sampling' if 'figure' in name or name in PROBED else 'Make'} {name}" for name in items] + pages(*items)
     return jobs + ["Gather the records of tanti2021"] * ("scores" in names)
 
 
@@ -122,7 +131,7 @@ def test_builds_every_table_and_figure_and_is_done(built):
         item = built / RESULTS / f"{name}.{'csv' if name in tables else 'svg'}"
         record = json.loads(Path(f"{item}.json").read_text())
         assert record["sha256"] == hashlib.sha256(item.read_bytes()).hexdigest()
-        assert (record["trainings"] == []) == (name in UNTRAINED), name
+        assert (record["training_runs"] == []) == (name in UNTRAINED), name
         if name in tables:
             table = pd.read_csv(item)
             place = {"paper": name.partition("/")[0] if "/" in name else "tanti2021", "item": name.rpartition("/")[2]}
@@ -192,7 +201,7 @@ def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built
 
 
 TRACKED = {  # script -> what of the repository its rule names among its params, by content or, of languages, by their rows
-    "write_phrasebook": ("resources/phrasebook/", "resources/languages.csv"),
+    "synthetic": ("resources/synthetic/", "resources/languages.csv"),
     "corpus": ("resources/languages.csv",),
     "typology": ("resources/languages.csv",),
     "paragraphs": ("resources/mediawiki.yaml",),
@@ -217,7 +226,7 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
 
 
 def untracked(reads: Path, scripts: Iterable[str]) -> list[tuple[str, str]]:
-    """Script and file of each reading outside the results that is not tracked; all of the scripts must have read some file."""
+    """Script and file of each tokenisation outside the results that is not tracked; all of the scripts must have read some file."""
     lines = (line.split("\t") for line in reads.read_text().splitlines())
     pairs = {(script.removesuffix(".py"), path) for script, path in lines}
     assert {script for script, _ in pairs} >= {*scripts}
@@ -231,15 +240,15 @@ def test_jobs_read_no_file_outside_the_results_that_is_not_tracked(built):
 def test_claims_are_decided_by_what_there_is(own):
     """No training is asked for: what is gone is not measured, and what has changed decides anew."""
     claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False)
-    ledgers = {path.parent.name: read_ledger(path) for path in (own / LIBRARY / "papers").glob("*/claims.yaml")}
-    keys = [f"{paper}-{key}" for paper, ledger in ledgers.items() for key in ledger.claims]
+    claims_files = {path.parent.name: read_claims_file(path) for path in (own / LIBRARY / "papers").glob("*/claims.yaml")}
+    keys = [f"{paper}-{key}" for paper, claims_file in claims_files.items() for key in claims_file.claims]
     assert sorted(claims["claim"]) == sorted(keys) and "tanti2021-c01" in keys
     assert {"holds", "undecided", "not measured"} <= {*claims["verdict"]}
     trained = claims[claims["seeds"].astype(str) == "1"]
     assert len(trained) and {*trained["verdict"]} == {"undecided"}  # there is one seed
     assert planned(own, "claims") == []
 
-    table, seal = own / RESULTS / "table3.csv", own / RESULTS / ".table3.csv.sha256"
+    table, checksums = own / RESULTS / "table3.csv", own / RESULTS / ".table3.csv.sha256"
     content = table.read_bytes()
     table.unlink()
     decide = [f"Decide the claims of {RESULTS}", "Set the printed cells beside ours"]
@@ -255,7 +264,7 @@ def test_claims_are_decided_by_what_there_is(own):
     said = tiny(own, "claims", works=False)
     assert f"{RESULTS}/table3.csv: not what was written" in said
     table.write_bytes(content)
-    assert seal.exists() and planned(own, "claims") == decide
+    assert checksums.exists() and planned(own, "claims") == decide
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
@@ -286,10 +295,10 @@ def test_a_bad_page_is_noticed(tmp_path):
 
 
 def test_every_kind_of_corpus_is_read(built):
-    """The phrasebook's files in the official layouts, through the rules; corpora.csv lists them all."""
+    """The synthetic corpus's files in the official layouts, through the rules; corpora.csv lists them all."""
     table = pd.read_csv(built / RESULTS / "corpora.csv")
     assert set(table["kind"]) == {"treebank", "entities", "pairs", "documents", "dictionary", "paragraphs", "typology"}
-    assert (table["rows"] > 0).all() and set(table["source"]) == {"phrasebook"}
+    assert (table["rows"] > 0).all() and set(table["source"]) == {"synthetic"}
     german, english = (pd.read_parquet(built / RESULTS / f"corpora/pud/{language}.test.parquet") for language in ("de", "en"))
     assert german["id"].tolist() == english["id"].tolist()
 
@@ -302,7 +311,7 @@ def test_trials_of_the_search_keep_no_weights(built):
             {path.name for path in each.glob("[!.]*")} == files for each in folders
         )
     record = json.loads((built / RESULTS / "table5_search.csv.json").read_text())
-    assert [training["recipe"]["name"] for training in record["trainings"]] == [f"{TRIALS}/trial00", f"{TRIALS}/trial01"]
+    assert [training["recipe"]["name"] for training in record["training_runs"]] == [f"{TRIALS}/trial00", f"{TRIALS}/trial01"]
 
 
 def test_records_tell_how_each_measure_was_made_and_what_trainings_read(built):
@@ -367,10 +376,10 @@ def test_another_mirror_reruns_nothing(own, tmp_path):
 def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
     """Fetching through the workflow: the index, then blocks of a dump, from a mirror; what has no known digest is pinned."""
     mirror, target = tmp_path / "mirror", f"{RESULTS}/corpora/wikipedia/de.train.parquet"
-    shutil.copytree(own / RESULTS / "sources/phrasebook/wikipedia", mirror / "wikipedia")
+    shutil.copytree(own / RESULTS / "sources/synthetic/wikipedia", mirror / "wikipedia")
     before = pd.read_parquet(own / target)
     sampled = (
-        ('source: phrasebook\n    file: "wikipedia/{wiki}', 'source: wikipedia\n    file: "{wiki}'),
+        ('source: synthetic\n    file: "wikipedia/{wiki}', 'source: wikipedia\n    file: "{wiki}'),
         ("    blocks: null", "    blocks: 1000"),
     )
     with changed(own / OVERLAY, *sampled):
@@ -492,8 +501,8 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         jobs = [job for run in RUNS[task] for job in training(task, run)]
         figures = ("figure3", "figure5") if task == "pos" else ("figure4", "figure6")
         items = made(*SCORED, "dataset_sizes", "scores", *figures)
-        drawn = [f"Draw tanti2021/{task}", f"Measure spelling of tanti2021/{task}/frozen"]
-        return [*jobs, *drawn, *items]
+        sampled = [f"Draw tanti2021/{task}", f"Measure spelling of tanti2021/{task}/frozen"]
+        return [*jobs, *sampled, *items]
 
     pairs = ["Read xnli", "Tokenise xnli for random, reading without_unknown"]
     with changed(own / "workflow/crosslens/corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):
@@ -535,13 +544,13 @@ def test_a_change_to_a_corpus_has_it_read_again_and_no_other(built):
 def damage(path: Path, change: Callable[[bytes], bytes]) -> str:
     """Change a file as if it had come like this; returns its name in messages."""
     path.write_bytes(change(path.read_bytes()))
-    seal(path)
+    write_checksums(path)
     return str(path.relative_to(path.parents[[parent.name for parent in path.parents].index("results") + 1]))
 
 
 def source(root: Path, pattern: str) -> Path:
-    """The one file of the phrasebook that fits a pattern."""
-    (found,) = (root / RESULTS / "sources/phrasebook").glob(pattern)
+    """The one file of the synthetic corpus that fits a pattern."""
+    (found,) = (root / RESULTS / "sources/synthetic").glob(pattern)
     return found
 
 
@@ -622,7 +631,7 @@ def kill(root: Path, target: str, script: str, when: Callable[[], object], secon
 
 
 def test_a_killed_training_goes_on_where_it_was(own):
-    """SIGKILL at some moment after a checkpoint; the rest gives the same file as a training that nothing disturbed."""
+    """SIGKILL at some moment after a checkpoint; the rest gives the same file as a training run that nothing disturbed."""
     edit(own / LIBRARY / "training/loop.py", ("checkpoint_seconds: float = 300.0", "checkpoint_seconds: float = 0.0"))
     edit(own / OVERLAY, ("epochs: 1, language_epochs: 1", "epochs: 40, language_epochs: 20"))
     folder = own / RESULTS / "models" / RECIPE / "seed0"

@@ -6,13 +6,13 @@ import pytest
 from crosslens.config.base import ConfigError
 from crosslens.config.heads import LANGUAGE, TASK, Mix, ParserHead
 from crosslens.config.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
+from crosslens.config.recipes import ENCODER, Edit
 from crosslens.config.units import Units
 from crosslens.papers.configuration import load
-from crosslens.papers.wu2019.items import items
-from crosslens.papers.wu2019.layout import IDENTIFICATION, TASKS, UNTRAINED
+from crosslens.papers.wu2019.names import IDENTIFICATION, TASKS, UNTRAINED
 from crosslens.papers.wu2019.paper import PAPER
 from crosslens.papers.wu2019.recipes import PRINTED, recipes, study, trials
-from crosslens.recipes import ENCODER, Edit
+from crosslens.papers.wu2019.tables_and_figures import items
 
 VARIANTS = {"full", "freeze0", "freeze3", "freeze6", "freeze9", "features"}
 LABELS = {"topic": TOPICS, "nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
@@ -71,13 +71,13 @@ def test_what_the_paper_does_not_say_is_as_released(made):
     parser = made["wu2019/parsing/en/full"].heads[TASK]
     assert (parser.arc, parser.relation, parser.dropout, parser.activation) == (512, 128, 0.33, "elu")
     assert made["wu2019/parsing/en/pos"].heads[TASK].tag_size == 100
-    assert made[IDENTIFICATION].reading == "sentence_pairs_english"
+    assert made[IDENTIFICATION].tokenisation == "sentence_pairs_english"
 
 
 def test_blocks_are_frozen_from_the_embeddings_up(made):
     for number in (0, 3, 6, 9):
         (phase,) = made[f"wu2019/pos/en/freeze{number}"].stages[0].phases
-        assert phase.frozen_blocks == number and ENCODER in phase.update
+        assert phase.frozen_layers == number and ENCODER in phase.update
     full, frozen = (made[f"wu2019/pos/en/{variant}"] for variant in ("full", "freeze3"))
     same = {"name", "stages"}
     assert full.model_dump(exclude=same) == frozen.model_dump(exclude=same)
@@ -189,7 +189,7 @@ def test_substitutes_are_named(config, values):
             "tasks.topic.corpora: expected corpora with the same topics, found science/technology, .* in corpora.sib200",
         ),
         ({"tasks": {"topic": {"corpora": ["wili"]}}}, "expected corpora with the same topics, found none in corpora.wili"),
-        ({"tasks": {"nli": {"reading": "pair"}}}, "tasks.nli.reading: expected one of .*, found 'pair'"),
+        ({"tasks": {"nli": {"tokenisation": "pair"}}}, "tasks.nli.reading: expected one of .*, found 'pair'"),
         (
             {"identification": {"corpus": "mldoc2"}},
             "identification.corpus: .*found 'mldoc2'; did you mean 'mldoc'",

@@ -1,4 +1,4 @@
-"""wu2019: the functions that its ledger of claims names, on planted numbers."""
+"""wu2019: the functions that its claims file of claims names, on planted numbers."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Estimate
 from crosslens.papers.wu2019 import claims
-from crosslens.papers.wu2019.layout import TASKS
+from crosslens.papers.wu2019.names import TASKS
 from crosslens.reports.claims.evidence import Missing
 from scipy import stats
 
@@ -23,12 +23,12 @@ def test_blocks_are_chosen_on_development_data():
     three = rows({"en": [0, 0], "de": [61, 62], "nl": [53, 53], "zh": [44, 46]}, recipe="freeze3")
     six = rows({"de": [80, 80], "nl": [80, 80], "zh": [80, 80]}, recipe="freeze6")
     development = pd.DataFrame({"recipe": ["freeze3", "freeze6"], "value": [91.0, 90.0]})
-    estimate, n = claims.gain_with_chosen_blocks([full, pd.concat([three, six]), development])
+    estimate, n = claims.gain_with_chosen_layers([full, pd.concat([three, six]), development])
     families, runs = stats.sem([1.25, 4.5]), stats.sem([(2 + 4) / 2, (0.5 + 5) / 2])
     assert (estimate.value, n) == (pytest.approx(np.mean([1.25, 4.5])), 3)
     assert estimate.error == pytest.approx(np.hypot(families, runs))
     with pytest.raises(Missing, match="no test set in another language"):
-        claims.gain_with_chosen_blocks([full, rows({"en": 90}, recipe="freeze3"), development])
+        claims.gain_with_chosen_layers([full, rows({"en": 90}, recipe="freeze3"), development])
 
 
 def test_low_scores_make_large_gains_within_a_seed_alone():

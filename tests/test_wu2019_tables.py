@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.jobs.errors import DataError
 from crosslens.papers.wu2019 import figures, layers, tables
-from crosslens.papers.wu2019.layout import CELLS, FULL, RELEASED_ROOT, TABLES, TAGS, Study
+from crosslens.papers.wu2019.names import CELLS, FULL, RELEASED_ROOT, TABLES, TAGS, Study
 from crosslens.reports.cells import COLUMNS, Published
-from crosslens.runs.errors import DataError
 from goldens import assert_golden
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources/published/wu2019.csv")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from phrasebook.write import Sizes, write_sources
 from study import copy_repository, snakemake
+from synthetic.write import Sizes, write_sources
 
 PAGE = (Path(__file__).parents[1] / "docs/your-own.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```yaml\n# ([^\n]+)\n(.*?)```", PAGE, re.DOTALL))  # name of the file -> its text
@@ -110,9 +110,9 @@ def test_all_that_a_paper_lacks_is_said_where_it_is_asked_for(root):
 
 
 @pytest.mark.long
-def test_a_language_that_the_phrasebook_lacks_is_refused_before_anything_runs(root):
+def test_a_language_that_the_synthetic_corpus_lacks_is_refused_before_anything_runs(root):
     text = BLOCKS["polish.yaml"].replace("pl,", "pl, sw,")
     (root / "swahili.yaml").write_text(text)
     files = ("config.yaml", "demo/overlay.yaml", "swahili.yaml")
     said = snakemake(root, "--profile", "demo", "--configfile", *files, "--", "results/polish/table1.csv", works=False)
-    assert "phrasebook.languages: sw not among the phrasebook's languages" in said and not (root / "results/polish").exists()
+    assert "synthetic.languages: sw not among the synthetic corpus's languages" in said and not (root / "results/polish").exists()

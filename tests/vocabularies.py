@@ -18,7 +18,7 @@ def trained(texts, model, trainer, **parts) -> Tokenizer:
 
 
 def metaspace(texts, scheme, *, split=True, at_spaces=False) -> Tokenizer:
-    """A Unigram tokenizer whose pieces have the mark "▁", in one of the schemes by which a text's first word gets it."""
+    """A Unigram tokenizer whose subwords have the mark "▁", in one of the schemes by which a text's first word gets it."""
     trainer = partial(trainers.UnigramTrainer, unk_token="<unk>")
     tokenizer = trained(texts, models.Unigram(), trainer, pre_tokenizer=pre_tokenizers.Metaspace())
     marks = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
@@ -34,7 +34,7 @@ def gemma(texts) -> Tokenizer:
     tokenizer = trained(texts, model, trainers.BpeTrainer, normalizer=marks, pre_tokenizer=words)
     content = json.loads(tokenizer.to_str())
     size = len(content["model"]["vocab"])
-    content["model"]["vocab"] |= {piece: size + place for place, piece in enumerate(bytes_of_others)}
+    content["model"]["vocab"] |= {subword: size + place for place, subword in enumerate(bytes_of_others)}
     tokenizer = Tokenizer.from_str(json.dumps(content))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")  # no space is left
     return tokenizer
@@ -53,7 +53,7 @@ def wordpiece(texts) -> Tokenizer:
 
 
 def end_of_word_bpe(texts) -> Tokenizer:
-    """A BPE tokenizer whose pieces have a mark where a word ends, as XLM's."""
+    """A BPE tokenizer whose subwords have a mark where a word ends, as XLM's."""
     bert = {"normalizer": normalizers.BertNormalizer(lowercase=True), "pre_tokenizer": pre_tokenizers.BertPreTokenizer()}
     trainer = partial(trainers.BpeTrainer, end_of_word_suffix="</w>")
     return trained(texts, models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"), trainer, **bert)

@@ -25,7 +25,7 @@ from study import copy_repository, edit
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 RESULTS = "results/tiny"
-TABLE = f"{RESULTS}/footnote6.csv"  # two trainings
+TABLE = f"{RESULTS}/footnote6.csv"  # two training runs
 # What differs from another cluster: no accounting, and a test in a hurry. GPUs are in a partition of their own.
 SITE = """
 default-resources: {mem_mb: 2000, runtime: 5, slurm_partition: main, slurm_account: nobody}
@@ -153,11 +153,11 @@ class Study:
         return self.said()
 
     def folder(self, recipe: str) -> Path:
-        """Of a training."""
+        """Of a training run."""
         return self.root / f"{RESULTS}/models/{recipe}/seed0"
 
     def log(self, recipe: str) -> str:
-        """Of a training."""
+        """Of a training run."""
         file = self.root / f"{RESULTS}/logs/models/{recipe}/seed0.log"
         return file.read_text() if file.exists() else ""
 
@@ -195,7 +195,7 @@ def study(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def epochs(number: int) -> list[str]:
-    """Options for trainings that take long enough for something to happen to them."""
+    """Options for training runs that take long enough for something to happen to them."""
     return ["--config", f'papers={{"tanti2021":{{"training":{{"epochs":{number}}}}}}}']
 
 
@@ -298,7 +298,7 @@ def test_the_controller_may_die_and_come_back(study):
 
 def test_the_documented_recovery_from_a_killed_snakemake(study):
     """Its jobs go on; the folder is locked; after scancel and --unlock the same command finishes."""
-    recipe = "tanti2021/pos/entropy_maximisation"  # not of the table, whose trainings stay as they are
+    recipe = "tanti2021/pos/entropy_maximisation"  # not of the table, whose training runs stay as they are
     targets = [study.again(recipe), *epochs(200)]
     process = study.start(*targets)
     (job,) = wait(lambda: study.running("train"), "the training runs")

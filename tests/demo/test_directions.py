@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.jobs.records import read
 from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, TRANSFER
-from crosslens.papers.tanti2021.layout import V_PAPER, recipe_name
+from crosslens.papers.tanti2021.names import V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
-from crosslens.storage.records import read
 from scipy import stats
 
 pytestmark = pytest.mark.demo
@@ -28,7 +28,7 @@ LANGUAGES = 12
 
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
-    """Records of the demo with three seeds; trainings of a seed that is there already are not repeated."""
+    """Records of the demo with three seeds; training runs of a seed that is there already are not repeated."""
     predicted = [f"tanti2021/pos/{run}" for run in RUNS] + [f"tanti2021/nli/{run}" for run in ("finetuned", *ADVERSARIAL)]
     files = [f"results/demo/measures/classification/{recipe}.parquet" for recipe in predicted]
     files += [
@@ -60,7 +60,7 @@ def below(lower: np.ndarray, higher: np.ndarray) -> bool:
 
 
 def history(task: str, run: str, seed: int) -> pd.DataFrame:
-    """Epochs of a training."""
+    """Epochs of a training run."""
     return pd.read_csv(RESULTS / f"models/tanti2021/{task}/{run}/seed{seed}/history.csv")
 
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from crosslens.measures.guesses import BIGRAM, GAIN, MAJORITY, MODEL
-from crosslens.measures.shifts import CONVERT_RATE, NO_SHIFT, RANDOM, SHIFT
-from crosslens.storage.records import read
+from crosslens.jobs.records import read
+from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MAJORITY, MODEL
+from crosslens.measures.shared.shift_terms import CONVERT_RATE, NO_SHIFT, RANDOM, SHIFT
 
 pytestmark = pytest.mark.demo
 ROOT = Path(__file__).parents[2]

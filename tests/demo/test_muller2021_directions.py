@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.storage.records import read
+from crosslens.jobs.records import read
 from scipy import stats
 
 pytestmark = pytest.mark.demo
@@ -22,7 +22,7 @@ LOWEST, UPPER = "init1-2", "init11-12"
 def losses() -> dict[str, pd.DataFrame]:
     """Points that drawing two blocks anew costs: set -> a line a seed, columns home (English) and across (the others' mean).
 
-    Trainings of a seed that is there already are not repeated.
+    Training runs of a seed that is there already are not repeated.
     """
     sets = ("ref", LOWEST, UPPER)
     files = [f"results/demo/measures/classification/muller2021/{TASK}/en/{of}.parquet" for of in sets]

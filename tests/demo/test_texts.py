@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.corpora import schema
-from crosslens.storage import parquet
+from crosslens.jobs import parquet
 
 pytestmark = pytest.mark.demo
 RESULTS = Path(__file__).parents[2] / "results/demo"

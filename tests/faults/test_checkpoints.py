@@ -1,4 +1,4 @@
-"""Checkpoints that were altered: none is resumed, none ends a training."""
+"""Checkpoints that were altered: none is resumed, none ends a training run."""
 
 import logging
 import random

@@ -15,10 +15,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from crosslens.config.scales import read_yaml
+from crosslens.commands.documents import configuration
+from crosslens.config.presets import read_yaml
+from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
-from crosslens.runs.errors import DataError
-from documents import configuration
 from forked import snakemake
 from test_config import merged
 
@@ -30,7 +30,7 @@ WRONG: tuple[Any, ...] = (
     [], {}, [[]], [None], [True], {"a": 1}, {1: 1}, [{}], "x" * 10_000,
 )  # fmt: skip
 RANDOM = {"source": "random", "corpora": ["pud"]}
-PUD = {"kind": "treebank", "source": "phrasebook", "languages": ["de"], "files": {"test": "{code}"}}
+PUD = {"kind": "treebank", "source": "synthetic", "languages": ["de"], "files": {"test": "{code}"}}
 NAMES = ("a/b", "../a", "..", "a b", "a\n", "A", "ä", "ａ", "а", "", "-a", "a\0", "x" * 200, 1, True, None)
 HUB = (
     "../../etc", "..", "./x", "/etc/passwd", "~/x", "a/..", "a//b", "a/", "/b", "a/b/c", "a\\b", "a b/c", "a/b\n", "-a/b", 
@@ -48,7 +48,7 @@ HAND: tuple[tuple[Key, Any], ...] = (
     *((("encoders", "mbert", "revision"), hash) for hash in ("main", "3F" * 20, "0" * 39, "0" * 40 + "\n", None)),
     *((("encoders", name), RANDOM) for name in NAMES),
     *((("corpora", name), PUD) for name in NAMES),
-    *((("readings", name), {}) for name in NAMES),
+    *((("tokenisations", name), {}) for name in NAMES),
     *((MODELS + (name,), {}) for name in (*NAMES, "a.b", "a|b")),
     *((("corpora", "wikipedia", "file"), path) for path in (*PATHS, *PATTERNS)),
     *((("corpora", "udpos", "files", "train"), path) for path in (*PATHS, *PATTERNS)),
@@ -66,7 +66,7 @@ HAND: tuple[tuple[Key, Any], ...] = (
     (("corpora", "wikipedia", "shares"), {"train": True}),
     (("encoders", "bert-blank", "corpora"), ["xnli_all", "xnli_all"]),
     (("encoders", "static-blank", "tokenizer"), "static-blank"),
-    (("states", "layers"), [1, 1]), (("phrasebook", "languages"), ["de", "de"]), (("phrasebook", "train_languages"), ["xx"]),
+    (("states", "layers"), [1, 1]), (("synthetic", "languages"), ["de", "de"]), (("synthetic", "train_languages"), ["xx"]),
     (("papers",), []), (("papers", "tanti2020"), {}), (("sedes",), [0]),
     (("papers", "tanti2021", "search", "experiments"), ["pos/frozen", "pos/frozen"]),
     (("papers", "tanti2021", "tasks", "pos", "runs", "frozen", "seeds"), [0, 0]),
@@ -77,8 +77,8 @@ HAND: tuple[tuple[Key, Any], ...] = (
 )  # fmt: skip
 TWICE = {  # what a file has twice -> the place of the second
     "seeds: [0]\nthreads: 1\nseeds: [1]\n": "3:1: ",
-    "phrasebook:\n  seed: 1\n  seed: 2\n": "3:3: ",
-    "phrasebook: {seed: 1, seed: 1}\n": "1:23: ",
+    "synthetic:\n  seed: 1\n  seed: 2\n": "3:3: ",
+    "synthetic: {seed: 1, seed: 1}\n": "1:23: ",
     "corpora:\n  a: {}\n  b: {}\n  'a': {}\n": "4:3: ",
     "a: &a {x: 1}\nb: &b {y: 1}\nc:\n  <<: *a\n  <<: *b\n": "5:3: ",
 }

@@ -14,8 +14,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from crosslens.storage.seals import seal
-from phrasebook.archives import tarred
+from crosslens.jobs.checksums import write_checksums
+from synthetic.archives import tarred
 
 ROOT = Path(__file__).parents[2]
 CALL = """
@@ -92,7 +92,7 @@ def cases(folder: Path, encoder: Path, corpora: Path) -> list[tuple[str, int, bo
             },
         },
     }
-    seal(archive)
+    write_checksums(archive)
     corpus = {
         "input": {"archive": str(archive)},
         "params": {"settings": {"reader": "treebanks", "parts": parts, "rows": {"seed": 0, "limits": {}, "texts": {}}}},

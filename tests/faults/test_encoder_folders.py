@@ -1,7 +1,7 @@
 """Damaged and hostile folders of encoders: one line each through what the workflow calls, nothing silent, no code of theirs run.
 
-The calls are those of the jobs: the description and the tokenizer (crosslens.encoders.describe), the weights
-(crosslens.encoders.build), the tokens, and the states, on a folder as it is and on one whose vocabulary is trimmed.
+The calls are those of the jobs: the description and the tokenizer (crosslens.encoding.encoders.describe), the weights
+(crosslens.encoding.encoders.build), the tokens, and the states, on a folder as it is and on one whose vocabulary is trimmed.
 """
 
 import json
@@ -22,12 +22,12 @@ import pytest
 import torch
 from conftest import OFFICIAL
 from crosslens.config.encoders import FolderEncoder, PackagedEncoder
-from crosslens.encoders import packaged
-from crosslens.encoders.build import build
-from crosslens.encoders.describe import describe
-from crosslens.encoders.load import load_encoder
-from crosslens.runs.errors import DataError
-from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.encoding.encoders import packaged
+from crosslens.encoding.encoders.build import build
+from crosslens.encoding.encoders.describe import describe
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.tokens.tokenise import load_tokenizer
+from crosslens.jobs.errors import DataError
 from safetensors.torch import load_file, save_file
 
 
@@ -401,10 +401,10 @@ socket.getaddrinfo = socket.create_connection = socket.socket.connect = refuse
 import logging, torch
 from pathlib import Path
 from crosslens.config.encoders import FolderEncoder
-from crosslens.encoders.build import build
-from crosslens.encoders.describe import describe
-from crosslens.encoders.load import load_encoder
-from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.encoding.encoders.build import build
+from crosslens.encoding.encoders.describe import describe
+from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.tokens.tokenise import load_tokenizer
 settings, log = FolderEncoder(source="folder", path={str(folder)!r}), logging.getLogger()
 describe(settings, [], Path("tokenizer"), log)
 build(settings, Path("tokenizer"), Path("built"), log)

@@ -23,9 +23,9 @@ from crosslens.corpora import dictionaries, documents, entities, pairs, treebank
 from crosslens.corpora import wals as typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.runs.errors import DataError
-from crosslens.sources.wikipedia import read_index, sample
-from phrasebook.archives import tarred
+from crosslens.corpora.sources.wikipedia import read_index, sample
+from crosslens.jobs.errors import DataError
+from synthetic.archives import tarred
 from test_corpora_mutations import REUTERS, WALS, case
 
 MEASURED = 0.2  # seconds of the processor that reading the smaller input takes

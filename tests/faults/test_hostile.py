@@ -32,10 +32,10 @@ from crosslens.corpora import dictionaries, documents, entities, pairs, treebank
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.dumps import pages
 from crosslens.corpora.lines import read_lines
-from crosslens.runs.errors import DataError
-from crosslens.sources.fetch import fetch
-from crosslens.sources.wikipedia import read_index
-from crosslens.encoders.describe import _vocabulary
+from crosslens.jobs.errors import DataError
+from crosslens.corpora.sources.fetch import fetch
+from crosslens.corpora.sources.wikipedia import read_index
+from crosslens.encoding.encoders.describe import _vocabulary
 
 def lines(path): return sum(1 for _ in read_lines(path))
 def members(path):

@@ -1,4 +1,5 @@
-"""A training that is killed, or asked to stop, at any moment: what is done stays done, and the results are those of any other.
+"""A training run that is killed, or asked to stop, at any moment: what is done stays done, and the results are those of any
+other.
 
 The script of the rule runs in processes of its own, forked from one that has imported torch.
 """
@@ -21,7 +22,7 @@ import numpy as np
 import pytest
 import study
 from crosslens.config.heads import LANGUAGE
-from crosslens.recipes import Recipe, Score
+from crosslens.config.recipes import Recipe, Score
 from safetensors.numpy import load_file
 from test_training import WIKI_VALIDATION, recipe
 
@@ -43,7 +44,7 @@ class Ended:
     seconds: float
 
 
-class Trainings:
+class TrainingRuns:
     """Runs one training after another, each in a folder; `steps` are those that all its runs took."""
 
     def __init__(self, encoder: Path, tokens: Path) -> None:
@@ -86,18 +87,18 @@ def send(pid: int, number: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def trainings(encoder_folder, tokens):
-    made = Trainings(encoder_folder, tokens)
+def training_runs(encoder_folder, tokens):
+    made = TrainingRuns(encoder_folder, tokens)
     yield made
     made.zygote.stdin.close()
     made.zygote.wait()
 
 
 @pytest.fixture(scope="module")
-def undisturbed(trainings, tmp_path_factory) -> tuple[Path, float]:
-    """The folder of a training that nothing disturbed, and how long it takes."""
+def undisturbed(training_runs, tmp_path_factory) -> tuple[Path, float]:
+    """The folder of a training run that nothing disturbed, and how long it takes."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    ended = trainings.run(folder, seconds=0.0)
+    ended = training_runs.run(folder, seconds=0.0)
     assert (ended.status, ended.said) == (0, "")
     assert len(steps(folder)) == len(set(steps(folder))) == STEPS
     return folder, ended.seconds
@@ -119,22 +120,22 @@ def assert_same(folder: Path, other: Path) -> None:
     one, two = load_file(folder / "out/model.safetensors"), load_file(other / "out/model.safetensors")
     assert one.keys() == two.keys() and all(np.array_equal(one[name], two[name]) for name in one)
     names = {"predictions.parquet", "history.csv", "model.safetensors", "states.safetensors", "record.json"}
-    seals = {f".{name}.sha256" for name in names}
-    assert {path.name for path in (folder / "out").iterdir()} == names | seals | {"checkpoint.safetensors"}
+    checksum_files = {f".{name}.sha256" for name in names}
+    assert {path.name for path in (folder / "out").iterdir()} == names | checksum_files | {"checkpoint.safetensors"}
 
 
-def test_killed_at_random(trainings, undisturbed, often, tally, tmp_path):
+def test_killed_at_random(training_runs, undisturbed, often, tally, tmp_path):
     found = tally("kill -9 of a training, at random")
     whole, seconds = undisturbed
     draw = random.Random(30)
     tries = often(20, 1)
     while found.survived < tries:
         folder = tmp_path / str(found.survived)
-        ended = trainings.run(folder, number=signal.SIGKILL, after=draw.uniform(0, seconds), seconds=0.0)
+        ended = training_runs.run(folder, number=signal.SIGKILL, after=draw.uniform(0, seconds), seconds=0.0)
         assert ended.status in (0, -signal.SIGKILL), ended.said
         delete_outputs(folder)
         killed = ended.status != 0
-        ended = trainings.run(folder, seconds=0.0)
+        ended = training_runs.run(folder, seconds=0.0)
         assert (ended.status, ended.said) == (0, "")
         assert_same(folder, whole)
         taken = Counter(steps(folder))
@@ -170,7 +171,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_asked_to_stop(trainings, undisturbed, often, tally, tmp_path, number):
+def test_asked_to_stop(training_runs, undisturbed, often, tally, tmp_path, number):
     """At each place once, then at random."""
     name = NAMES[number]
     found, (whole, seconds) = tally(f"{name} to a training, in each phase"), undisturbed
@@ -180,12 +181,12 @@ def test_asked_to_stop(trainings, undisturbed, often, tally, tmp_path, number):
     for place in chosen:
         folder = tmp_path / place.replace(" ", "_")
         found.silent.append(f"{place}: not as it should be")  # until it is known to be
-        ended = trainings.run(folder, at=PLACES[place], number=number)
+        ended = training_runs.run(folder, at=PLACES[place], number=number)
         assert ended.status == 128 + number, f"{place}: {ended.said}"
         found.seen = max(found.seen, said_in_one_line(ended, name, place), key=len)
         before = steps(folder)
         delete_outputs(folder)
-        ended = trainings.run(folder)
+        ended = training_runs.run(folder)
         assert (ended.status, ended.said) == (0, ""), place
         assert sorted(steps(folder)) == sorted(steps(whole)), place  # none is taken twice
         log = (folder / "log").read_text()
@@ -195,12 +196,12 @@ def test_asked_to_stop(trainings, undisturbed, often, tally, tmp_path, number):
         found.survived += 1
     for i in range(often(10, 0)):
         folder = tmp_path / f"random{i}"
-        ended = trainings.run(folder, number=number, after=draw.uniform(0.0, seconds))
+        ended = training_runs.run(folder, number=number, after=draw.uniform(0.0, seconds))
         assert ended.status in (0, 128 + number, -number), ended.said
         if ended.status == 128 + number:
             said_in_one_line(ended, name, "at random")
         delete_outputs(folder)
-        assert trainings.run(folder).status == 0
+        assert training_runs.run(folder).status == 0
         assert sorted(steps(folder)) == sorted(steps(whole))
         assert_same(folder, whole)
         found.survived += 1
@@ -212,7 +213,7 @@ def said_in_one_line(ended: Ended, name: str, place: str) -> str:
     return re.sub(r"from \S+/out/", "from results/models/RECIPE/seed0/", line.replace(OF.name, "RECIPE"))
 
 
-def test_while_torch_is_imported(trainings, often, tally, tmp_path):
+def test_while_torch_is_imported(training_runs, often, tally, tmp_path):
     """The script as a command of its own: a second after its log begins it still imports."""
     found = tally("a signal to a training that still imports")
     for i, number in enumerate([signal.SIGTERM, signal.SIGINT] * often(2, 0)):
@@ -223,7 +224,7 @@ def test_while_torch_is_imported(trainings, often, tally, tmp_path):
             signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.path[:0] = [{str(HERE)!r}]
             import zygote
-            asked = {trainings.asked(folder)!r}
+            asked = {training_runs.asked(folder)!r}
             script = {str(REPOSITORY / "workflow/scripts/train.py")!r}
             runpy.run_path(script, init_globals=dict(snakemake=zygote.snakemake(asked)))
         """

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import pytest
 from crosslens.config.encoders import FolderEncoder
-from crosslens.runs.errors import DataError
-from crosslens.storage.files import remove
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import remove
 from forked import snakemake
-from phrasebook.write import Sizes, write_sources
 from study import copy_repository, environment
+from synthetic.write import Sizes, write_sources
 
 RESULTS = "results/own"
 OVERLAY = """
@@ -124,18 +124,18 @@ def replaced(pattern: bytes, value: bytes) -> Callable[[bytes], bytes]:
 
 
 DESCRIPTION = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "kept.json")
-TABLES = ("phrasebook/concepts.csv", "phrasebook/frames.csv", "phrasebook/de/lexicon.csv",
-          "phrasebook/tr/frames.txt", "phrasebook/hi/lexicon.csv")  # fmt: skip
+TABLES = ("synthetic/concepts.csv", "synthetic/frames.csv", "synthetic/de/lexicon.csv",
+          "synthetic/tr/frames.txt", "synthetic/hi/lexicon.csv")  # fmt: skip
 WEIGHTS = (
     Edit("my-encoder/model.safetensors", flipped, "Make encoder mine", "my-encoder/model.safetensors "),
     Edit("my-encoder/language_model.safetensors", another_key, "Make encoder mine", "my-encoder/language_model.safetensors "),
 )
-PHRASEBOOK, PAGE = "Write the phrasebook's corpora", "Lay out dataset_sizes"
+SYNTHETIC, PAGE = "Write the synthetic corpora", "Lay out dataset_sizes"
 EDITS = (  # none of a line has a job that follows from another's of the same line, which would hide its reason
     (
         *(Edit(f"my-encoder/{name}", another_key, "Make the tokenizer of mine", f"my-encoder/{name} ") for name in DESCRIPTION),
-        Edit("resources/languages.csv", replaced(rb"deu,stan\d+,", b"deu,stan1,"), PHRASEBOOK, "resources/languages.csv "),
-        *(Edit(f"resources/{name}", replaced(rb"[b-y]", b"a"), PHRASEBOOK, f"resources/{name} ") for name in TABLES),
+        Edit("resources/languages.csv", replaced(rb"deu,stan\d+,", b"deu,stan1,"), SYNTHETIC, "resources/languages.csv "),
+        *(Edit(f"resources/{name}", replaced(rb"[b-y]", b"a"), SYNTHETIC, f"resources/{name} ") for name in TABLES),
     ),
     (
         Edit("resources/sources.yaml", replaced(rb"dumps.wikimedia.org/{wiki}", b"dumps.wikimedia.org/{wiki}/x"), "Fetch dewiki/",
@@ -162,7 +162,7 @@ EDITS = (  # none of a line has a job that follows from another's of the same li
             for name in ("page.html.j2", "page.css")
         ),
     ),
-    (Edit("envs/corpora.yaml", replaced(rb"numpy=2\.\d+", b"numpy=2.1"), PHRASEBOOK, "Params have changed"),),
+    (Edit("envs/corpora.yaml", replaced(rb"numpy=2\.\d+", b"numpy=2.1"), SYNTHETIC, "Params have changed"),),
 )  # fmt: skip
 
 

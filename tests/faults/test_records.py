@@ -1,7 +1,7 @@
 """Results whose records in .snakemake are gone, or are of another version: the plan is that of results which have theirs.
 
-Outputs are pretended: small sealed files, which Snakemake is made to take for built. What a plan looks at, records, seals and
-times, is written by Snakemake and by the workflow.
+Outputs are pretended: small checksummed files, which Snakemake is made to take for built. What a plan looks at, records, checksum
+files and times, is written by Snakemake and by the workflow.
 """
 
 import json
@@ -18,9 +18,9 @@ from inspect import iscoroutinefunction, signature
 from pathlib import Path
 
 import pytest
-from crosslens.storage import seals as digests
-from crosslens.storage.files import sha256
-from crosslens.storage.metadata import SealedMetadata
+from crosslens.jobs import checksums as digests
+from crosslens.jobs.files import sha256
+from crosslens.jobs.snakemake_metadata import ChecksumMetadata
 from snakemake.io import _IOFile
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.persistence.file import FilePersistence
@@ -93,7 +93,7 @@ def record_file(root: Path, name: str) -> Path:
 
 
 def restore(source: Path, target: Path, name: str, *, times: bool) -> None:
-    """Copy one artefact with its seal from one folder into another."""
+    """Copy one artefact with its checksum file from one folder into another."""
     copy = shutil.copy2 if times else shutil.copyfile
     if (source / name).is_dir():
         shutil.rmtree(target / name)
@@ -106,18 +106,18 @@ def restore(source: Path, target: Path, name: str, *, times: bool) -> None:
 def test_every_output_carries_its_record(origin):
     """As Snakemake wrote it, but for the name of the folder of results; and a second run changes none."""
     names = artefacts(origin)
-    assert {f"{MODEL}/predictions.parquet", TOKENS, TARGETS[0], f"{RESULTS}/draws/tanti2021/pos"} <= set(names)
+    assert {f"{MODEL}/predictions.parquet", TOKENS, TARGETS[0], f"{RESULTS}/samples/tanti2021/pos"} <= set(names)
     before = {}
     for name in names:
-        seal = digests.read_seal(origin / name)
-        assert seal.notes["artefact"] == name.removeprefix(f"{RESULTS}/")
-        record = json.loads(seal.notes["record"].replace("{results}", RESULTS))
+        checksums = digests.read_checksums(origin / name)
+        assert checksums.notes["artefact"] == name.removeprefix(f"{RESULTS}/")
+        record = json.loads(checksums.notes["record"].replace("{results}", RESULTS))
         assert record == json.loads(record_file(origin, name).read_text())
-        inputs = {f"{RESULTS}/{path}" for path in json.loads(seal.notes["inputs"])}
+        inputs = {f"{RESULTS}/{path}" for path in json.loads(checksums.notes["inputs"])}
         assert inputs == {path for path in record["input"] if path.startswith("results/")}
-        before[name] = seal
+        before[name] = checksums
     assert plan(origin)[0] == []
-    assert {name: digests.read_seal(origin / name) for name in names} == before
+    assert {name: digests.read_checksums(origin / name) for name in names} == before
 
 
 def test_records_gone(origin, tmp_path, often, tally):
@@ -145,7 +145,7 @@ def test_records_gone(origin, tmp_path, often, tally):
 
 @pytest.mark.fault("An artefact of another study, with its seal and any time", "rerun")
 def test_what_was_made_of_another_artefact_is_planned(own, tmp_path):
-    """Settings are set back, and all but the training is restored, times and all: it has read other tokens than lie there."""
+    """Settings are set back, and all but the training run is restored, times and all: it has read other tokens than lie there."""
     shutil.copytree(own / RESULTS, tmp_path / "earlier")
     with changed(own / READER[0], READER[1]):
         pretend(own, "second", *TARGETS)
@@ -161,24 +161,24 @@ def test_what_was_made_of_another_artefact_is_planned(own, tmp_path):
 
 @pytest.mark.long
 def test_nobody_knows(own):
-    """Seals that do not say how, or no seals and no records: planned again; --touch says that they fit."""
+    """Seals that do not say how, or no checksum files and no records: planned again; --touch says that they fit."""
     for name in artefacts(own):
-        seal = digests.read_seal(own / name)
-        digests.Seal(seal.file, seal.sums, {}).write()
+        checksums = digests.read_checksums(own / name)
+        digests.Checksums(checksums.file, checksums.sums, {}).write()
     page = own / f"{RESULTS}/.dataset_sizes.html.sha256"
     page.unlink()
     jobs, said = plan(own)
-    assert {f"Train {RECIPE}, seed 0", "Write the phrasebook's corpora", "Make dataset_sizes"} <= set(jobs)
+    assert {f"Train {RECIPE}, seed 0", "Write the synthetic corpora", "Make dataset_sizes"} <= set(jobs)
     assert "no record of how it was made" in said
     tiny(own, *TARGETS, "--touch")
     assert plan(own)[0] == []
     shutil.rmtree(own / ".snakemake/metadata")
-    assert plan(own)[0] == ["Lay out dataset_sizes"]  # the one without a seal
+    assert plan(own)[0] == ["Lay out dataset_sizes"]  # the one without a checksum file
 
 
 @pytest.mark.long
 def test_another_name_for_the_results(own):
-    """Records in seals do not depend on what the folder is called."""
+    """Records in checksum files do not depend on what the folder is called."""
     os.rename(own / RESULTS, own / "results/renamed")
     edit(own / OVERLAY, (f"results: {RESULTS}", "results: results/renamed"))
     said = tiny(own, *(target.replace(RESULTS, "results/renamed") for target in TARGETS), "-n")
@@ -212,7 +212,7 @@ def test_a_language_more_hides_no_change(own):
     """It adds outputs, which nothing asks for, to a job whose settings have changed."""
     edit(own / OVERLAY, ("  train: 40", "  train: 41"))
     jobs = plan(own)[0]
-    assert "Write the phrasebook's corpora" in jobs
+    assert "Write the synthetic corpora" in jobs
     seven = "[ar, de, en, es, fr, hi, tr]"
     text = (own / OVERLAY).read_text().replace(f"&seven {seven}", seven.replace("hi,", "hi, it,"), 1)
     (own / OVERLAY).write_text(text.replace("*seven", f"&seven {seven}", 1))
@@ -221,15 +221,15 @@ def test_a_language_more_hides_no_change(own):
 
 def test_what_another_language_needs_reruns_nothing(own):
     """A row, a frame and a folder of languages that are not generated."""
-    for file in ("resources/languages.csv", "resources/phrasebook/languages.csv"):
+    for file in ("resources/languages.csv", "resources/synthetic/languages.csv"):
         lines = (own / file).read_text().splitlines(keepends=True)
         (own / file).write_text("".join([*lines, lines[-1].replace(lines[-1].partition(",")[0], "xx", 1)]))
-    with open(own / "resources/phrasebook/pl/frames.txt", "a") as file:
+    with open(own / "resources/synthetic/pl/frames.txt", "a") as file:
         file.write("e01\tanother frame\n")
-    shutil.copytree(own / "resources/phrasebook/pl", own / "resources/phrasebook/xx")
+    shutil.copytree(own / "resources/synthetic/pl", own / "resources/synthetic/xx")
     assert plan(own)[0] == []
     edit(own / "resources/languages.csv", ("de,German", "de,Deutsch"))
-    assert "Write the phrasebook's corpora" in plan(own)[0]
+    assert "Write the synthetic corpora" in plan(own)[0]
 
 
 @pytest.mark.fault("An edit of equal size under the old time", "rerun")
@@ -244,7 +244,7 @@ def test_times_say_nothing_and_an_edited_file_is_noticed(own):
     times = path.stat()
     path.write_bytes(bytes(reversed(path.read_bytes())))
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    os.utime(digests.seal_beside(path), (4e9, 4e9))  # the seal's time is ahead
+    os.utime(digests.checksum_file_beside(path), (4e9, 4e9))  # the checksum file's time is ahead
     assert plan(own)[0] == [f"Measure classification of {RECIPE}"]
 
 
@@ -259,10 +259,10 @@ def test_snakemake_is_the_one_whose_insides_are_known():
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "3", '{"params": 3}', "[" * 10**5])
 def test_a_seal_whose_record_is_damaged_fits_no_job(tmp_path, text):
-    metadata = SealedMetadata("results", dict, sha256)
+    metadata = ChecksumMetadata("results", dict, sha256)
     (tmp_path / "x").write_text("x")
-    digests.seal(tmp_path / "x")
-    seal = replace(digests.read_seal(tmp_path / "x"), notes={"record": text, "inputs": text})
-    assert metadata.values(seal) == {} and not metadata.fits(seal, set(), set())
-    seal.write()
+    digests.write_checksums(tmp_path / "x")
+    checksums = replace(digests.read_checksums(tmp_path / "x"), notes={"record": text, "inputs": text})
+    assert metadata.values(checksums) == {} and not metadata.fits(checksums, set(), set())
+    checksums.write()
     assert metadata.read(f"{tmp_path}/x") == metadata.unknown()

@@ -24,11 +24,11 @@ import numpy
 import pytest
 from crosslens.config.encoders import VocabularyEncoder
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.encoders.describe import describe
-from crosslens.runs.errors import DataError
-from crosslens.sources import network
-from crosslens.sources.fetch import fetch
-from crosslens.sources.pins import pinned, reading
+from crosslens.corpora.sources import network
+from crosslens.corpora.sources.fetch import fetch
+from crosslens.corpora.sources.pins import pinned, reading
+from crosslens.encoding.encoders.describe import describe
+from crosslens.jobs.errors import DataError
 from safetensors.numpy import load_file, save
 from test_corpora_mutations import Format, formats
 
@@ -166,7 +166,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     constants = {"PAUSE": 0.0, "SPACING": 0.0, "ATTEMPTS": 2, "SLOWEST": 10_000, "WINDOW": 1, "UNMEASURED": 3 * 10**6}
     for name, value in constants.items():
         monkeypatch.setattr(network, name, value)
-    monkeypatch.setattr("crosslens.sources.fetch.FRESH", 0.3)
+    monkeypatch.setattr("crosslens.corpora.sources.fetch.FRESH", 0.3)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
@@ -338,7 +338,7 @@ def of_encoders() -> dict[str, Format]:
 
 def test_error_pages_are_no_data(tmp_path, often, tally, monkeypatch) -> None:
     """Each is refused, by fetching or by reading; the right file that comes later is pinned, without an edit of the lock."""
-    monkeypatch.setattr("crosslens.sources.fetch.FRESH", 0.0)
+    monkeypatch.setattr("crosslens.corpora.sources.fetch.FRESH", 0.0)
     counted, refused_at_once = tally("An error page of status 200 in the place of a file of which nothing is known"), 0
     forms = formats() | {"cc-100": in_splits("de.txt", formats()["cc-100"].content)} | of_encoders()
     cases = [(page, form) for form in forms for page in PAGES]

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import checksummed
 from crosslens.reports.claims.decisions import decisions
 from crosslens.reports.claims.pages import pages
 from crosslens.reports.claims.table import table
 from crosslens.reports.provenance import write_table
-from crosslens.runs import logs
-from crosslens.storage.seals import sealed
 
 output, params, settings = snakemake.output, snakemake.params, snakemake.params.settings
 log = logs.start(snakemake.log[0], output.table)
@@ -19,5 +19,5 @@ log.info("%d claims: %s", len(claims), ", ".join(f"{n} {verdict}" for verdict, n
 all_claims, front = pages(decisions_by_paper, settings["papers"], Path(output.front).parent, template, style)
 write_table(claims, output.table, {"evidence": params.evidence}, {})
 for path, page in ((output.page, all_claims), (output.front, front)):
-    with sealed(path) as temporary:
+    with checksummed(path) as temporary:
         temporary.write_text(page, encoding="utf-8")

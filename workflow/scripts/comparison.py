@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import checksummed
 from crosslens.papers.passport.comparison import Pair, page, table
 from crosslens.papers.passport.facts import Passport
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.reports.provenance import write_table
-from crosslens.runs import logs
-from crosslens.storage.seals import sealed
 
 files, output = snakemake.input, snakemake.output
 logs.start(snakemake.log[0], output.page)
@@ -15,5 +15,5 @@ pair = Pair.of(*(Passport.read(Path(file)) for file in files.tables))
 pretraining = Pretraining.read(Path(files.pretraining))
 cells = table(pair, pretraining)
 write_table(cells, output.table, {"passports": [passport.facts for passport in (pair.a, pair.b)]}, {})
-with sealed(output.page) as temporary:
+with checksummed(output.page) as temporary:
     temporary.write_text(page(cells, pair, pretraining, Path(files.template), Path(files.style)), encoding="utf-8")

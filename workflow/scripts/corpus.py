@@ -4,9 +4,9 @@ from importlib import import_module
 from pathlib import Path
 
 from crosslens.corpora.official import write_corpus
-from crosslens.runs import logs
-from crosslens.sources.pins import reading
-from crosslens.storage.seals import verified
+from crosslens.corpora.sources.pins import reading
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import verified
 
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["rows"]["seed"])

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from crosslens.runs import logs
-from crosslens.sources.fetch import parts
-from crosslens.sources.mirrors import in_mirrors
-from crosslens.sources.pins import reading
-from crosslens.sources.wikipedia import sample
-from crosslens.storage.seals import verified
+from crosslens.corpora.sources.fetch import parts
+from crosslens.corpora.sources.mirrors import in_mirrors
+from crosslens.corpora.sources.pins import reading
+from crosslens.corpora.sources.wikipedia import sample
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import verified
 
 wildcards, settings = snakemake.wildcards, snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=wildcards.seed)

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from crosslens.runs import logs
-from crosslens.sources.fetch import fetch
-from crosslens.sources.mirrors import in_mirrors
-from crosslens.storage.seals import seal
+from crosslens.corpora.sources.fetch import fetch
+from crosslens.corpora.sources.mirrors import in_mirrors
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import write_checksums
 
 wildcards = snakemake.wildcards
 log = logs.start(snakemake.log[0], snakemake.output[0])
@@ -14,5 +14,5 @@ settings = dict(snakemake.params.settings)
 mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))
 target = Path(snakemake.output[0])
 digest = fetch(f"{wildcards.source}/{wildcards.path}", target, mirror=mirror, **settings)
-seal(target)
+write_checksums(target)
 log.info("sha256 %s", digest)

@@ -3,10 +3,10 @@
 from importlib import import_module
 from pathlib import Path
 
+from crosslens.jobs import logs
 from crosslens.papers.inputs import inputs
 from crosslens.reports.figures.save import save
 from crosslens.reports.provenance import write_record
-from crosslens.runs import logs
 
 logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from crosslens.runs import logs
-from crosslens.storage.records import gather
+from crosslens.jobs import logs
+from crosslens.jobs.records import gather
 
 logs.start(snakemake.log[0], snakemake.output[0])
 gather(snakemake.input, Path(snakemake.output[0]))

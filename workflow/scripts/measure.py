@@ -1,14 +1,13 @@
-"""Make one kind of measure of a recipe: of what its trainings predicted, of hidden states, of draws, or with its encoder."""
+"""Make one kind of measure of a recipe: of what its training runs predicted, of hidden states, of samples, or with its encoder."""
 
 from importlib import import_module
 from pathlib import Path
 
-from crosslens.measures.subject import Subject
-from crosslens.runs import gpus, logs
-from crosslens.runs.machine import machine
-from crosslens.storage import records
-from crosslens.storage.seals import verified
-from crosslens.storage.trainings import seen, trainings
+from crosslens.jobs import gpus, logs, records
+from crosslens.jobs.checksums import verified
+from crosslens.jobs.machine import machine
+from crosslens.jobs.training_folders import seen, training_runs
+from crosslens.measures.shared.subject import Subject
 
 kind, settings = snakemake.wildcards.kind.partition("@")[0], snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0])
@@ -19,8 +18,8 @@ tokens, dictionaries = (
     {Path(folder).name: Path(folder) for folder in snakemake.input.get(name, [])} for name in ("tokens", "dictionaries")
 )
 recipe, inputs = snakemake.wildcards.recipe, snakemake.input
-folders_by_seed = [[(recipe, Path(inputs[name]))] for name in ("states", "draws", "encoder") if name in inputs.keys()]
-folders_by_seed += [trainings(Path(path), recipe) for path in inputs.get("predictions", [])]
+folders_by_seed = [[(recipe, Path(inputs[name]))] for name in ("states", "samples", "encoder") if name in inputs.keys()]
+folders_by_seed += [training_runs(Path(path), recipe) for path in inputs.get("predictions", [])]
 weights = [verified(Path(path)) for path in inputs.get("weights", [])]
 if "encoder" in inputs.keys():
     verified(Path(inputs["encoder"]))

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from crosslens.corpora.sampling import write_paragraphs
-from crosslens.runs import logs
-from crosslens.sources.pins import reading
-from crosslens.storage.seals import verified
+from crosslens.corpora.sources.pins import reading
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import verified
 
 
 def main(snakemake):

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from crosslens.jobs import logs
+from crosslens.jobs.call import command
+from crosslens.jobs.checksums import checksummed, verified
 from crosslens.papers import papers
 from crosslens.reports.scoreboard import page, read_published, read_table, scoreboard
-from crosslens.runs import logs
-from crosslens.runs.call import command
-from crosslens.storage.seals import sealed, verified
 
 output = snakemake.output
 log = logs.start(snakemake.log[0], output.table)
@@ -14,9 +14,9 @@ published = {Path(file).stem: read_published(file) for file in snakemake.input.p
 results = Path(output.table).parent
 tables = {place: read_table(verified(results / f"{place}.csv")) for place in snakemake.params.tables}
 board = scoreboard([paper for paper in papers() if paper.key in published], published, tables)
-with sealed(output.table) as temporary:
+with checksummed(output.table) as temporary:
     board.to_csv(temporary, index=False)
-with sealed(output.page) as temporary:
+with checksummed(output.page) as temporary:
     template = Path(snakemake.input.template)
     temporary.write_text(page(board, snakemake.params.settings["heading"], command(output.table), template), encoding="utf-8")
 log.info("%d printed cells, %d tables", len(board), len(tables))

@@ -1,12 +1,12 @@
-"""Store hidden states of drawn words, from an encoder as it was trained or pretrained."""
+"""Store hidden states of sampled words, from an encoder as it was trained or pretrained."""
 
 from pathlib import Path
 
-from crosslens.config.draws import Draws
+from crosslens.config.samples import Samples
 from crosslens.config.units import Units
 from crosslens.encoding.dump import run
-from crosslens.runs import gpus, logs
-from crosslens.storage.trainings import seen
+from crosslens.jobs import gpus, logs
+from crosslens.jobs.training_folders import seen
 
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=int(snakemake.wildcards.seed))
@@ -15,10 +15,10 @@ seen(snakemake.input.model)  # for runs that do not show their jobs, or have the
 run(
     Path(snakemake.input.encoder),
     [Path(path) for path in snakemake.input.model],
-    Path(snakemake.input.draws),
+    Path(snakemake.input.samples),
     {Path(folder).name: Path(folder) for folder in snakemake.input.tokens},
     Path(snakemake.output[0]),
-    draws=Draws.model_validate(settings["draws"]),
+    samples=Samples.model_validate(settings["samples"]),
     layers=settings["layers"],
     units=Units.model_validate(settings["units"]),
     precision=settings["precision"],

@@ -2,10 +2,10 @@
 
 from importlib import import_module
 
+from crosslens.jobs import logs
 from crosslens.papers.inputs import inputs, with_unseen
 from crosslens.reports.cells import set_apart
 from crosslens.reports.provenance import write_table
-from crosslens.runs import logs
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings

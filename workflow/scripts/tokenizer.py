@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from crosslens.config.encoders import Encoder
-from crosslens.encoders.describe import describe
-from crosslens.runs import logs
-from crosslens.sources.pins import reading
-from crosslens.storage.seals import verified
+from crosslens.corpora.sources.pins import reading
+from crosslens.encoding.encoders.describe import describe
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import verified
 from pydantic import TypeAdapter
 
 log = logs.start(snakemake.log[0], snakemake.output[0])

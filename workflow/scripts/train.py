@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from crosslens.runs import gpus, logs
+from crosslens.jobs import gpus, logs
 
 seed = int(snakemake.wildcards.seed)
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)
 gpus.take(snakemake.resources.get("gpu", 0), log)
 
 # Imported only here: these imports take seconds, in which a signal must end the job as it does later.
-from crosslens.recipes import Recipe  # noqa: E402
+from crosslens.config.recipes import Recipe  # noqa: E402
 from crosslens.training.run import train  # noqa: E402
 
 train(

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from crosslens.corpora.schema import TYPOLOGY, write
+from crosslens.corpora.sources.pins import reading
 from crosslens.corpora.wals import read
-from crosslens.runs import logs
-from crosslens.sources.pins import reading
-from crosslens.storage.seals import verified
+from crosslens.jobs import logs
+from crosslens.jobs.checksums import verified
 
 log = logs.start(snakemake.log[0], snakemake.output[0])
 paths = [verified(Path(path)) for path in snakemake.input]

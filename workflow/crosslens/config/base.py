@@ -19,8 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from crosslens.runs.errors import DataError, short
-from crosslens.storage.bounded import read_text
+from crosslens.jobs.bounded import read_text
+from crosslens.jobs.errors import DataError, short
 
 LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from crosslens.config.base import Count, Section, plain
-from crosslens.runs.errors import DataError, short
-from crosslens.storage.bounded import read_json
+from crosslens.jobs.bounded import read_json
+from crosslens.jobs.errors import DataError, short
 
 UNKNOWN = ("[UNK]", "<unk>")  # usual names of the subword for unknown text, where a model has no name of its own, as RoBERTa's
 

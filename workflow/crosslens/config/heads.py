@@ -81,7 +81,7 @@ class ParserHead(_Head):
 
 
 class LanguageModelHead(_Head):
-    """A head that predicts the pieces in masked places; see crosslens.training.heads.language_model.
+    """A head that predicts the subwords in masked places; see crosslens.training.heads.language_model.
 
     Its labels are the vocabulary of the encoder, and are not listed.
     """

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.config.base import nearest
-from crosslens.config.scales import read_yaml
-from crosslens.runs.errors import DataError
+from crosslens.config.presets import read_yaml
+from crosslens.jobs.errors import DataError
 
 RESOURCES = (
     "clusters constraint cpus_per_gpu cpus_per_task disk_mb gpu gpu_model gres mem_mb mem_mb_per_cpu nodes qos runtime "

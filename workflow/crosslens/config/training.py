@@ -1,4 +1,4 @@
-"""Types and descriptions of keys of trainings that papers share; each paper has its own defaults."""
+"""Types and descriptions of keys of training runs that papers share; each paper has its own defaults."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -22,7 +22,7 @@ Precision = Annotated[
 
 
 class Training(Section):
-    """Settings of trainings that all papers have; a paper sets other defaults and adds keys of its own."""
+    """Settings of training runs that all papers have; a paper sets other defaults and adds keys of its own."""
 
     RECIPE: ClassVar[tuple[str, ...]] = ()  # further keys that a recipe has under the same names
 

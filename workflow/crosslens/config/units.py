@@ -9,14 +9,15 @@ class Units(Frozen):
     """The unit that has a label, and the state of the encoder that a head reads of it."""
 
     unit: Literal["word", "text"] = "word"
-    # "hidden": the state of the word, or of a text's first piece; "pooler": the pooler's output. For texts also "mean": the mean
-    # over all pieces, special ones included; "words": the states of its words, of which the first carries the text's label. For
-    # pairs of texts "pair": u, v, |u - v| and u * v, where u and v are the means over each text's pieces without special ones.
+    # "hidden": the state of the word, or of a text's first subword; "pooler": the pooler's output. For texts also "mean": the
+    # mean over all subwords, special ones included; "words": the states of its words, of which the first carries the text's
+    # label. For pairs of texts "pair": u, v, |u - v| and u * v, where u and v are the means over each text's subwords without
+    # special ones.
     state: Literal["hidden", "pooler", "mean", "words", "pair"] = "hidden"
     segments: bool = False  # token type 1 for the second text of a pair
 
-    def reads_first_piece(self) -> bool:
-        """Whether the state of a text's first piece, or what the pooler makes of it, stands for the text."""
+    def reads_first_subword(self) -> bool:
+        """Whether the state of a text's first subword, or what the pooler makes of it, stands for the text."""
         return self.unit == "text" and self.state in ("hidden", "pooler")
 
     def width(self) -> int:

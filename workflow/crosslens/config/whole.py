@@ -10,10 +10,10 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, field_v
 from crosslens.config.base import Count, Name, Section, nearest, or_null, plain, without_null
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
-from crosslens.config.phrasebook import Phrasebook
-from crosslens.config.readings import Reading
 from crosslens.config.states import States
-from crosslens.runs.errors import DataError
+from crosslens.config.synthetic import SyntheticCorpus
+from crosslens.config.tokenisations import Tokenisation
+from crosslens.jobs.errors import DataError
 
 Result = TypeVar("Result")
 
@@ -21,10 +21,10 @@ REHEARSAL = "rehearsal"  # folder of a rehearsal, below the results of its study
 
 
 class PaperSection(Section):
-    """Keys that the section of every paper shares: encoder and reading."""
+    """Keys that the section of every paper shares: encoder and tokenisation."""
 
     encoder: str = Field(description="key of encoders")
-    reading: str = Field(description="key of readings: how the paper's texts become tokens")
+    tokenisation: str = Field(description="key of tokenisations: how the paper's texts become tokens")
 
     @classmethod
     def of(cls, config: "Config") -> Self:
@@ -37,7 +37,7 @@ class PaperSection(Section):
 
 
 class Measure(Section):
-    """A measure beside those of the papers: results[/SCALE]/measures/KIND@NAME/RECIPE.parquet, or RECIPE/seedN.parquet."""
+    """A measure beside those of the papers: results[/PRESET]/measures/KIND@NAME/RECIPE.parquet, or RECIPE/seedN.parquet."""
 
     kind: str = Field(description="a module of workflow/crosslens/measures")
     recipe: str = Field(description="name of a configured recipe")
@@ -65,10 +65,10 @@ class Config(Section):
     threads: Count = Field(2, description="threads per training or extraction of states on a CPU")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="encoders by name")
     corpora: dict[Name, Corpus] = Field(description="corpora by name; null omits a corpus", json_schema_extra=or_null)
-    readings: dict[Name, Reading] = Field({}, description="how texts become tokens, by name")
+    tokenisations: dict[Name, Tokenisation] = Field({}, description="how texts become tokens, by name")
     states: States = Field(States(), description="hidden states on disk")
     measures: dict[Name, Measure] = Field({}, description="measures beside those that the papers ask for, by name")
-    phrasebook: Phrasebook = Field(Phrasebook(), description="generated corpora in the official formats")
+    synthetic: SyntheticCorpus = Field(SyntheticCorpus(), description="generated corpora in the official formats")
     papers: Section = Field(description="the studies")
 
     _named = field_validator("corpora", mode="before")(without_null)
@@ -92,8 +92,8 @@ class Config(Section):
         return folders
 
     @model_validator(mode="after")
-    def _phrasebook_writes(self) -> Self:
-        generated = {name: corpus for name, corpus in self.corpora.items() if corpus.source == "phrasebook"}
+    def _synthetic_corpus_writes(self) -> Self:
+        generated = {name: corpus for name, corpus in self.corpora.items() if corpus.source == "synthetic"}
         treebanks = {name: corpus for name, corpus in generated.items() if corpus.kind == "treebank"}
         test_languages = {f"corpora.{name}.languages": {*corpus.languages} for name, corpus in generated.items()}
         trained = {
@@ -101,15 +101,15 @@ class Config(Section):
             for name, corpus in treebanks.items()
         }
         for keys, generated_languages, field in (
-            (test_languages, self.phrasebook.languages, "languages"),
-            (trained, self.phrasebook.train_languages, "train_languages"),
+            (test_languages, self.synthetic.languages, "languages"),
+            (trained, self.synthetic.train_languages, "train_languages"),
         ):
             missing = {key: languages - {*generated_languages} for key, languages in keys.items()}
             missing = {key: languages for key, languages in missing.items() if languages}
             if missing:
                 codes = ", ".join(sorted(set().union(*missing.values())))
                 raise ValueError(
-                    f"phrasebook.{field}: expected {codes} too, read by {', '.join(missing)}: add them here or remove them there"
+                    f"synthetic.{field}: expected {codes} too, read by {', '.join(missing)}: add them here or remove them there"
                 )
         return self
 
@@ -144,7 +144,7 @@ class Config(Section):
             if (section := self.paper(key)) is not None:
                 try:
                     self.expect_encoder(f"papers.{key}.encoder", section.encoder)
-                    _expect(f"papers.{key}.reading", section.reading, self.readings)
+                    _expect(f"papers.{key}.tokenisation", section.tokenisation, self.tokenisations)
                     section.check(self)
                 except ValueError as error:
                     reasons[key] = str(error)

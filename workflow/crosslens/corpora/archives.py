@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from crosslens.runs.errors import NO_ROOM, DataError, shown
-from crosslens.storage.files import OPENERS, Budget, Limited
+from crosslens.jobs.errors import NO_ROOM, DataError, shown
+from crosslens.jobs.files import OPENERS, Budget, Limited
 
 # The last: a zip with a password or an unknown compression.
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)

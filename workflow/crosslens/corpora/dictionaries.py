@@ -7,7 +7,7 @@ from typing import Any
 
 from crosslens.corpora.lines import read_lines, refuse, stem
 from crosslens.corpora.schema import DICTIONARY
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 SCHEMA = DICTIONARY
 SMALLEST = 20  # entries of a file; MUSE's have 1,500 words or more, and an error page of two words a line is no dictionary

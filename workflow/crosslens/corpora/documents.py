@@ -15,7 +15,7 @@ from crosslens.config.labels import TOPICS
 from crosslens.corpora.archives import members, whole
 from crosslens.corpora.lines import LONGEST, is_language, read_lines, refuse, stem
 from crosslens.corpora.schema import DOCUMENTS
-from crosslens.runs.errors import DataError, shown
+from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = DOCUMENTS
 # Labels of WiLI-2018 that are not the ISO 639-3 code of our table: macrolanguages where that has one of their members. Note

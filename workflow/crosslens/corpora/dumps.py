@@ -15,10 +15,10 @@ from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from joblib import Parallel, delayed
 
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError, shown
-from crosslens.runs.progress import Progress
-from crosslens.storage.files import OPENERS, Budget, Limited
+from crosslens.jobs import signals
+from crosslens.jobs.errors import DataError, shown
+from crosslens.jobs.files import OPENERS, Budget, Limited
+from crosslens.jobs.progress import Progress
 
 logger = logging.getLogger(__name__)
 

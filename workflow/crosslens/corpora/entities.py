@@ -11,7 +11,7 @@ from typing import Any
 from crosslens.config.base import languages_table
 from crosslens.corpora.lines import BYTE_ORDER_MARK, UNSPACED, Encoding, read_lines, refuse, stem
 from crosslens.corpora.schema import SENTENCES
-from crosslens.runs.errors import DataError, shown
+from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = SENTENCES
 TYPES = ("PER", "LOC", "ORG", "MISC")

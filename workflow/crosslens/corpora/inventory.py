@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crosslens.corpora.overlap import words_in_train
-from crosslens.storage import parquet
-from crosslens.storage.parquet import metadata
+from crosslens.jobs import parquet
+from crosslens.jobs.parquet import metadata
 
 COLUMNS = pa.schema(
     [

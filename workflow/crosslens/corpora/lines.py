@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from crosslens.runs.errors import DataError, shown
-from crosslens.storage.files import open_binary
+from crosslens.jobs.errors import DataError, shown
+from crosslens.jobs.files import open_binary
 
 Encoding = Literal["utf-8", "iso-8859-1"]
 LONGEST = 32 * 10**6  # bytes of a line

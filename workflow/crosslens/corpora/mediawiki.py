@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
 
 TABLES = Path(__file__).parents[3] / "resources" / "mediawiki.yaml"
 NOTHING = "\1"  # what shows nothing, but is something between quotes or brackets: '''{{template}}'''

@@ -9,9 +9,9 @@ from typing import Any
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.overlap import words_in_train
 from crosslens.corpora.splits import Reader, write_split
-from crosslens.runs.errors import DataError
-from crosslens.runs.progress import Progress
-from crosslens.storage.seals import digest, seal, sealed
+from crosslens.jobs.checksums import checksummed, digest, write_checksums
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.progress import Progress
 
 
 def write_corpus(
@@ -32,7 +32,7 @@ def write_corpus(
     Raises DataError where a part has no files or no rows, the reader finds a fault, or a split is train.
     """
     parts_by_content: dict[tuple[str, str], list[str]] = {}
-    with sealed(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
+    with checksummed(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
         for archive, patterns_by_part in parts.items():
             with extracted(Path(archive), patterns_by_part) if archive else _plain(patterns_by_part) as paths_by_part:
                 for part in patterns_by_part:
@@ -49,7 +49,7 @@ def write_corpus(
                     )
                     log.info("%s: %d rows", part, rows)
                     progress.advance()
-        seal(temporary)  # what has no seal is not read
+        write_checksums(temporary)  # what has no checksum file is not read
         for output in sorted(temporary.glob("*.parquet")):
             words_in_train(output)  # which refuses a split that is train
 

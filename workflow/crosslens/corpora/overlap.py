@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crosslens.corpora.lines import UNSPACED
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
 
 
 def words_in_train(file: Path) -> list[int] | None:

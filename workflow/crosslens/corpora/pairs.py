@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from crosslens.config.labels import NLI
 from crosslens.corpora.lines import is_language, read_lines, refuse
 from crosslens.corpora.schema import PAIRS
-from crosslens.runs.errors import DataError, shown
+from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = PAIRS
 NO_AGREEMENT = "-"  # gold_label where the annotators did not agree; -1 where labels are numbers

@@ -15,11 +15,11 @@ from crosslens.corpora.conllu import Sentence, read_treebank
 from crosslens.corpora.dumps import Page, in_parts
 from crosslens.corpora.lines import UNSPACED, read_lines, refuse
 from crosslens.corpora.schema import PARAGRAPHS, write
+from crosslens.corpora.sources.formats import answer
 from crosslens.corpora.splits import apportion
 from crosslens.corpora.treebanks import document
 from crosslens.corpora.wikitext import paragraphs
-from crosslens.runs.errors import DataError, shown
-from crosslens.sources.formats import answer
+from crosslens.jobs.errors import DataError, shown
 
 logger = logging.getLogger(__name__)
 

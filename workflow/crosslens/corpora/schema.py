@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
 
 MULTIWORD = pa.struct([("first", pa.int16()), ("last", pa.int16()), ("form", pa.string())])
 

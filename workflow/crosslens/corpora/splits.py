@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from crosslens.corpora.schema import write
-from crosslens.runs.errors import DataError
-from crosslens.storage.files import sha256
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import sha256
 
 Row = dict[str, Any]
 Name = TypeVar("Name", bound=str)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from crosslens.corpora.conllu import UNTAGGED, Sentence, read_treebank
 from crosslens.corpora.lines import refuse
 from crosslens.corpora.schema import SENTENCES
-from crosslens.runs.errors import DataError, shown
+from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = SENTENCES
 

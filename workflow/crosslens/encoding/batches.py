@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoding.blocks import KNOWN, blocks, handing_on
+from crosslens.encoding.layers import KNOWN, handing_on, transformer_layers
 from crosslens.encoding.texts import Edges, Texts
 
-# Padded pieces a batch: on a CPU few enough that a batch's states stay in the cache and little is padded.
-PIECES_A_THREAD, PIECES_ON_A_GPU = 512, 65536
+# Padded subwords a batch: on a CPU few enough that a batch's states stay in the cache and little is padded.
+SUBWORDS_A_THREAD, SUBWORDS_ON_A_GPU = 512, 65536
 
 
 def device_copy(values: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -26,26 +26,26 @@ def device_of(module: nn.Module) -> torch.device:
 
 @dataclass(frozen=True)
 class Batch:
-    """B texts padded to their longest, T pieces."""
+    """B texts padded to their longest, T subwords."""
 
     input_ids: torch.Tensor  # (B, T)
     attention_mask: torch.Tensor | None  # (B, T); None where nothing is padded, for the fast attention kernels
     token_types: torch.Tensor | None  # (B, T); None where all are 0
     rows: torch.Tensor  # (n_words,) text of each labelled word within the batch
-    columns: torch.Tensor  # (n_words,) its piece
+    columns: torch.Tensor  # (n_words,) its subword
     words: np.ndarray  # (n_words,) its index in the Texts
-    second: torch.Tensor | None = None  # (B,) first piece of the second text of a pair, 0 where there is none
+    second: torch.Tensor | None = None  # (B,) first subword of the second text of a pair, 0 where there is none
     edges: Edges = Edges()
 
 
 def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
-    """A batch of the chosen texts. padding: number of the padding piece. segments: whether second texts have token type 1."""
+    """A batch of the chosen texts. padding: number of the padding subword. segments: whether second texts have token type 1."""
     lengths, second = texts.lengths[chosen], texts.second[chosen, None]
     columns = np.arange(lengths.max())[None, :]
     inside = columns < lengths[:, None]
     types = torch.from_numpy((inside & (columns >= second) & (second > 0)).astype(np.int64)) if segments else None
     input_ids = np.full(inside.shape, padding, np.int64)
-    input_ids[inside] = texts.pieces[texts.piece_rows(chosen)]
+    input_ids[inside] = texts.subwords[texts.subword_rows(chosen)]
     words = texts.word_rows(chosen)
     rows = np.repeat(np.arange(len(chosen)), np.diff(texts.word_offsets)[chosen])
     return Batch(
@@ -60,29 +60,29 @@ def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = Fal
     )
 
 
-def sorted_batches(lengths: np.ndarray, pieces: int) -> Iterator[np.ndarray]:
-    """Batches of texts sorted by length, of at most `pieces` padded pieces; the longest first, so that memory peaks early."""
+def sorted_batches(lengths: np.ndarray, subwords: int) -> Iterator[np.ndarray]:
+    """Batches of texts sorted by length, of at most `subwords` padded subwords; the longest first, so that memory peaks early."""
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
-        size = max(1, pieces // int(lengths[order[start]]))
+        size = max(1, subwords // int(lengths[order[start]]))
         yield order[start : start + size]
         start += size
 
 
 def for_each_batch(
-    texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None], *, needs_last_block: bool = False
+    texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None], *, needs_last_layer: bool = False
 ) -> None:  # fmt: skip
     """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved.
 
     A batch has texts of one language, so that those of a file of tokens are batched alike, and have the same states bit for bit,
     whether they are encoded alone or with other files.
 
-    In a rehearsal (config.rehearse) the blocks hand on the states of all batches after so many texts, which takes hardly any time
-    and the same memory. needs_last_block: whether the last block runs all the same, since `step` reads states inside it.
+    In a rehearsal (config.rehearse) the layers hand on the states of all batches after so many texts, which takes hardly any time
+    and the same memory. needs_last_block: whether the last layer runs all the same, since `step` reads states inside it.
     """
     device, padding = device_of(encoder), int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
-    budget = PIECES_ON_A_GPU if device.type == "cuda" else PIECES_A_THREAD * torch.get_num_threads()
+    budget = SUBWORDS_ON_A_GPU if device.type == "cuda" else SUBWORDS_A_THREAD * torch.get_num_threads()
 
     def run(chosen: np.ndarray) -> None:
         try:
@@ -100,7 +100,7 @@ def for_each_batch(
     limit, done = getattr(encoder.config, "rehearse", len(texts)), 0
     idle: list[nn.Module] = []
     if limit < len(texts) and str(encoder.config.model_type) in KNOWN:  # type: ignore[union-attr]
-        idle = blocks(encoder)[: -1 if needs_last_block else None]
+        idle = transformer_layers(encoder)[: -1 if needs_last_layer else None]
     with torch.inference_mode():
         for chosen in sorted(batches, key=lambda batch: -texts.lengths[batch].max()):
             with handing_on(idle if done >= limit else ()):

@@ -1,4 +1,4 @@
-"""Extraction of hidden states from files of drawn words to files of states."""
+"""Extraction of hidden states from files of sampled words to files of states."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,19 @@ import pyarrow.compute as pc
 import torch
 from torch import nn
 
-from crosslens.config.draws import Draws
+from crosslens.config.samples import Samples
 from crosslens.config.units import Units
-from crosslens.encoders.folder import WEIGHTS
-from crosslens.encoders.load import default_device, load_encoder
-from crosslens.encoding import stored as states_files
-from crosslens.encoding.drawn import SCHEMA
+from crosslens.encoding import stored_states as states_files
+from crosslens.encoding.encoders.folder import WEIGHTS
+from crosslens.encoding.encoders.load import default_device, load_encoder
 from crosslens.encoding.extract import extract, text_means
 from crosslens.encoding.final_states import FinalStates
+from crosslens.encoding.samples import SCHEMA
 from crosslens.encoding.texts import load
-from crosslens.runs.machine import machine
-from crosslens.runs.progress import Progress
-from crosslens.storage import parquet
-from crosslens.storage.seals import sealed, verified
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import checksummed, verified
+from crosslens.jobs.machine import machine
+from crosslens.jobs.progress import Progress
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -34,7 +34,7 @@ def run(
     tokens: Mapping[str, Path],
     output: Path,
     *,
-    draws: Draws,
+    samples: Samples,
     layers: Sequence[int],
     units: Units,
     precision: str,
@@ -44,11 +44,11 @@ def run(
 ) -> None:
     """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once, if it must encode anything.
 
-    States that a training has left are not computed again, and then deleted.
+    States that a training run has left are not computed again, and then deleted.
 
-    weights: model files of trainings, see load_encoder. words: folder of drawn words, CORPUS/LANG.parquet. tokens: corpus -> its
-    folder of tokens, from which they were drawn. layers: layers beside the one that heads read, for draws that do not have all.
-    precision: of the forward pass; dtype: of the stored states, float16 or float32.
+    weights: model files of training runs, see load_encoder. words: folder of sampled words, CORPUS/LANG.parquet. tokens: corpus
+    -> its folder of tokens, from which they were drawn. layers: layers beside the one that heads read, for draws that do not have
+    all. precision: of the forward pass; dtype: of the stored states, float16 or float32.
     """
     torch.set_num_threads(threads)
     verified(encoder)
@@ -58,25 +58,25 @@ def run(
     def model() -> nn.Module:
         return load_encoder(encoder, weights, pooler=units.state == "pooler", dtype=DTYPES[precision]).to(default_device())
 
-    drawn_units = units.model_copy(update={"unit": draws.unit})
-    final_states = FinalStates([encoder / WEIGHTS, *weights], drawn_units, machine(threads, precision))
-    files = [(corpus, language) for corpus, draw in draws.corpora.items() for language in draw.languages]
-    with sealed(output) as temporary:
+    sampled_units = units.model_copy(update={"unit": samples.unit})
+    final_states = FinalStates([encoder / WEIGHTS, *weights], sampled_units, machine(threads, precision))
+    files = [(corpus, language) for corpus, sampling in samples.corpora.items() for language in sampling.languages]
+    with checksummed(output) as temporary:
         for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
             table, parts = parquet.read(words / corpus / f"{language}.parquet", schema=SCHEMA), []
-            draw = draws.corpora[corpus]
-            for split in draw.splits():
+            sampling = samples.corpora[corpus]
+            for split in sampling.splits():
                 file = tokens[corpus] / f"{language}.{split}.parquet"
-                texts = load([file], (), (), draws.unit)
+                texts = load([file], (), (), samples.unit)
                 rows = table.filter(pc.equal(table["split"], split))["row"].to_numpy()
-                all_states = {} if layers or draw.all_layers or draw.means else final_states.read(file)
+                all_states = {} if layers or sampling.all_layers or sampling.means else final_states.read(file)
                 if all_states:
                     parts.append({name: states[rows] for name, states in all_states.items()})
-                elif draw.means:
+                elif sampling.means:
                     parts.append(text_means(model(), texts))
                 else:
                     top = int(model().config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
-                    parts.append(extract(model(), texts, rows, range(top + 1) if draw.all_layers else layers, units))
+                    parts.append(extract(model(), texts, rows, range(top + 1) if sampling.all_layers else layers, units))
             states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             path = temporary / corpus / f"{language}.parquet"
             states_files.write(table.drop_columns("row"), states, path, dtype, machine(threads, precision))

@@ -16,9 +16,9 @@ WHOLE_BYTES = 2**23  # largest size of the states of a file's words at a layer f
 
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
-    """Mean states of each text without its special pieces, `layer_I` -> (n_texts, d) float32.
+    """Mean states of each text without its special subwords, `layer_I` -> (n_texts, d) float32.
 
-    Layer 0 is the embedding output. texts: with whole texts as units. nan for a text of special pieces alone.
+    Layer 0 is the embedding output. texts: with whole texts as units. nan for a text of special subwords alone.
     Source: muller2021, section 4.2.
     """
     device = device_of(encoder)

@@ -1,4 +1,5 @@
-"""States that a training has computed with its final weights, left beside these for the job that stores states of drawn words.
+"""States that a training run has computed with its final weights, left beside these for the job that stores states of sampled
+words.
 
 That job would encode the same texts with the same weights in the same batches, so that what it stores is the same byte for byte
 whether it reads this file or not. The file is no output: where it is missing, damaged, or made by other weights or on another
@@ -16,15 +17,15 @@ from safetensors.numpy import save_file
 
 from crosslens.config.units import Units
 from crosslens.encoding.extract import WHOLE_BYTES
-from crosslens.runs.errors import DataError
-from crosslens.storage.files import remove
-from crosslens.storage.seals import digest, seal_beside, sealed, verified
+from crosslens.jobs.checksums import checksum_file_beside, checksummed, digest, verified
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import remove
 
 
 class FinalStates:
     """The file of states that a training leaves, of all labelled units of files of tokens, at the layer that heads read.
 
-    models: files of weights in the order of loading, the training's own last. machine: facts that can move a number, as in
+    models: files of weights in the order of loading, the training run's own last. machine: facts that can move a number, as in
     records.
     """
 
@@ -43,7 +44,7 @@ class FinalStates:
         """
         arrays = {digest(tokens): values for tokens, values in states.items() if values.nbytes <= WHOLE_BYTES}
         if arrays:
-            with sealed(self.file) as temporary:
+            with checksummed(self.file) as temporary:
                 save_file(arrays, temporary, metadata=self.origin | {"column": column})
 
     def read(self, tokens: Path) -> dict[str, np.ndarray]:
@@ -59,6 +60,6 @@ class FinalStates:
         return {}
 
     def discard(self) -> None:
-        """Delete the file and its seal."""
-        for path in (self.file, seal_beside(self.file)):
+        """Delete the file and its checksum file."""
+        for path in (self.file, checksum_file_beside(self.file)):
             remove(path)

@@ -11,8 +11,8 @@ from crosslens.encoding.batches import Batch, device_of, for_each_batch
 from crosslens.encoding.packing import in_windows
 from crosslens.encoding.texts import Texts
 from crosslens.encoding.unit_states import unspecial
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.statistics import Statistics
-from crosslens.runs.errors import DataError
 
 Weighting = Literal["tokens", "texts", "released"]
 BLOCKS, BLOCK, BLOCK_SEED = 16, 512, 42
@@ -22,9 +22,10 @@ int(512 / block_size) * 10000 of them, but block_size is then still -1 (395, bef
 
 
 class Variant(NamedTuple):
-    """Weighting of pieces in a mean: "tokens", all pieces equally; "texts", all texts equally; "released", a few blocks of text.
+    """Weighting of subwords in a mean: "tokens", all subwords equally; "texts", all texts equally; "released", a few blocks of
+    text.
 
-    specials: whether special pieces count; those of "released" do.
+    specials: whether special subwords count; those of "released" do.
     """
 
     weighting: Weighting
@@ -67,7 +68,7 @@ def _released(texts: Texts, language: str) -> Texts:
 
 
 def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segments: bool) -> dict[Variant, np.ndarray]:
-    """Mean states of one language by variant, from the means of its texts, which count equally or by their pieces."""
+    """Mean states of one language by variant, from the means of its texts, which count equally or by their subwords."""
     top, width = int(encoder.config.num_hidden_layers), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     sums = {variant: [Statistics(width, scatters=False) for _ in range(top + 1)] for variant in variants}
     device = device_of(encoder)
@@ -81,10 +82,13 @@ def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segm
             inside = (everywhere.bool() if specials else unspecial(batch)).to(device)
             counts = inside.sum(1)
             shares = (inside / counts.clamp(min=1)[:, None]).to(layers[0].dtype)[:, None]  # (B, 1, T)
-            has_pieces, sizes = (counts > 0).cpu().numpy(), counts.double().cpu().numpy()  # a text may have special pieces alone
-            means = [(shares @ states)[:, 0].double().cpu().numpy()[has_pieces] for states in layers]
+            has_subwords, sizes = (
+                (counts > 0).cpu().numpy(),
+                counts.double().cpu().numpy(),
+            )  # a text may have special subwords alone
+            means = [(shares @ states)[:, 0].double().cpu().numpy()[has_subwords] for states in layers]
             for variant, statistics in sums.items():
-                weights = sizes[has_pieces] if variant.weighting == "tokens" else None
+                weights = sizes[has_subwords] if variant.weighting == "tokens" else None
                 for layer, of_texts in zip(statistics, means, strict=True):
                     if variant.specials == specials:
                         layer.update(of_texts, "", weights)

@@ -1,4 +1,4 @@
-"""Words in tokenised running text: the places of their pieces, and their vectors."""
+"""Words in tokenised running text: the places of their subwords, and their vectors."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from tokenizers import Tokenizer, models
 from torch import nn
 
 from crosslens.corpora.words import words as split_words
-from crosslens.encoders.special import SpecialPieces, special_pieces, unknown_piece
-from crosslens.encoders.word_marks import END, MARKS
 from crosslens.encoding.batches import Batch, device_of, for_each_batch
+from crosslens.encoding.encoders.special import SpecialSubwords, special_subwords, unknown_subword
+from crosslens.encoding.encoders.word_marks import END, MARKS
 from crosslens.encoding.texts import Edges, Texts
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Occurrences:
     """n places of words in texts, in the order of the texts."""
 
     words: np.ndarray  # (n,) number of the word
-    rows: np.ndarray  # (n,) its first piece, among all pieces
-    lengths: np.ndarray  # (n,) number of its pieces
+    rows: np.ndarray  # (n,) its first subword, among all subwords
+    lengths: np.ndarray  # (n,) number of its subwords
 
     def take(self, chosen: np.ndarray) -> "Occurrences":
         """The chosen occurrences."""
@@ -31,27 +31,27 @@ class Occurrences:
 
 
 class Spelling:
-    """Spelling of words by a tokenizer's pieces, in running text split into words or without spaces (Chinese, Japanese)."""
+    """Spelling of words by a tokenizer's subwords, in running text split into words or without spaces (Chinese, Japanese)."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Prepare the spelling of words by the tokenizer of an encoder's folder."""
         self.tokenizer = tokenizer
-        self.pieces = {number: piece for piece, number in tokenizer.get_vocab().items()}
-        self.unknown = {unknown_piece(tokenizer)} - {None}
-        self.special = special_pieces(tokenizer)
+        self.subwords = {number: subword for subword, number in tokenizer.get_vocab().items()}
+        self.unknown = {unknown_subword(tokenizer)} - {None}
+        self.special = special_subwords(tokenizer)
         self.specials = [*self.special.before, *self.special.after]  # around a text
         self.wordpiece = isinstance(tokenizer.model, models.WordPiece)
 
     def alone(self, word: str) -> tuple[int, ...]:
-        """Pieces of a single word as it is written, without special ones; () if one is unknown or there are none."""
-        pieces = tuple(self.tokenizer.encode(split_words(word), is_pretokenized=True, add_special_tokens=False).ids)
-        return () if self.unknown & {*pieces} else pieces
+        """Subwords of a single word as it is written, without special ones; () if one is unknown or there are none."""
+        subwords = tuple(self.tokenizer.encode(split_words(word), is_pretokenized=True, add_special_tokens=False).ids)
+        return () if self.unknown & {*subwords} else subwords
 
     def all(self, words: Sequence[str], *, spaced: bool) -> list[set[tuple[int, ...]]]:
         """Spellings of each word, as it is written or capitalised, whole or split like running text.
 
-        In unspaced text there are also those within a run, without the mark of a word's beginning. Spellings with unknown pieces
-        are left out.
+        In unspaced text there are also those within a run, without the mark of a word's beginning. Spellings with unknown
+        subwords are left out.
         """
         spellings: list[set[tuple[int, ...]]] = [set() for _ in words]
         pairs = zip(spellings, words, strict=True)
@@ -60,46 +60,46 @@ class Spelling:
             texts = [split_words(form) if split else [form] for _, form in forms]
             encodings = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
             for (variants, _), encoding in zip(forms, encodings, strict=True):
-                pieces = tuple(encoding.ids)
-                variants.update({pieces} if spaced else {pieces, self._within(pieces)})
-        return [{pieces for pieces in variants if pieces and not self.unknown & {*pieces}} for variants in spellings]
+                subwords = tuple(encoding.ids)
+                variants.update({subwords} if spaced else {subwords, self._within(subwords)})
+        return [{subwords for subwords in variants if subwords and not self.unknown & {*subwords}} for variants in spellings]
 
-    def _within(self, pieces: tuple[int, ...]) -> tuple[int, ...]:
-        """The pieces of a word within a run of text, where no word begins; () if the vocabulary lacks the first piece."""
-        first = self.pieces[pieces[0]] if pieces else ""
+    def _within(self, subwords: tuple[int, ...]) -> tuple[int, ...]:
+        """The subwords of a word within a run of text, where no word begins; () if the vocabulary lacks the first subword."""
+        first = self.subwords[subwords[0]] if subwords else ""
         if not self.wordpiece and first in MARKS:
-            return pieces[1:]
+            return subwords[1:]
         within = self.tokenizer.token_to_id(f"##{first}" if self.wordpiece else first.lstrip("".join(MARKS)))
-        return () if within is None else (within, *pieces[1:])
+        return () if within is None else (within, *subwords[1:])
 
-    def begins(self, pieces: np.ndarray) -> np.ndarray:
-        """Whether a word or a special piece begins at each place of running text, and at its end, (n + 1,); pieces: (n,).
+    def begins(self, subwords: np.ndarray) -> np.ndarray:
+        """Whether a word or a special subword begins at each place of running text, and at its end, (n + 1,); subwords: (n,).
 
-        Raises DataError for a vocabulary whose pieces do not say where words begin or end.
+        Raises DataError for a vocabulary whose subwords do not say where words begin or end.
         """
-        special, marked = np.zeros((2, max(self.pieces) + 1), bool)
+        special, marked = np.zeros((2, max(self.subwords) + 1), bool)
         special[self.specials] = True
-        ends = any(piece.endswith(END) for piece in self.pieces.values())
-        for number, piece in self.pieces.items():
-            inner = piece.startswith("##") if self.wordpiece else not piece.startswith(MARKS)
-            marked[number] = piece.endswith(END) if ends else not inner
+        ends = any(subword.endswith(END) for subword in self.subwords.values())
+        for number, subword in self.subwords.items():
+            inner = subword.startswith("##") if self.wordpiece else not subword.startswith(MARKS)
+            marked[number] = subword.endswith(END) if ends else not inner
         if not marked.any():
             raise DataError(
                 "occurrences of words: expected a tokenizer whose subwords say where words begin or end, found none: use another "
                 "encoder for this recipe"
             )
-        boundaries = (marked | special)[pieces]
+        boundaries = (marked | special)[subwords]
         begins: np.ndarray = np.append(boundaries, True)
         if ends:  # a word begins after the end of another
-            begins = np.append(special[pieces], True) | np.append(True, boundaries)
+            begins = np.append(special[subwords], True) | np.append(True, boundaries)
         return begins
 
 
 def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool) -> Occurrences:
     """All occurrences of words; in spaced text only between the beginnings of words.
 
-    Words may overlap, and words with the same pieces have the same occurrences; a word with the mark of its beginning is not
-    counted again without the mark. Special pieces stand between texts, so that no word crosses the end of a text.
+    Words may overlap, and words with the same subwords have the same occurrences; a word with the mark of its beginning is not
+    counted again without the mark. Special subwords stand between texts, so that no word crosses the end of a text.
     """
     states, ends = _trie(spelling.all(words, spaced=spaced))
     keys = np.array(sorted(states), np.int64)
@@ -109,11 +109,11 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
     sizes[list(ending)] = [len(numbers) for numbers in ending.values()]
     starts = np.cumsum(sizes) - sizes
     by_state = np.array([number for state in sorted(ending) for number in ending[state]], np.int64)
-    begins = spelling.begins(texts.pieces) if spaced else np.ones(len(texts.pieces) + 1, bool)
+    begins = spelling.begins(texts.subwords) if spaced else np.ones(len(texts.subwords) + 1, bool)
     rows = np.flatnonzero(begins[:-1])
     at, parts, length = np.zeros(len(rows), np.int64), [], 0
     while len(rows) and len(keys):
-        steps = at << 32 | texts.pieces[rows + length].astype(np.int64)
+        steps = at << 32 | texts.subwords[rows + length].astype(np.int64)
         index = np.minimum(np.searchsorted(keys, steps), len(keys) - 1)
         there = keys[index] == steps
         rows, at, length = rows[there], targets[index[there]], length + 1
@@ -122,7 +122,7 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
         first = np.repeat(starts[at[whole]] - (np.cumsum(counts) - counts), counts)
         begin_rows = np.repeat(rows[whole], counts)
         parts.append((by_state[first + np.arange(len(first))], begin_rows, np.full(len(begin_rows), length)))
-        inside = rows + length < len(texts.pieces)
+        inside = rows + length < len(texts.subwords)
         rows, at = rows[inside], at[inside]
     if not parts:
         return Occurrences(*(np.zeros(0, np.int64) for _ in range(3)))
@@ -134,14 +134,14 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
 
 
 def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """A trie of spellings: state x 2^32 + piece -> next state, from state 0, and state -> numbers of the words that end there."""
+    """A trie of spellings: state x 2^32 + subword -> next state, from state 0, and state -> numbers of the words that end there."""
     steps: dict[int, int] = {}
     ends: dict[int, set[int]] = defaultdict(set)
     for number, spelled in enumerate(spellings):
-        for pieces in spelled:
+        for subwords in spelled:
             state = 0
-            for piece in pieces:
-                state = steps.setdefault(state << 32 | piece, len(steps) + 1)
+            for subword in subwords:
+                state = steps.setdefault(state << 32 | subword, len(steps) + 1)
             ends[state].add(number)
     return steps, ends
 
@@ -149,12 +149,12 @@ def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], di
 def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences:
     """The occurrences in windows of the texts (`packing.in_windows`).
 
-    A word that the end of a window divides keeps only the pieces before it.
+    A word that the end of a window divides keeps only the subwords before it.
     """
-    owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
+    owners = np.searchsorted(texts.subword_offsets, occurrences.rows, side="right") - 1
     before, around = texts.edges.before, texts.edges.around
-    running = occurrences.rows - around * owners - before  # without special pieces
-    inside = windows.piece_offsets - around * np.arange(len(windows) + 1)  # where windows begin, likewise
+    running = occurrences.rows - around * owners - before  # without special subwords
+    inside = windows.subword_offsets - around * np.arange(len(windows) + 1)  # where windows begin, likewise
     owners = np.searchsorted(inside, running, side="right") - 1
     lengths = np.minimum(occurrences.lengths, inside[owners + 1] - running)
     return Occurrences(occurrences.words, running + around * owners + before, lengths)
@@ -163,22 +163,22 @@ def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences
 def context_vectors(
     encoder: nn.Module, texts: Texts, occurrences: Occurrences, number: int, layers: Sequence[int], specials: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean state of each word over its occurrences, (n_layers, number, d), and mean state of the texts' pieces, (n_layers, d).
+    """Mean state of each word over its occurrences, (n_layers, number, d), and mean state of the texts' subwords, (n_layers, d).
 
-    An occurrence is the mean over its pieces; a word without occurrences is NaN. The mean of the texts excludes special pieces
-    and is summed over batches in float64. number: of words; specials: numbers of special pieces.
+    An occurrence is the mean over its subwords; a word without occurrences is NaN. The mean of the texts excludes special
+    subwords and is summed over batches in float64. number: of words; specials: numbers of special subwords.
     """
     size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
-    sums, total, pieces = np.zeros((len(layers), number, size), np.float32), np.zeros((len(layers), size)), 0
+    sums, total, subwords = np.zeros((len(layers), number, size), np.float32), np.zeros((len(layers), size)), 0
     marked = _marked(texts, occurrences)
     special = torch.tensor(sorted(specials))
 
     def step(batch: Batch) -> None:
-        nonlocal pieces
+        nonlocal subwords
         inside = ~torch.isin(batch.input_ids, special)
         if batch.attention_mask is not None:
             inside &= batch.attention_mask.bool()
-        pieces += int(inside.sum())
+        subwords += int(inside.sum())
         words, lengths = occurrences.words[batch.words], torch.from_numpy(occurrences.lengths[batch.words])
         order = np.argsort(words, kind="stable")
         starts = np.flatnonzero(np.diff(words[order], prepend=-1))
@@ -191,18 +191,18 @@ def context_vectors(
     for_each_batch(marked, encoder, False, step)
     counts = np.bincount(occurrences.words, minlength=number).astype(np.float32)
     with np.errstate(invalid="ignore"):
-        return sums / counts[:, None], (total / pieces).astype(np.float32)
+        return sums / counts[:, None], (total / subwords).astype(np.float32)
 
 
 def word_vectors(
-    encoder: nn.Module, spelled: Sequence[tuple[int, ...]], layers: Sequence[int], special: SpecialPieces
+    encoder: nn.Module, spelled: Sequence[tuple[int, ...]], layers: Sequence[int], special: SpecialSubwords
 ) -> np.ndarray:
-    """Mean state over the pieces of each single word between the special pieces of a text, (n_layers, n_words, d) float32."""
-    pieces = [[*special.before, *word, *special.after] for word in spelled]
+    """Mean state over the subwords of each single word between the special subwords of a text, (n_layers, n_words, d) float32."""
+    subwords = [[*special.before, *word, *special.after] for word in spelled]
     lengths, zeros = np.array([len(word) for word in spelled]), np.zeros(len(spelled), np.int64)
-    offsets = np.cumsum([0, *map(len, pieces)])
+    offsets = np.cumsum([0, *map(len, subwords)])
     texts = Texts(
-        [""] * len(spelled), [""] * len(spelled), np.concatenate(pieces).astype(np.int32), offsets, zeros,
+        [""] * len(spelled), [""] * len(spelled), np.concatenate(subwords).astype(np.int32), offsets, zeros,
         np.arange(len(offsets)), [], {}, zeros, zeros.astype(bool), zeros, edges=Edges(*map(len, special)),
     )  # fmt: skip
     places = Occurrences(np.arange(len(spelled)), offsets[:-1] + len(special.before), lengths)
@@ -211,9 +211,9 @@ def word_vectors(
 
 def _marked(texts: Texts, occurrences: Occurrences) -> Texts:
     """Texts whose labelled words are the occurrences."""
-    owners = np.searchsorted(texts.piece_offsets, occurrences.rows, side="right") - 1
+    owners = np.searchsorted(texts.subword_offsets, occurrences.rows, side="right") - 1
     return replace(
-        texts, positions=occurrences.rows - texts.piece_offsets[owners], words=[], labels={},
+        texts, positions=occurrences.rows - texts.subword_offsets[owners], words=[], labels={},
         word_offsets=np.searchsorted(owners, np.arange(len(texts) + 1)),
     )  # fmt: skip
 
@@ -228,7 +228,7 @@ def _states(encoder: nn.Module, batch: Batch, layers: Sequence[int]) -> list[tor
 
 
 def _span_means(states: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Means over `lengths` pieces from each place (row, column) on, (n, d)."""
+    """Means over `lengths` subwords from each place (row, column) on, (n, d)."""
     rows, columns, lengths = (part.to(states.device) for part in (rows, columns, lengths))
     means = torch.zeros(len(rows), states.shape[-1], device=states.device)
     for step in range(int(lengths.max())):

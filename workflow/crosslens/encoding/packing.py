@@ -33,11 +33,11 @@ def of_pages(texts: Texts) -> np.ndarray:
 
 
 def in_windows(texts: Texts, window: int, stretches: np.ndarray) -> Texts:
-    """Texts without labelled words, concatenated in windows of at most `window` pieces, special ones included.
+    """Texts without labelled words, concatenated in windows of at most `window` subwords, special ones included.
 
     stretches: number of each text's stretch, (n,), whose texts are neighbours. No window crosses the end of a stretch, so that
     its last window may be shorter. A window may end within a text, and nothing separates two texts, as in BERT's segments. Every
-    piece is in one window; a stretch of special pieces alone has none.
+    subword is in one window; a stretch of special subwords alone has none.
     """
     starts = np.flatnonzero(np.diff(stretches, prepend=-1))
     around = texts.edges.around
@@ -46,15 +46,15 @@ def in_windows(texts: Texts, window: int, stretches: np.ndarray) -> Texts:
     owners = np.repeat(np.arange(len(starts)), counts)
     places = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     n, offsets = len(owners), np.concatenate([[0], np.cumsum(np.minimum(room, totals[owners] - places * room) + around)])
-    running = np.delete(texts.pieces, texts.end_rows())
+    running = np.delete(texts.subwords, texts.end_rows())
     windows = replace(
         texts, ids=[f"window {number + 1}" for number in range(n)], languages=[texts.languages[i] for i in starts[owners]],
-        pieces=np.empty(offsets[-1], np.int32), piece_offsets=offsets, word_offsets=np.zeros(n + 1, np.int64),
+        subwords=np.empty(offsets[-1], np.int32), subword_offsets=offsets, word_offsets=np.zeros(n + 1, np.int64),
         second=np.zeros(n, np.int64), cut=np.zeros(n, bool), cut_words=np.zeros(n, np.int64),
         pages=None if texts.pages is None else texts.pages[starts[owners]],
     )  # fmt: skip
     inside = np.ones(offsets[-1], bool)
     inside[windows.end_rows()] = False
-    windows.pieces[windows.end_rows()] = texts.pieces[texts.end_rows(slice(1))]
-    windows.pieces[inside] = running
+    windows.subwords[windows.end_rows()] = texts.subwords[texts.end_rows(slice(1))]
+    windows.subwords[inside] = running
     return windows

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from crosslens.storage import parquet
+from crosslens.jobs import parquet
 
 
 def relations_of(files: Iterable[Path]) -> tuple[str, ...]:

@@ -10,15 +10,15 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch, device_of, for_each_batch
-from crosslens.encoding.blocks import KNOWN, blocks, embeddings, ending_at, starting_from
+from crosslens.encoding.layers import KNOWN, embeddings, ending_at, starting_from, transformer_layers
 from crosslens.encoding.texts import Texts
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 
 class Shift(NamedTuple):
-    """A shift by weight times vector (d,) of the output of block `layer`, 1 to L, or of the embeddings, 0.
+    """A shift by weight times vector (d,) of the output of layer `layer`, 1 to L, or of the embeddings, 0.
 
-    Special pieces and padding are shifted too, as in the code of the successor paper (Liangtaiwan/lang-rep, bert.py: the output
+    Special subwords and padding are shifted too, as in the code of the successor paper (Liangtaiwan/lang-rep, bert.py: the output
     of layer i is shifted where i + 1 is the layer).
     """
 
@@ -33,7 +33,7 @@ def shifted(encoder: nn.Module, shift: Shift) -> Iterator[None]:
     if not shift.weight:
         yield
         return
-    module = blocks(encoder)[shift.layer - 1] if shift.layer else embeddings(encoder)
+    module = transformer_layers(encoder)[shift.layer - 1] if shift.layer else embeddings(encoder)
 
     def add(_module: nn.Module, _given: Any, output: Any) -> Any:
         states = output[0] if isinstance(output, tuple) else output
@@ -53,12 +53,12 @@ def for_each_shift(
 ) -> None:  # fmt: skip
     """Call `step(key, batch, states)` with the last hidden states of the labelled words of each batch, (n_words, d), by shift.
 
-    Blocks up to a shift's layer do not depend on it, so they run once a batch for all shifts, and the last one ends at the
-    labelled words (in encoders of `blocks.KNOWN`; others run completely for each shift). Raises DataError for a layer that the
+    Layers up to a shift's layer do not depend on it, so they run once a batch for all shifts, and the last one ends at the
+    labelled words (in encoders of `layers.KNOWN`; others run completely for each shift). Raises DataError for a layer that the
     encoder does not have.
 
     layers: states are those of these layers, (layers, n_words, d), none of them below a shift; only in encoders of
-    `blocks.KNOWN`.
+    `layers.KNOWN`.
     """
     top, device = int(encoder.config.num_hidden_layers), device_of(encoder)  # type: ignore[union-attr, arg-type]
     if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
@@ -73,7 +73,7 @@ def for_each_shift(
     def of_batch(batch: Batch) -> None:
         inputs = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
         options = {name: value.to(device) for name, value in inputs.items() if value is not None}
-        pieces, places = batch.input_ids.to(device), (batch.rows.to(device), batch.columns.to(device))
+        subwords, places = batch.input_ids.to(device), (batch.rows.to(device), batch.columns.to(device))
 
         def at_layers(below: Sequence[torch.Tensor], last: torch.Tensor) -> torch.Tensor:
             return torch.stack([last if layer == top else below[layer][places] for layer in layers]) if layers else last
@@ -81,10 +81,10 @@ def for_each_shift(
         if not is_supported:
             for key, shift in shifts.items():
                 with shifted(encoder, shift):
-                    step(key, batch, encoder(input_ids=pieces, **options).last_hidden_state[places])
+                    step(key, batch, encoder(input_ids=subwords, **options).last_hidden_state[places])
             return
         with ending_at(encoder, *places):
-            plain = encoder(input_ids=pieces, output_hidden_states=True, **options)
+            plain = encoder(input_ids=subwords, output_hidden_states=True, **options)
             for key, shift in shifts.items():
                 below, last = plain.hidden_states, plain.last_hidden_state[0]
                 vector = shift.weight * shift.vector.to(last)
@@ -93,11 +93,11 @@ def for_each_shift(
                 elif shift.weight:
                     states = below[shift.layer] + vector
                     with starting_from(encoder, shift.layer, lambda input_ids, states=states, **_: states):
-                        output = encoder(input_ids=pieces, output_hidden_states=bool(layers), **options)
+                        output = encoder(input_ids=subwords, output_hidden_states=bool(layers), **options)
                     below, last = output.hidden_states, output.last_hidden_state[0]
                 step(key, batch, at_layers(below, last))
 
-    for_each_batch(texts, encoder, segments, of_batch, needs_last_block=is_supported)
+    for_each_batch(texts, encoder, segments, of_batch, needs_last_layer=is_supported)
 
 
 def random_direction(vector: torch.Tensor, seed: int) -> torch.Tensor:
@@ -107,8 +107,8 @@ def random_direction(vector: torch.Tensor, seed: int) -> torch.Tensor:
     return scaled.to(vector.dtype)
 
 
-def inner_pieces(texts: Texts) -> Texts:
-    """The texts with all pieces except the special ones before and after as labelled words, in their order."""
+def inner_subwords(texts: Texts) -> Texts:
+    """The texts with all subwords except the special ones before and after as labelled words, in their order."""
     counts = np.maximum(texts.lengths - texts.edges.around, 0)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + texts.edges.before

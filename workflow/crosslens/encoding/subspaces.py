@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crosslens.jobs import parquet
 from crosslens.numerics.subspace import Subspace
-from crosslens.storage import parquet
 
 COLUMNS = pa.list_(pa.list_(pa.float32()))  # of a matrix of d rows
 SCHEMA = pa.schema([

@@ -1,7 +1,7 @@
 """Tokenised texts in memory.
 
 A label belongs to a word or to a whole text (`Units.unit`); the names here say word for both, and a whole text is then one
-word at its first piece.
+word at its first subword.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ import pyarrow as pa
 
 from crosslens.config.heads import WORD
 from crosslens.config.labels import UPOS
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
-from crosslens.tokens.schema import SPECIAL
+from crosslens.encoding.tokens.schema import SPECIAL
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
 
 IGNORED = -100  # label of a word that does not count in losses and scores
 
 
 class Edges(NamedTuple):
-    """How many special pieces there are before a text, between the two texts of a pair, and after them."""
+    """How many special subwords there are before a text, between the two texts of a pair, and after them."""
 
     before: int = 1
     between: int = 1
@@ -31,24 +31,24 @@ class Edges(NamedTuple):
 
     @property
     def around(self) -> int:
-        """Number of special pieces of a single text."""
+        """Number of special subwords of a single text."""
         return self.before + self.after
 
 
 @dataclass(frozen=True)
 class Texts:
-    """n texts, flattened: text i has pieces[piece_offsets[i]:piece_offsets[i + 1]], and likewise its labelled words."""
+    """n texts, flattened: text i has subwords[piece_offsets[i]:piece_offsets[i + 1]], and likewise its labelled words."""
 
     ids: list[str]
     languages: list[str]
-    pieces: np.ndarray  # (n_pieces,) int32
-    piece_offsets: np.ndarray  # (n + 1,) int64
+    subwords: np.ndarray  # (n_pieces,) int32
+    subword_offsets: np.ndarray  # (n + 1,) int64
     positions: np.ndarray  # (n_words,) int64, within the text
     word_offsets: np.ndarray  # (n + 1,) int64
     words: list[str]
     labels: dict[str, np.ndarray]  # kind (task, language) -> (n_words,) int64, IGNORED where it has no label
-    second: np.ndarray  # (n,) int64, first piece of the second text of a pair, 0 where there is one text
-    cut: np.ndarray  # (n,) bool, if pieces of the text were cut away
+    second: np.ndarray  # (n,) int64, first subword of the second text of a pair, 0 where there is one text
+    cut: np.ndarray  # (n,) bool, if subwords of the text were cut away
     cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
     targets: np.ndarray | None = None  # (n_words,) bool, rows whose predictions are scored; None: all
     pages: np.ndarray | None = None  # (n,) int64, number of the text's page, for running text
@@ -59,20 +59,20 @@ class Texts:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Pieces of each text, (n,)."""
-        return np.diff(self.piece_offsets)
+        """Subwords of each text, (n,)."""
+        return np.diff(self.subword_offsets)
 
     def word_rows(self, texts: np.ndarray) -> np.ndarray:
         """Indices of all labelled words of some texts, in their order."""
         return _ranges(self.word_offsets[texts], self.word_offsets[texts + 1])
 
-    def piece_rows(self, texts: np.ndarray) -> np.ndarray:
-        """Indices of all pieces of some texts, in their order."""
-        return _ranges(self.piece_offsets[texts], self.piece_offsets[texts + 1])
+    def subword_rows(self, texts: np.ndarray) -> np.ndarray:
+        """Indices of all subwords of some texts, in their order."""
+        return _ranges(self.subword_offsets[texts], self.subword_offsets[texts + 1])
 
     def end_rows(self, texts: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Indices of the special pieces before and after each of some texts, (n, edges.around)."""
-        starts, stops = self.piece_offsets[:-1][texts, None], self.piece_offsets[1:][texts, None]
+        """Indices of the special subwords before and after each of some texts, (n, edges.around)."""
+        starts, stops = self.subword_offsets[:-1][texts, None], self.subword_offsets[1:][texts, None]
         return np.concatenate([starts + np.arange(self.edges.before), stops - np.arange(self.edges.after, 0, -1)], 1)
 
     def take(self, texts: np.ndarray) -> "Texts":
@@ -81,7 +81,7 @@ class Texts:
         return Texts(
             [self.ids[i] for i in texts],
             [self.languages[i] for i in texts],
-            self.pieces[self.piece_rows(texts)],
+            self.subwords[self.subword_rows(texts)],
             np.concatenate([[0], np.cumsum(self.lengths[texts])]),
             self.positions[words],
             np.concatenate([[0], np.cumsum(np.diff(self.word_offsets)[texts])]),
@@ -96,7 +96,7 @@ class Texts:
         )
 
     def scored(self) -> np.ndarray:
-        """Rows of the words (or pieces of whole texts) whose predictions are scored."""
+        """Rows of the words (or subwords of whole texts) whose predictions are scored."""
         return np.arange(len(self.positions)) if self.targets is None else np.flatnonzero(self.targets)
 
 
@@ -109,14 +109,14 @@ def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     return jumps + np.arange(sizes.sum())
 
 
-def load_pieces(files: Sequence[Path]) -> Texts:
+def load_subwords(files: Sequence[Path]) -> Texts:
     """Texts of token files without words and labels, for running text. Raises DataError if all files are empty."""
-    table = _table(files, ["id", "language", "page", "pieces", "second", "cut", "cut_words"])
+    table = _table(files, ["id", "language", "page", "subwords", "second", "cut", "cut_words"])
     pages = table["page"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
-    pieces, offsets = _flat(table, "pieces")
+    subwords, offsets = _flat(table, "subwords")
     n = table.num_rows
     return Texts(
-        table["id"].to_pylist(), table["language"].to_pylist(), pieces.astype(np.int32), offsets, np.zeros(0, np.int64),
+        table["id"].to_pylist(), table["language"].to_pylist(), subwords.astype(np.int32), offsets, np.zeros(0, np.int64),
         np.zeros(n + 1, np.int64), [], {}, *_places(table), pages=pages, edges=_edges(files),
     )  # fmt: skip
 
@@ -129,7 +129,7 @@ def _table(files: Sequence[Path], columns: list[str] | None = None) -> pa.Table:
 
 
 def _edges(files: Sequence[Path]) -> Edges:
-    """Numbers of special pieces of the tokenizer of some token files, which is the same for all."""
+    """Numbers of special subwords of the tokenizer of some token files, which is the same for all."""
     return Edges(*parquet.metadata(files[0])[SPECIAL])
 
 
@@ -153,19 +153,19 @@ def load(
     trees: bool = False,
     subtypes: bool = False,
     led: bool = False,
-    subwords: bool = False,
+    every_subword: bool = False,
 ) -> Texts:
     """Texts of token files, with labels of the kinds 'task' and 'language'. Raises DataError if all files are empty.
 
     task_labels, languages: names of the classes of the two kinds.
     trees: the task's labels are relations, without subtypes (as in the official evaluation of CoNLL 2018) unless `subtypes`;
     there are two more kinds: 'arc', each word's head within its text, counted from 1, 0 for the root and IGNORED if it was cut
-    off, and 'upos', its tag. led: each text's first piece precedes its words; it has the label if texts have labels. subwords:
-    every piece is a unit, and pieces that carry no word's label have none; the kind 'word' tells which do.
+    off, and 'upos', its tag. led: each text's first subword precedes its words; it has the label if texts have labels.
+    every_subword: every subword is a unit, and subwords that carry no word's label have none; the kind 'word' tells which do.
     """
     table = _table(files)
     flat = partial(_flat, table)
-    pieces, piece_offsets = flat("pieces")
+    subwords, subword_offsets = flat("subwords")
     names = table["language"].to_pylist()
     if unit == "text" and not led:
         words = [" ".join(forms) for forms in table["words"].to_pylist()]
@@ -192,16 +192,16 @@ def load(
         tags = {name: number for number, name in enumerate(UPOS)}
         labels["upos"] = np.array([tags.get(name, IGNORED) for name in flat("labels")[0]], np.int64)
     targets = None
-    if subwords:
-        rows = np.repeat(piece_offsets[:-1], np.diff(word_offsets)) + positions  # of words among all pieces
-        targets = np.isin(np.arange(len(pieces)), rows)
+    if every_subword:
+        rows = np.repeat(subword_offsets[:-1], np.diff(word_offsets)) + positions  # of words among all subwords
+        targets = np.isin(np.arange(len(subwords)), rows)
         labels[WORD] = np.zeros(len(rows), np.int64)
         for kind in labels:
-            of_words, labels[kind] = labels[kind], np.full(len(pieces), IGNORED)
+            of_words, labels[kind] = labels[kind], np.full(len(subwords), IGNORED)
             labels[kind][rows] = of_words
         forms = dict(zip(rows.tolist(), words, strict=True))
-        words = [forms.get(row, "") for row in range(len(pieces))]
-        positions, word_offsets = _ranges(np.zeros(len(names), np.int64), np.diff(piece_offsets)), piece_offsets
+        words = [forms.get(row, "") for row in range(len(subwords))]
+        positions, word_offsets = _ranges(np.zeros(len(names), np.int64), np.diff(subword_offsets)), subword_offsets
     elif led:
         firsts = word_offsets[:-1]
         positions, words = np.insert(positions, firsts, 0), np.insert(np.array(words, object), firsts, "").tolist()
@@ -214,6 +214,6 @@ def load(
                 labels[kind][word_offsets[:-1]] = np.asarray(values)
         targets = np.isin(np.arange(len(positions)), word_offsets[:-1], invert=unit == "word")
     return Texts(
-        table["id"].to_pylist(), names, pieces.astype(np.int32), piece_offsets,
+        table["id"].to_pylist(), names, subwords.astype(np.int32), subword_offsets,
         positions.astype(np.int64), word_offsets, words, labels, *_places(table), targets, edges=_edges(files),
     )  # fmt: skip

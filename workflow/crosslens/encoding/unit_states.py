@@ -7,7 +7,7 @@ from torch import nn
 
 from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch, device_copy, device_of
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 
 def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
@@ -38,7 +38,7 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
 
 
 def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Masks of the pieces of the first and of the second text of each pair, without special ones, (B, T) each."""
+    """Masks of the subwords of the first and of the second text of each pair, without special ones, (B, T) each."""
     assert batch.second is not None
     places, inside = _inside(batch)
     second = batch.second[:, None]
@@ -46,14 +46,14 @@ def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def unspecial(batch: Batch) -> torch.Tensor:
-    """Mask of the pieces that are not special, of single texts and of pairs, (B, T)."""
+    """Mask of the subwords that are not special, of single texts and of pairs, (B, T)."""
     first, second = pair_extents(batch)
     assert batch.second is not None
     return torch.where((batch.second > 0)[:, None], first | second, _inside(batch)[1])
 
 
 def _inside(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Places of pieces, (T,), and mask of those between the special ones at the ends of each text or pair, (B, T)."""
+    """Places of subwords, (T,), and mask of those between the special ones at the ends of each text or pair, (B, T)."""
     size = batch.input_ids.shape[1]
     lengths = torch.full((len(batch.input_ids),), size) if batch.attention_mask is None else batch.attention_mask.sum(1)
     places = torch.arange(size)
@@ -67,7 +67,7 @@ def pair_means(states: torch.Tensor, first: torch.Tensor, second: torch.Tensor) 
 
 
 def text_means(states: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """Mean over the pieces of each text, special ones included, (B, d); states (B, T, d), mask (B, T) or None."""
+    """Mean over the subwords of each text, special ones included, (B, d); states (B, T, d), mask (B, T) or None."""
     if mask is None:
         return states.mean(1)
     inside = mask[:, :, None].to(states.dtype)

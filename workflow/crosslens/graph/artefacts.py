@@ -10,28 +10,31 @@ from typing import Any
 from crosslens.config.base import languages_table, nearest
 from crosslens.config.corpora import Corpus, OfficialCorpus
 from crosslens.config.encoders import Encoder
-from crosslens.config.scales import keys_digest, read_yaml
+from crosslens.config.presets import keys_digest, read_yaml
+from crosslens.config.recipes import Recipe
 from crosslens.config.whole import PaperSection
+from crosslens.corpora.sources.mirrors import content_in_mirror
+from crosslens.corpora.sources.pins import digests
+from crosslens.corpora.sources.places import Layout
+from crosslens.corpora.sources.registry import Source
+from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.jobs.bounded import read_text
+from crosslens.jobs.checksums import identities
+from crosslens.jobs.digest_cache import Contents
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.fingerprint import Fingerprints, pins
 from crosslens.measures.kinds import expected_settings, kind_of
 from crosslens.papers import papers
 from crosslens.papers.configuration import WholeConfig, load
-from crosslens.recipes import Recipe
 from crosslens.reports.about import About
-from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
+from crosslens.reports.paper import MODEL_FILES, Need, Paper, TableOrFigure
 from crosslens.reports.studies import Studies
-from crosslens.runs.errors import DataError
-from crosslens.sources.layout import Layout
-from crosslens.sources.mirrors import content_in_mirror
-from crosslens.sources.pins import digests
-from crosslens.sources.registry import Source
-from crosslens.sources.registry import load as load_sources
-from crosslens.storage.bounded import read_text
-from crosslens.storage.contents import Contents
-from crosslens.storage.fingerprint import Fingerprints, pins
-from crosslens.storage.seals import identities
 
 LANGUAGES = "resources/languages.csv"
-LANGUAGE_TABLES = (LANGUAGES, "resources/phrasebook/languages.csv")  # of which the phrasebook reads the rows of its languages
+LANGUAGE_TABLES = (
+    LANGUAGES,
+    "resources/synthetic/languages.csv",
+)  # of which the synthetic corpus reads the rows of its languages
 SOURCE_KEYS = ("source", "train_source", "texts_source", "vocabulary")  # keys of corpora and encoders that name a source
 
 
@@ -66,7 +69,7 @@ class Artefacts:
 
     @cached_property
     def studies(self) -> Studies:
-        """Trainings, draws, measures and items of all papers, by name."""
+        """Training runs, samples, measures and items of all papers, by name."""
         return Studies(self.config, papers())
 
     @cached_property
@@ -89,7 +92,7 @@ class Artefacts:
 
     @cached_property
     def about(self) -> About:
-        """Facts of this scale and of the published study, for pages and tables."""
+        """Facts of this preset and of the published study, for pages and tables."""
         published = read_yaml(self.root / "config.yaml")
         is_published = published == self.values
         return About(self.studies, self.studies if is_published else Studies(load(published), papers()), self.sources)
@@ -116,16 +119,18 @@ class Artefacts:
 
     @cached_property
     def grammar(self) -> list[str]:
-        """Files of the repository from which the phrasebook makes sentences."""
-        languages = sorted({*self.config.phrasebook.languages, *self.config.phrasebook.train_languages})
-        tables = sorted(path.relative_to(self.root).as_posix() for path in (self.root / "resources/phrasebook").glob("*.csv"))
-        texts = [f"resources/phrasebook/{code}/{name}" for code in languages for name in ("frames.txt", "lexicon.csv")]
+        """Files of the repository from which the synthetic corpus makes sentences."""
+        languages = sorted({*self.config.synthetic.languages, *self.config.synthetic.train_languages})
+        tables = sorted(path.relative_to(self.root).as_posix() for path in (self.root / "resources/synthetic").glob("*.csv"))
+        texts = [f"resources/synthetic/{code}/{name}" for code in languages for name in ("frames.txt", "lexicon.csv")]
         return [table for table in tables if table not in LANGUAGE_TABLES] + texts
 
     def fetched_sources(self) -> list[str]:
-        """Sources of which a corpus, an encoder or a reading has official files."""
-        of_readings = {file.split("/")[0] for reading in self.config.readings.values() for file in reading.official()}
-        return sorted(of_readings.union(*(entry.sources() for entry in self._entries.values())) - {"phrasebook"})
+        """Sources of which a corpus, an encoder or a tokenisation has official files."""
+        of_tokenisations = {
+            file.split("/")[0] for tokenisation in self.config.tokenisations.values() for file in tokenisation.official()
+        }
+        return sorted(of_tokenisations.union(*(entry.sources() for entry in self._entries.values())) - {"synthetic"})
 
     def copy_in_mirror(self, source: str, path: str) -> str:
         """sha256 of a mirror's copy of an official file that nothing else vouches for, so that a change is noticed; "" of others.
@@ -190,27 +195,27 @@ class Artefacts:
         paths = [Path(entry.path, file) if entry.source == "folder" else None for file in files]
         return {f"content{number}": self._content(path, str(path)) if path else "" for number, path in enumerate(paths)}
 
-    def tokens_of(self, encoder: str, reading: str, corpora: Iterable[str]) -> list[str]:
+    def tokens_of(self, encoder: str, tokenisation: str, corpora: Iterable[str]) -> list[str]:
         """Folders of tokens, each corpus once; those of the tokenizer that an encoder shares with another."""
         tokenizer = self.config.encoders[encoder].shares() or encoder
-        return [f"{self.results}/tokens/{tokenizer}/{reading}/{corpus}" for corpus in dict.fromkeys(corpora)]
+        return [f"{self.results}/tokens/{tokenizer}/{tokenisation}/{corpus}" for corpus in dict.fromkeys(corpora)]
 
-    # Trainings and measures.
+    # Training runs and measures.
 
     def recipe(self, name: str) -> Recipe:
         """Recipe of a name; of trials that share a job, the first. Raises DataError for an unknown name."""
         return self.studies.recipe(name)[1]
 
     def learns(self, name: str) -> bool:
-        """Whether a training learns weights, and does not only draw them."""
+        """Whether a training run learns weights, and does not only draw them."""
         return bool(self.recipe(name).stages or self.recipe(name).static)
 
     def trained_on(self, recipe: Recipe) -> list[str]:
         """Folders of tokens that a recipe reads."""
-        return self.tokens_of(recipe.encoder, recipe.reading, [corpus for corpus, _, _ in recipe.files()])
+        return self.tokens_of(recipe.encoder, recipe.tokenisation, [corpus for corpus, _, _ in recipe.files()])
 
     def pretrained(self, recipe: Recipe, seed: str) -> list[str]:
-        """Weights of the model from which a training starts; none where it starts from those of its encoder's folder."""
+        """Weights of the model from which a training run starts; none where it starts from those of its encoder's folder."""
         model = recipe.pretrained
         return [f"{self.results}/models/{model.recipe}/seed{model.seed(int(seed))}/model.safetensors"] if model else []
 
@@ -222,20 +227,20 @@ class Artefacts:
         trained = [f"{self.results}/models/{recipe}/seed{seed}/model.safetensors"] if entry.trains() else []
         return self.pretrained(entry, seed) + trained
 
-    def draws_of(self, recipe: str) -> str:
-        """Name of the draws whose states are stored for a recipe's model. Raises DataError where its paper draws none."""
-        draws = self.studies.drawn(recipe)
-        if draws is None:
+    def samples_of(self, recipe: str) -> str:
+        """Name of the samples whose states are stored for a recipe's model. Raises DataError where its paper draws none."""
+        samples = self.studies.sampled(recipe)
+        if samples is None:
             raise DataError(f"states/{recipe}: expected a recipe for which its paper draws words or texts (Paper.drawn)")
-        return draws
+        return samples
 
-    def drawn_tokens(self, name: str) -> list[str]:
+    def sampled_tokens(self, name: str) -> list[str]:
         """Folders of tokens from which words are drawn."""
-        draws = self.studies.draws[name]
-        return self.tokens_of(draws.encoder, draws.reading, draws.corpora)
+        samples = self.studies.samples[name]
+        return self.tokens_of(samples.encoder, samples.tokenisation, samples.corpora)
 
     def model_files(self, recipe: str, kind: str, seeds: Iterable[int]) -> list[str]:
-        """Files of a kind (MODEL_FILES) of a recipe's trainings, one a seed; of trials, the folders of their job."""
+        """Files of a kind (MODEL_FILES) of a recipe's training runs, one a seed; of trials, the folders of their job."""
         folders = [f"{self.results}/models/{recipe}/seed{seed}" for seed in seeds]
         return folders if recipe in self.studies.trials else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
 
@@ -253,18 +258,21 @@ class Artefacts:
         match described.source:
             case "states":
                 inputs["states"] = f"{self.results}/states/{recipe}/seed{seed}"
-            case "draws":
-                inputs["draws"] = f"{self.results}/draws/{self.draws_of(recipe)}"
+            case "samples":
+                inputs["samples"] = f"{self.results}/samples/{self.samples_of(recipe)}"
             case "predictions":
                 inputs |= {file: self.model_files(recipe, file, seeds) for file in ("predictions", "history")}
             case "encoder":
-                read = [self.tokens_of(entry.encoder, reading, [name]) for name, reading in settings.get("corpora", {}).items()]
+                read = [
+                    self.tokens_of(entry.encoder, tokenisation, [name])
+                    for name, tokenisation in settings.get("corpora", {}).items()
+                ]
                 inputs |= {"encoder": f"{self.results}/encoders/{entry.encoder}", "weights": self.weights(recipe, seed)}
                 inputs["tokens"] = [folder for folders in read for folder in folders]
                 inputs["dictionaries"] = self.corpus_outputs(*settings.get("dictionaries", ()))
         if described.tokens:
-            is_drawn = described.source in ("states", "draws")
-            inputs["tokens"] = self.drawn_tokens(self.draws_of(recipe)) if is_drawn else self.trained_on(entry)
+            is_sampled = described.source in ("states", "samples")
+            inputs["tokens"] = self.sampled_tokens(self.samples_of(recipe)) if is_sampled else self.trained_on(entry)
         return inputs | ({"typology": self.corpus_files(settings["typology"])} if described.typology else {})
 
     def need_files(self, asker: str, need: Need) -> list[str]:
@@ -280,15 +288,18 @@ class Artefacts:
 
     # Items, and what tells of them.
 
-    def item_tokens(self, paper: Paper, item: Item) -> dict[str, str]:
-        """Folders of the tokens that an item reads, by name: CORPUS under its reading, CORPUS/READING under further ones."""
-        encoder, reading = item.encoder or self._section(paper).encoder, item.reading or self._section(paper).reading
-        tokens = {corpus: self.tokens_of(encoder, reading, [corpus])[0] for corpus in item.corpora}
-        for further in item.readings:
+    def item_tokens(self, paper: Paper, item: TableOrFigure) -> dict[str, str]:
+        """Folders of the tokens that an item reads, by name: CORPUS under its tokenisation, CORPUS/TOKENISATION under further ones."""
+        encoder, tokenisation = (
+            item.encoder or self._section(paper).encoder,
+            item.tokenisation or self._section(paper).tokenisation,
+        )
+        tokens = {corpus: self.tokens_of(encoder, tokenisation, [corpus])[0] for corpus in item.corpora}
+        for further in item.tokenisations:
             tokens |= {f"{corpus}/{further}": self.tokens_of(encoder, further, [corpus])[0] for corpus in item.corpora}
         return tokens
 
-    def item_inputs(self, paper: Paper, item: Item) -> dict[str, list[str]]:
+    def item_inputs(self, paper: Paper, item: TableOrFigure) -> dict[str, list[str]]:
         """Inputs of an item."""
         trained = [need for need in item.needs if self.recipe(need.recipe).trains()]
         records, histories = (
@@ -303,12 +314,12 @@ class Artefacts:
             "published": self.existing(printed(paper.key)),
             "cited": self.existing(printed(item.cites)) if item.cites else [],
             "tokens": list(self.item_tokens(paper, item).values()),
-            "draws": [f"{self.results}/draws/{name}" for name in item.draws],
+            "samples": [f"{self.results}/samples/{name}" for name in item.samples],
             "tokenizer": [f"{folder}/{item.encoder or self._section(paper).encoder}"] if item.tokenizer else [],
             "typology": self.corpus_files(item.typology) if item.typology else [],
         }
 
-    def item_settings(self, paper: Paper, name: str, item: Item) -> dict[str, Any]:
+    def item_settings(self, paper: Paper, name: str, item: TableOrFigure) -> dict[str, Any]:
         """Settings of an item: of a table also the reasons why it cannot be compared with the paper's, of a figure the line that
         says where it comes from.
         """
@@ -323,7 +334,7 @@ class Artefacts:
             "module": item.module,
             "needs": needs,
             "corpora": list(self.item_tokens(paper, item)),
-            "draws": list(item.draws),
+            "samples": list(item.samples),
             "settings": dict(item.settings),
             **({"origin": about.origin(paper, item)} if is_figure else {"apart": about.apart(paper, about.uses(paper, item))}),
         }
@@ -333,7 +344,7 @@ class Artefacts:
         return [file for file in files if (self.root / file).is_file()]
 
     @cached_property
-    def pages(self) -> dict[str, tuple[Paper, dict[str, Item]]]:
+    def pages(self) -> dict[str, tuple[Paper, dict[str, TableOrFigure]]]:
         """Pages by place below the results, each with the items on it: one of each item, and the report of each paper."""
         items = self.studies.items
         pages = {place: (paper, {name: item}) for place, (paper, name, item) in items.items() if item.page}
@@ -360,34 +371,34 @@ class Artefacts:
         return pairs
 
     def built_tables(self) -> dict[str, str]:
-        """Places of the tables that exist, with the identities of their seals."""
+        """Places of the tables that exist, with the identities of their checksum files."""
         items = self.studies.items.items()
         tables = {f"{self.results}/{place}.csv": place for place, (_, _, item) in items if item.form == "table"}
         return {tables[file]: identity for file, identity in identities(map(Path, tables)).items()}
 
     @cached_property
-    def ledgers(self) -> dict[str, list[str]]:
-        """The ledger of claims of each paper that has one, and the paper's printed cells, by its key."""
-        keys = [paper.key for paper in self.studies.papers if self.existing(ledger(paper.key))]
-        return {key: self.existing(ledger(key), printed(key)) for key in keys}
+    def claims_files(self) -> dict[str, list[str]]:
+        """The claims file of claims of each paper that has one, and the paper's printed cells, by its key."""
+        keys = [paper.key for paper in self.studies.papers if self.existing(claims_file(paper.key))]
+        return {key: self.existing(claims_file(key), printed(key)) for key in keys}
 
     @cached_property
     def claims_settings(self) -> dict[str, Any]:
         """Settings of the claims of each paper, by its key: tables and records that decide them, encoders, names of items."""
-        # Not at the top: ledgers are slow to import, and few runs plan claims.
-        from crosslens.reports.claims.ledger import read_ledger
-        from crosslens.reports.claims.plan import Plan
+        # Not at the top: claims files are slow to import, and few runs plan claims.
+        from crosslens.reports.claims.claims_file import read_claims_file
+        from crosslens.reports.claims.inputs import Plan
 
         plan, settings = Plan(self.about, self.results), {}
-        for paper in (paper for paper in self.studies.papers if paper.key in self.ledgers):
-            files = self.ledgers[paper.key]
-            settings[paper.key] = plan.settings(paper, read_ledger(self.root / files[0], plan.names(paper)), files)
+        for paper in (paper for paper in self.studies.papers if paper.key in self.claims_files):
+            files = self.claims_files[paper.key]
+            settings[paper.key] = plan.settings(paper, read_claims_file(self.root / files[0], plan.names(paper)), files)
         return settings
 
     @cached_property
     def evidence(self) -> dict[str, str]:
-        """Tables and records that decide claims and exist, with the identities of their seals."""
-        from crosslens.reports.claims.plan import evidence_files
+        """Tables and records that decide claims and exist, with the identities of their checksum files."""
+        from crosslens.reports.claims.inputs import evidence_files
 
         return identities(file for settings in self.claims_settings.values() for file in evidence_files(settings["evidence"]))
 
@@ -422,6 +433,6 @@ def printed(paper: str) -> str:
     return f"resources/published/{paper}.csv"
 
 
-def ledger(paper: str) -> str:
-    """Ledger of a paper's claims."""
+def claims_file(paper: str) -> str:
+    """Claims file of a paper's claims."""
     return f"workflow/crosslens/papers/{paper}/claims.yaml"

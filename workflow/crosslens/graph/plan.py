@@ -4,7 +4,7 @@ A method of `Graph` describes one kind of artefact, in the order in which they a
 artefact below the folder of results, its arguments are the capitals in that name, and it returns the `Step` that makes it. Rules
 ask these methods and add what a machine must know: threads, memory, time and GPUs.
 
-`Studies` (crosslens/reports/studies.py) says which trainings, measures and items there are, since the papers ask for them.
+`Studies` (crosslens/reports/studies.py) says which training runs, measures and items there are, since the papers ask for them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from typing import Any
 
 from crosslens.config.corpora import OfficialCorpus, ParagraphCorpus
 from crosslens.config.encoders import FolderEncoder
+from crosslens.config.recipes import Recipe
 from crosslens.graph.artefacts import LANGUAGE_TABLES, LANGUAGES, Artefacts, printed
+from crosslens.jobs.errors import DataError
 from crosslens.measures.kinds import kind_of
-from crosslens.recipes import Recipe
 from crosslens.reports import spread
 from crosslens.reports.paper import MODEL_FILES
-from crosslens.runs.errors import DataError
 
 ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.json")}
 """Files of a table and of a figure: what is shown, and last its record."""
@@ -84,12 +84,12 @@ class Graph(Artefacts):
         index, file = f"{self.results}/sources/{source}/{dump}-index.txt.bz2", f"{dump}.xml.bz2"
         return Step("dump_sample", "corpora", {"index": index}, self.official.facts(source, file))
 
-    def phrasebook(self) -> Step:
-        """sources/phrasebook/...: generated corpora in the official formats."""
-        settings = {"phrasebook": self.config.phrasebook.model_dump(), "folder": f"{self.results}/sources/phrasebook"}
-        languages = {*self.config.phrasebook.languages, *self.config.phrasebook.train_languages}
+    def synthetic(self) -> Step:
+        """sources/synthetic corpus/...: generated corpora in the official formats."""
+        settings = {"synthetic": self.config.synthetic.model_dump(), "folder": f"{self.results}/sources/synthetic"}
+        languages = {*self.config.synthetic.languages, *self.config.synthetic.train_languages}
         facts = {"languages": [self.rows(table, languages) for table in LANGUAGE_TABLES]} | self.contents_of(self.grammar)
-        return Step("write_phrasebook", "corpora", {"tables": [*LANGUAGE_TABLES, *self.grammar]}, settings, facts=facts)
+        return Step("synthetic", "corpora", {"tables": [*LANGUAGE_TABLES, *self.grammar]}, settings, facts=facts)
 
     def corpus(self, corpus: str) -> Step:
         """corpora/CORPUS/: typed rows of a corpus, all languages and splits."""
@@ -142,31 +142,31 @@ class Graph(Artefacts):
         settings = self.described(encoder) | {"rehearse": self.config.rehearse}
         return Step("encoder", "encoders", inputs, settings, facts=self.own_files(encoder, FolderEncoder.WEIGHTS))
 
-    def tokens(self, encoder: str, reading: str, corpus: str) -> Step:
-        """tokens/ENCODER/READING/CORPUS/: the texts of a corpus as subwords."""
-        entry = self.config.readings[reading]
+    def tokens(self, encoder: str, tokenisation: str, corpus: str) -> Step:
+        """tokens/ENCODER/TOKENISATION/CORPUS/: the texts of a corpus as subwords."""
+        entry = self.config.tokenisations[tokenisation]
         if (entry.alters() or entry.whole_text) and self.config.encoders[encoder].trimmed():
             raise DataError(
-                f"readings.{reading}: expected an encoder with its whole vocabulary, since texts are altered or whole, found "
+                f"tokenisations.{tokenisation}: expected an encoder with its whole vocabulary, since texts are altered or whole, found "
                 f"{encoder}, which has the subwords of unaltered words alone; set encoders.{encoder}.corpora to []"
             )
         inputs = {
             "tokenizer": f"{self.results}/tokenizers/{encoder}",
             "corpus": self.corpus_outputs(corpus),
-            "punkt": self.official.of_reading(entry),
+            "punkt": self.official.of_tokenisation(entry),
         }
         settings = {
-            "reading": entry.model_dump(exclude_defaults=True),
+            "tokenisation": entry.model_dump(exclude_defaults=True),
             "files": self.corpus_files(corpus),
             "parts": list(self.config.corpora[corpus].stored()),
             "shared": self.shares_of_train(corpus),
         }
         return Step("tokens", "encoders", inputs, settings)
 
-    def draw(self, draws: str) -> Step:
-        """draws/DRAWS/: the words, or texts, whose hidden states a paper measures."""
-        settings = self.studies.draws[draws].model_dump(mode="json")
-        return Step("draw", "encoders", {"tokens": self.drawn_tokens(draws)}, settings)
+    def sample(self, samples: str) -> Step:
+        """samples/SAMPLES/: the words, or texts, whose hidden states a paper measures."""
+        settings = self.studies.samples[samples].model_dump(mode="json")
+        return Step("sample", "encoders", {"tokens": self.sampled_tokens(samples)}, settings)
 
     # Models, their hidden states and what is measured.
 
@@ -189,16 +189,16 @@ class Graph(Artefacts):
         return Step("train_trials", "encoders", inputs, [trial.settings() for trial in trials])
 
     def states(self, recipe: str, seed: str) -> Step:
-        """states/RECIPE/seedSEED/: hidden states of drawn words from an encoder, trained or as it was pretrained."""
-        entry, draws = self.recipe(recipe), self.draws_of(recipe)
+        """states/RECIPE/seedSEED/: hidden states of sampled words from an encoder, trained or as it was pretrained."""
+        entry, samples = self.recipe(recipe), self.samples_of(recipe)
         inputs = {
             "encoder": f"{self.results}/encoders/{entry.encoder}",
             "model": self.weights(recipe, seed),
-            "draws": f"{self.results}/draws/{draws}",
-            "tokens": self.drawn_tokens(draws),
+            "samples": f"{self.results}/samples/{samples}",
+            "tokens": self.sampled_tokens(samples),
         }
         settings = {
-            "draws": self.studies.draws[draws].model_dump(mode="json"),
+            "samples": self.studies.samples[samples].model_dump(mode="json"),
             "units": entry.units.model_dump(),
             **self.config.states.model_dump(),
         }
@@ -217,7 +217,7 @@ class Graph(Artefacts):
                 "module": module,
                 "common": {"paper": paper.key, "encoder": entry.encoder, "task": entry.task},
                 "measure": settings,
-                "seeds": [int(seed)] if seed else list(seeds[:1] if source == "draws" else seeds),
+                "seeds": [int(seed)] if seed else list(seeds[:1] if source == "samples" else seeds),
             },
             modules=[f"measures/{module}"],
         )
@@ -242,7 +242,7 @@ class Graph(Artefacts):
         paper, items = self.pages[page]
         shown = [f"{self.results}/{paper.path(name)}{ENDINGS[item.form][0]}" for name, item in items.items()]
         template, style, terms = PAGE
-        tables = spread.tables(self.root, self.about.scale, map(paper.path, items))
+        tables = spread.tables(self.root, self.about.preset, map(paper.path, items))
         several = [path.relative_to(self.root).as_posix() for path in tables]  # over several seeds
         inputs = {
             "shown": shown,
@@ -294,7 +294,9 @@ class Graph(Artefacts):
         """claims.csv and .html, and the front page index.html: verdicts on claims, by the tables and records that exist."""
         self.config.expect_study()
         texts = self.claims_texts
-        modules = [f"papers/{key}/claims" for key in self.ledgers if self.existing(f"workflow/crosslens/papers/{key}/claims.py")]
+        modules = [
+            f"papers/{key}/claims" for key in self.claims_files if self.existing(f"workflow/crosslens/papers/{key}/claims.py")
+        ]
         inputs = {"scoreboard": f"{self.results}/scoreboard.html", "texts": texts}
         facts = {"languages": self.content(LANGUAGES), "evidence": self.evidence} | self.contents_of(texts)
         return Step("claims", "figures", inputs, {"papers": self.claims_settings, "texts": texts}, modules, facts)
@@ -302,7 +304,7 @@ class Graph(Artefacts):
     @property
     def claims_texts(self) -> list[str]:
         """Ledgers of claims with the printed cells of their papers, and the template and style of their page."""
-        return [*(file for files in self.ledgers.values() for file in files), *CLAIMS]
+        return [*(file for files in self.claims_files.values() for file in files), *CLAIMS]
 
 
 def groups(recipe: Recipe) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """Artefacts of another folder of results, taken from there where this study would make the same.
 
-The seal of an artefact says how it was made (storage/metadata.py): the params and inputs of its job, and the identity of each
-input. An artefact is taken if the step that would make it here has the same params and inputs, and if each input has that
+The checksum file of an artefact says how it was made (storage/metadata.py): the params and inputs of its job, and the identity of
+each input. An artefact is taken if the step that would make it here has the same params and inputs, and if each input has that
 identity: in this study's folder or, where it is not there, in the other one, judged in the same way. What is taken is linked, or
-copied from another file system, with its seal and record, so that it stays what it is whatever becomes of the other folder.
+copied from another file system, with its checksum file and record, so that it stays what it is whatever becomes of the other
+folder.
 """
 
 import os
@@ -15,15 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosslens.graph.plan import Graph, Step
-from crosslens.runs.errors import DataError
-from crosslens.runs.quantities import listed
-from crosslens.storage.files import written
-from crosslens.storage.metadata import SealedMetadata
-from crosslens.storage.seals import Seal, artefacts, readable_seal, verified
+from crosslens.jobs.checksums import Checksums, artefacts, readable_checksums, verified
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import written
+from crosslens.jobs.quantities import listed
+from crosslens.jobs.snakemake_metadata import ChecksumMetadata
 
-STAGES = ("sources", "corpora", "tokenizers", "encoders", "tokens", "draws")
-"""Folders of artefacts that are taken, in the order in which they are made: all that precedes the trainings."""
-BESIDE = ("sha256", "unread")  # endings of hidden files beside a file: its seal, and that nothing has read it yet
+STAGES = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples")
+"""Folders of artefacts that are taken, in the order in which they are made: all that precedes the training runs."""
+BESIDE = ("sha256", "unread")  # endings of hidden files beside a file: its checksum file, and that nothing has read it yet
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Reuse:
     source: str
     graph: Graph
     steps: dict[str, Callable[[], Step]]
-    metadata: SealedMetadata
+    metadata: ChecksumMetadata
     files: Counter[str] = field(default_factory=Counter)  # number of files that were taken, by kind
     damaged: int = 0  # number of artefacts that would fit, but are not as they were written
     _judged: dict[str, bool] = field(default_factory=dict)
@@ -44,10 +45,10 @@ class Reuse:
     def take(self) -> str:
         """Take every artefact of STAGES that fits and is missing here; return a line on them, "" if there is nothing to say."""
         for kind in STAGES:
-            for path, seal in artefacts(self.source, [kind]):
+            for path, checksums in artefacts(self.source, [kind]):
                 place = path.removeprefix(f"{self.source}/")
                 if not self._is_here(place) and self.fits(place):
-                    self._take(place, seal)
+                    self._take(place, checksums)
         if not self.files and not self.damaged:
             return ""
         kinds = listed([kind for kind in STAGES if self.files[kind]] or ["corpora", "tokens"])
@@ -61,14 +62,14 @@ class Reuse:
         return self._judged[place]
 
     def _would_be_made(self, place: str) -> bool:
-        """Whether a step here has the params and inputs that the seal of an artefact there tells of."""
-        seal, step = readable_seal(self._there(place)), self._step(place)
-        if step is None or seal is None or seal.notes.get("artefact") != place:
+        """Whether a step here has the params and inputs that the checksum file of an artefact there tells of."""
+        checksums, step = readable_checksums(self._there(place)), self._step(place)
+        if step is None or checksums is None or checksums.notes.get("artefact") != place:
             return False
         inputs = {file if file.startswith(self._prefix) else str(self.graph.root / file) for file in step.files()}
-        if not self.metadata.fits(seal, {*map(repr, self.graph.params(step).values())}, inputs):
+        if not self.metadata.fits(checksums, {*map(repr, self.graph.params(step).values())}, inputs):
             return False
-        identities = self.metadata.inputs(seal)
+        identities = self.metadata.inputs(checksums)
         places = sorted(file.removeprefix(self._prefix) for file in inputs if file.startswith(self._prefix))
         return all(self._is_read(name, identities.get(name)) for name in places)
 
@@ -83,8 +84,8 @@ class Reuse:
 
     def _is_fetched_alike(self, place: str) -> bool:
         """Whether the digest of an official file there, or of a sample's index, is published or pinned."""
-        seal = readable_seal(self._there(place))
-        digests = seal.digests.values() if seal else ()
+        checksums = readable_checksums(self._there(place))
+        digests = checksums.digests.values() if checksums else ()
         return "-sample/" in place or self.graph.has_digest(f"{self._prefix}{place}", digests)
 
     def _is_whole(self, place: str) -> bool:
@@ -102,10 +103,10 @@ class Reuse:
 
     def _is_read(self, place: str, identity: object) -> bool:
         """Whether this study reads, at a place, the input of that identity."""
-        seal = readable_seal(self._here(place) if self._is_here(place) else self._there(place))
-        return seal is not None and seal.identity == identity and (self._is_here(place) or self.fits(place))
+        checksums = readable_checksums(self._here(place) if self._is_here(place) else self._there(place))
+        return checksums is not None and checksums.identity == identity and (self._is_here(place) or self.fits(place))
 
-    def _take(self, place: str, seal: Seal) -> None:
+    def _take(self, place: str, checksums: Checksums) -> None:
         """Take an artefact that fits; nothing where that is not possible, so that it is made here."""
         source, target = self._there(place), self._here(place)
         # Official files are not copied: they may be large, and nothing reads them as long as what was made of them is there.
@@ -120,7 +121,7 @@ class Reuse:
                         if source.with_name(name).is_file():
                             with written(target.with_name(name)) as beside:
                                 shutil.copy2(source.with_name(name), beside)
-            self.files[place.partition("/")[0]] += len(seal.digests)
+            self.files[place.partition("/")[0]] += len(checksums.digests)
 
     @property
     def _prefix(self) -> str:
@@ -137,7 +138,7 @@ class Reuse:
 
 
 def _is_official(place: str) -> bool:
-    return place.startswith("sources/") and not place.startswith("sources/phrasebook/")
+    return place.startswith("sources/") and not place.startswith("sources/synthetic/")
 
 
 def _expect_none(target: Path) -> None:
@@ -147,7 +148,7 @@ def _expect_none(target: Path) -> None:
 
 
 def _link(source: str | Path, target: str | Path) -> None:
-    """Link a file; copy a hidden one, since a seal may get another record, and Snakemake sets the time of its own."""
+    """Link a file; copy a hidden one, since a checksum file may get another record, and Snakemake sets the time of its own."""
     if Path(source).name.startswith("."):
         shutil.copy2(source, target)
     else:

@@ -7,7 +7,7 @@ from itertools import product
 
 from crosslens.config.corpora import OfficialCorpus, ParagraphCorpus
 from crosslens.graph.plan import ENDINGS, Graph, Step
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 
 def items_of(graph: Graph, *keys: str, searched: bool = False) -> list[str]:
@@ -52,11 +52,11 @@ def replaced(graph: Graph, arguments: Sequence[str]) -> dict[str, list[str]]:
 
 
 def preparation(graph: Graph) -> dict[str, Callable[[], Step]]:
-    """Steps of the artefacts that may precede a training, by their places below the results."""
+    """Steps of the artefacts that may precede a training run, by their places below the results."""
     config, official, results = graph.config, graph.official, f"{graph.results}/"
     corpora, encoders = config.corpora, config.encoders
-    steps: dict[str, Callable[[], Step]] = {f"sources/phrasebook/{file}": graph.phrasebook for file in config.phrasebook.files()}
-    for file in official.fetched(corpora.values(), encoders.values(), config.readings.values()):
+    steps: dict[str, Callable[[], Step]] = {f"sources/synthetic/{file}": graph.synthetic for file in config.synthetic.files()}
+    for file in official.fetched(corpora.values(), encoders.values(), config.tokenisations.values()):
         steps[file.removeprefix(results)] = partial(graph.fetch, *official.place(file))
     for name, corpus in corpora.items():
         if isinstance(corpus, OfficialCorpus):
@@ -72,6 +72,6 @@ def preparation(graph: Graph) -> dict[str, Callable[[], Step]]:
             steps[f"corpora/{name}/typology.parquet"] = partial(graph.typology, name)
     steps |= {f"tokenizers/{name}": partial(graph.tokenizer, name) for name in encoders}
     steps |= {f"encoders/{name}": partial(graph.encoder, name) for name in encoders}
-    for names in product(encoders, config.readings, corpora):
+    for names in product(encoders, config.tokenisations, corpora):
         steps[f"tokens/{'/'.join(names)}"] = partial(graph.tokens, *names)
-    return steps | {f"draws/{name}": partial(graph.draw, name) for name in graph.studies.draws}
+    return steps | {f"samples/{name}": partial(graph.sample, name) for name in graph.studies.samples}

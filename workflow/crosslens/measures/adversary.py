@@ -1,4 +1,4 @@
-"""How well a head that an encoder is trained against did its own task during the training.
+"""How well a head that an encoder is trained against did its own task during the training run.
 
 An adversary near chance shows nothing about the encoder that was trained against it.
 """
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.subject import Subject
+from crosslens.jobs.checksums import verified
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERSARY_START
-from crosslens.storage.seals import verified
 
 
 def measure(subject: Subject, *, head: str) -> Iterator[dict[str, Any]]:
@@ -20,7 +20,7 @@ def measure(subject: Subject, *, head: str) -> Iterator[dict[str, Any]]:
 
 
 def adversary_records(history: pd.DataFrame, head: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of the adversary's accuracy before, at the end of and at best during the training.
+    """Yield the records of the adversary's accuracy before, at the end of and at best during the training run.
 
     history: rows of history.csv.
     """

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.measures.cka import OURS, compare
-from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, lengths, mean_over_blocks
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.cka import OURS, compare
+from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, lengths, mean_over_blocks
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics import alignment
 from crosslens.numerics.alignment import FEWEST, Cosines, length_out, units
 from crosslens.numerics.dispersion import mean_cosine, participation, skewness
@@ -24,26 +24,26 @@ def measure(
     """Yield the alignment of each language with the pivot at each layer; the item of a floor's record is its kind.
 
     Intervals leave out blocks of sentences. k: neighbours. shuffles: draws of shuffled pairs, whose mean is a floor. The length
-    of a sentence is its number of pieces as the encoder reads it, special ones included.
+    of a sentence is its number of subwords as the encoder reads it, special ones included.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
     tokens = subject.tokens[corpus]
-    pieces = [lengths(tokens / f"{language}.test.parquet", parallel.ids) for language in parallel.languages]
+    subwords = [lengths(tokens / f"{language}.test.parquet", parallel.ids) for language in parallel.languages]
     orders = parallel.orders(shuffles, subject.seed)
     common = {"corpus": corpus, "split": "test"}
-    yield from (common | record for record in of_languages(parallel, np.stack(pieces), parallel.number(pivot), k, orders))
+    yield from (common | record for record in of_languages(parallel, np.stack(subwords), parallel.number(pivot), k, orders))
 
 
-def of_languages(parallel: Parallel, pieces: np.ndarray, pivot: int, k: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:
+def of_languages(parallel: Parallel, subwords: np.ndarray, pivot: int, k: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:
     """Yield all records; arguments as for `measure`.
 
-    pieces: (K, n) number of pieces of each sentence. pivot: number of the pivot. orders: (draws, n) of shuffled pairs.
+    subwords: (K, n) number of subwords of each sentence. pivot: number of the pivot. orders: (draws, n) of shuffled pairs.
     """
     n, width = len(parallel.ids), parallel.states[0].shape[-1]
     yield from _by_formula(n, width, k)
     for layer, states in zip(parallel.layers, parallel.states, strict=True):
         place = {"layer": layer, "n": n}
-        rest = np.stack([length_out(values, sizes) for values, sizes in zip(states.astype(np.float64), pieces, strict=True)])
+        rest = np.stack([length_out(values, sizes) for values, sizes in zip(states.astype(np.float64), subwords, strict=True)])
         for definition, vectors in ((RAW, states), (LENGTH_OUT, rest)):
             for record in _correlations(parallel, vectors, pivot, orders, with_cka=definition == RAW or n >= FEWEST):
                 yield place | {"definition": definition} | record

@@ -6,8 +6,10 @@ from typing import Any
 import pandas as pd
 
 from crosslens.encoding.relations import relations_of
-from crosslens.measures.subject import Subject
-from crosslens.measures.unseen import score_records, unseen
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.subject import Subject
+from crosslens.measures.shared.unseen import score_records, unseen
 from crosslens.numerics.definitions import (
     LAS,
     LAS_SEEN,
@@ -20,8 +22,6 @@ from crosslens.numerics.definitions import (
 )
 from crosslens.numerics.f1 import Counts, accuracy, cut_shares
 from crosslens.numerics.trees import attachment
-from crosslens.runs.errors import DataError
-from crosslens.storage import parquet
 
 NOT_COUNTED = ("PUNCT", "SYM")  # by LAS without punctuation, as wu2019 counts
 UNSEEN = "unseen in training"  # no relation that a parser predicts

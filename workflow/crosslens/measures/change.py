@@ -15,14 +15,14 @@ import torch
 from torch import nn
 
 from crosslens.corpora.treebanks import document
-from crosslens.encoders.load import default_device, load_encoder
-from crosslens.encoding.blocks import lowest
+from crosslens.encoding.encoders.load import default_device, load_encoder
 from crosslens.encoding.extract import text_means
+from crosslens.encoding.layers import lowest
 from crosslens.encoding.texts import load
-from crosslens.measures.cka import OURS, compare
-from crosslens.measures.subject import Subject
-from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
-from crosslens.storage.seals import verified
+from crosslens.jobs.checksums import verified
+from crosslens.measures.shared.change_terms import LOWER_HALF, STATES, TRAINED, WEIGHTS
+from crosslens.measures.shared.cka import OURS, compare
+from crosslens.measures.shared.subject import Subject
 
 
 def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -30,7 +30,7 @@ def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[st
 
     Similarity is debiased CKA of the mean states of sentences; its intervals are over documents. Layer 0 is the embeddings.
 
-    corpora: corpora whose test sentences are read, each with its reading.
+    corpora: corpora whose test sentences are read, each with its tokenisation.
     """
     torch.set_num_threads(subject.threads)
     before, after = (load_encoder(subject.folder, weights) for weights in ((), subject.weights))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.measures.subject import Subject
-from crosslens.measures.unseen import subsets, take, unseen
+from crosslens.jobs import parquet
+from crosslens.measures.shared.subject import Subject
+from crosslens.measures.shared.unseen import subsets, take, unseen
 from crosslens.numerics.definitions import ACCURACY, CEILING, CHUNK_MACRO_F1, CHUNK_MICRO_F1, MACRO_F1, TRANSFER, UNION_F1
 from crosslens.numerics.f1 import (
     Counts,
@@ -23,7 +24,6 @@ from crosslens.numerics.f1 import (
     true_share,
 )
 from crosslens.numerics.intervals import Sample, score_interval
-from crosslens.storage import parquet
 
 Score = Callable[[Counts], np.ndarray]
 TOKEN_SCORES: dict[str, Score] = {

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
-from crosslens.encoding.stored import States, read
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import States, read
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import AMI, V_CHANCE, V_MEASURE
 from crosslens.numerics.intervals import mean_interval
 

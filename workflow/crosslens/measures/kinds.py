@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-Source = Literal["predictions", "draws", "states", "encoder"]
+Source = Literal["predictions", "samples", "states", "encoder"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Kind:
     """A kind of measure.
 
     module: of crosslens/measures, with the function `measure`.
-    source: what is measured: "predictions" and history of a recipe's trainings; "draws", the words and texts that are drawn for
+    source: what is measured: "predictions" and history of a recipe's training runs; "samples", the words and texts that are drawn for
     states, for which no model is needed; "states", stored hidden states; "encoder", an encoder that the measure runs, trained or
     only pretrained.
     tokens, typology: whether it also reads the tokenised texts, or the typological corpus that its setting `typology` names.
@@ -44,7 +44,7 @@ KINDS: Mapping[str, Kind] = {
     "attachment": Kind("attachment", "predictions", tokens=True),
     "classification": Kind("classification", "predictions", tokens=True),
     "spans": Kind("spans", "predictions", tokens=True),
-    "spelling": Kind("spelling", "draws"),
+    "spelling": Kind("spelling", "samples"),
     "alignment": Kind("alignment", "states", tokens=True),
     "clusters": Kind("clusters", "states"),
     "language_geometry": Kind("language_geometry", "states"),
@@ -63,7 +63,7 @@ KINDS: Mapping[str, Kind] = {
     "language_of_subwords": Kind("language_of_subwords", "encoder"),
     "masked": Kind("masked", "encoder"),
     "retrieval": Kind("retrieval", "encoder"),
-    "samples": Kind("samples", "encoder", records=False),
+    "example_translations": Kind("example_translations", "encoder", records=False),
     "transfer": Kind("transfer", "encoder"),
     "translation": Kind("translation", "encoder"),
     "units": Kind("units", "encoder"),
@@ -76,7 +76,7 @@ def kind_of(measure: str) -> Kind:
 
 
 def named_corpora(settings: Mapping[str, Any]) -> list[str]:
-    """Return the corpora that the settings of a kind name, beside those of the trainings."""
+    """Return the corpora that the settings of a kind name, beside those of the training runs."""
     typology = [settings["typology"]] if "typology" in settings else []
     return [*settings.get("corpora", {}), *settings.get("dictionaries", ()), *typology]
 

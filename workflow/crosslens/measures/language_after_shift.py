@@ -14,18 +14,18 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoders.load import default_device, load_encoder
 from crosslens.encoding.batches import Batch
-from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces, random_direction
+from crosslens.encoding.encoders.load import default_device, load_encoder
+from crosslens.encoding.shift import Shift, for_each_shift, inner_subwords, random_direction
 from crosslens.encoding.texts import Texts
-from crosslens.measures.conversion import share_record
-from crosslens.measures.identification import UNSHIFTED_PROBE
-from crosslens.measures.shift_data import Mean, mean_states, read_pairs
-from crosslens.measures.shifts import ACCURACY, NO_SHIFT, RANDOM, SHIFT
-from crosslens.measures.subject import Subject
+from crosslens.jobs.progress import Progress
+from crosslens.measures.shared.conversion import share_record
+from crosslens.measures.shared.identification_terms import UNSHIFTED_PROBE
+from crosslens.measures.shared.shift_data import Mean, mean_states, read_pairs
+from crosslens.measures.shared.shift_terms import ACCURACY, NO_SHIFT, RANDOM, SHIFT
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.probe import Fitted, draw_evenly, logistic_probe
 from crosslens.numerics.streams import stream
-from crosslens.runs.progress import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -89,11 +89,11 @@ def draw_subwords(texts: Texts, most: int, seed: int) -> Texts:
 
     Texts without any are left out.
     """
-    inner = inner_pieces(texts)
+    inner = inner_subwords(texts)
     owners = np.repeat(np.arange(len(inner)), np.diff(inner.word_offsets))
-    rows = inner.piece_offsets[owners] + inner.positions
-    special = np.unique(inner.pieces[inner.end_rows()])  # also between the texts of a pair
-    inside = np.flatnonzero(~np.isin(inner.pieces[rows], special))
+    rows = inner.subword_offsets[owners] + inner.positions
+    special = np.unique(inner.subwords[inner.end_rows()])  # also between the texts of a pair
+    inside = np.flatnonzero(~np.isin(inner.subwords[rows], special))
     chosen = inside[draw_evenly(owners[inside], most, seed)]
     offsets = np.searchsorted(owners[chosen], np.arange(len(inner) + 1))
     labelled = replace(inner, positions=inner.positions[chosen], word_offsets=offsets, words=[""] * len(chosen))

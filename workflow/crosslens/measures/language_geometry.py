@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import squareform
 
-from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, mean_over_blocks
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, mean_over_blocks
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics import genealogy
 from crosslens.numerics.densray import densray
 from crosslens.numerics.dispersion import axes_of_means, language_share

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.stored import by_language, layers
-from crosslens.measures.coordinates import held_out, split_words, subspaces
+from crosslens.encoding.stored_states import by_language, layers
 from crosslens.measures.language_identification import language_pairs_of, of_pairs
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.coordinates import held_out, split_words, subspaces
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import PAIRS
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import BAND, BEYOND, windows

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.stored import by_language, layers, read_random_texts
-from crosslens.measures.coordinates import Coordinates, States, held_out, split_texts, split_words, subspaces
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import by_language, layers, read_random_texts
+from crosslens.measures.shared.coordinates import Coordinates, States, held_out, split_texts, split_words, subspaces
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import (
     ONE_AGAINST_REST,
     PAIRS,

@@ -9,9 +9,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
-from crosslens.encoding.stored import by_language, layers
-from crosslens.measures.coordinates import held_out, subspaces
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import by_language, layers
+from crosslens.measures.shared.coordinates import held_out, subspaces
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import AMI_CENTRED, AMI_UNCENTRED, V_CENTRED, V_CHANCE, V_UNCENTRED
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import FIRST, Window, of_layer

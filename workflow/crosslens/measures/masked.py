@@ -11,16 +11,16 @@ import numpy as np
 import torch
 
 from crosslens.config.heads import TASK
+from crosslens.config.recipes import Data, Masking
 from crosslens.config.units import Units
-from crosslens.encoders.folder import mask_piece
 from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.encoders.folder import mask_subword
 from crosslens.encoding.packing import first_texts, of_pages, windows_of
-from crosslens.encoding.texts import Texts, load_pieces
+from crosslens.encoding.texts import Texts, load_subwords
 from crosslens.encoding.unit_states import unit_states
-from crosslens.measures.conversion import share_interval
-from crosslens.measures.guesses import BIGRAM, GAIN, MODEL, NAMED, guesses
-from crosslens.measures.subject import Subject
-from crosslens.recipes import Data, Masking
+from crosslens.measures.shared.conversion import share_interval
+from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MODEL, NAMED, guesses
+from crosslens.measures.shared.subject import Subject
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.trained import load_language_model
 
@@ -32,10 +32,10 @@ def measure(
     """Yield the accuracy of the model and of each baseline, and their difference, by language and over all languages.
 
     Intervals are over pages. train, held_out: fields of the Data of a pretraining; masking: fields of its Masking. The masked
-    places are those on which the training was scored.
+    places are those on which the training run was scored.
     """
     torch.set_num_threads(subject.threads)
-    mask = mask_piece(subject.folder)  # first, since an encoder may have no mask
+    mask = mask_subword(subject.folder)  # first, since an encoder may have no mask
     encoder, head = load_language_model(subject.folder, subject.weights)
     size = len(head.bias)
     train_texts, held_out_texts = (_running_text(Data.model_validate(data), subject) for data in (train, held_out))
@@ -44,12 +44,12 @@ def measure(
 
     def step(batch: Batch) -> None:
         *_, states = unit_states(encoder, batch, Units()).values()
-        predictions[batch.words] = head.pieces(states.float()).cpu().numpy()
+        predictions[batch.words] = head.subwords(states.float()).cpu().numpy()
 
     for_each_batch(masked_texts, encoder, False, step)
     right = {
-        name: pieces == masked_texts.labels[TASK]
-        for name, pieces in {MODEL: predictions, **guesses(train_texts, masked_texts, size)}.items()
+        name: subwords == masked_texts.labels[TASK]
+        for name, subwords in {MODEL: predictions, **guesses(train_texts, masked_texts, size)}.items()
     }
     sizes = np.diff(masked_texts.word_offsets)
     page, languages = np.repeat(of_pages(masked_texts), sizes), np.repeat(np.array(masked_texts.languages), sizes)
@@ -69,5 +69,5 @@ def measure(
 
 def _running_text(data: Data, subject: Subject) -> Texts:
     folder = subject.tokens[data.corpus]
-    texts = load_pieces([folder / f"{language}.{split}.parquet" for _, language, split in data.files()])
+    texts = load_subwords([folder / f"{language}.{split}.parquet" for _, language, split in data.files()])
     return windows_of(first_texts(texts, data.texts), data.window, data.within)

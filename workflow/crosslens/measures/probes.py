@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.drawn import Drawn
-from crosslens.encoding.stored import States, read
-from crosslens.measures.subject import Subject
+from crosslens.encoding.samples import SampledWords
+from crosslens.encoding.stored_states import States, read
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN
 from crosslens.numerics.f1 import accuracy, token_counts
 from crosslens.numerics.intervals import Sample, score_interval
@@ -59,7 +59,7 @@ def probe_records(
         yield corpus, {"measure": "probe", "definition": definition} | fitted.convergence() | accuracy_of(fitted.predicted, words)
 
 
-def accuracy_of(predicted: np.ndarray, words: Drawn) -> dict[str, Any]:
+def accuracy_of(predicted: np.ndarray, words: SampledWords) -> dict[str, Any]:
     """Return part of a record: the share of correctly classified words with its interval over texts. predicted: (n,)."""
     names, gold = np.unique(words.languages, return_inverse=True)
     number = {name: number for number, name in enumerate(names)}

@@ -8,8 +8,8 @@ import pyarrow as pa
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
-from crosslens.encoding.stored import read
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import read
+from crosslens.measures.shared.subject import Subject
 
 SCHEMA = pa.schema([
     ("recipe", pa.string()), ("seed", pa.int64()), ("corpus", pa.string()), ("x", pa.float32()), ("y", pa.float32()),

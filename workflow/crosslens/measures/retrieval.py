@@ -15,17 +15,17 @@ import torch
 
 from crosslens.corpora.lines import UNSPACED
 from crosslens.corpora.schema import read
-from crosslens.encoders.load import default_device, load_encoder
+from crosslens.encoding.encoders.load import default_device, load_encoder
 from crosslens.encoding.occurrences import Spelling, context_vectors, find, moved, word_vectors
 from crosslens.encoding.packing import first_texts, windows_of
-from crosslens.encoding.texts import Texts, load_pieces
-from crosslens.measures.neighbours import Gold, chance, search
-from crosslens.measures.subject import Subject
+from crosslens.encoding.texts import Texts, load_subwords
+from crosslens.encoding.tokens.tokenise import load_tokenizer
+from crosslens.jobs.checksums import verified
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.progress import Progress
+from crosslens.measures.shared.neighbours import Gold, chance, search
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.intervals import mean_intervals
-from crosslens.runs.errors import DataError
-from crosslens.runs.progress import Progress
-from crosslens.storage.seals import verified
-from crosslens.tokens.tokenise import load_tokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def measure(
     words_by_language = {}
     for language, vocabulary in Progress(len(words), "languages", logger).over(sorted(words.items())):
         files = [subject.tokens[corpus] / f"{language}.{split}.parquet" for corpus in corpora]
-        running = first_texts(load_pieces([file for file in files if file.exists()]), texts)
+        running = first_texts(load_subwords([file for file in files if file.exists()]), texts)
         windows = windows_of(running, window, within)
         words_by_language[language] = _language(model, spelling, language, sorted(vocabulary), running, windows, chosen)
     for (from_language, to_language), pairs in directions.items():

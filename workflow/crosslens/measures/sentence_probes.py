@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.stored import layers, read
+from crosslens.encoding.stored_states import layers, read
 from crosslens.measures.probes import accuracy_of
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import PROBE_WITHIN
 from crosslens.numerics.probe import logistic_probe, split_by_text
 

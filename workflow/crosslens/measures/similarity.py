@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from crosslens.corpora.treebanks import document
-from crosslens.encoding.stored import by_language, read_layers
-from crosslens.measures.cka import LENGTH_OUT, OURS, Similarity, compare
-from crosslens.measures.parallel import lengths
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import by_language, read_layers
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.cka import LENGTH_OUT, OURS, Similarity, compare
+from crosslens.measures.shared.parallel import lengths
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.alignment import FEWEST, length_out
-from crosslens.runs.errors import DataError
 
 
 @dataclass(frozen=True)

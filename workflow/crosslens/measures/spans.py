@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.measures.subject import Subject
-from crosslens.measures.unseen import score_records, unseen
+from crosslens.jobs import parquet
+from crosslens.measures.shared.subject import Subject
+from crosslens.measures.shared.unseen import score_records, unseen
 from crosslens.numerics.definitions import ACROSS_WINDOWS, F1, F1_BY_WINDOW, F1_MISC_AS_O, F1_STRICT
 from crosslens.numerics.f1 import chunk_counts, cut_shares, flattened, micro_f1, sentences
-from crosslens.storage import parquet
 
 
 def measure(

@@ -8,13 +8,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from crosslens.encoding.drawn import read
+from crosslens.encoding.samples import read
 from crosslens.measures.probes import accuracy_of
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 
 
 def measure(subject: Subject, *, target: str, paragraphs: str) -> Iterator[dict[str, Any]]:
-    """Yield the accuracy on the drawn words of `target`, and of `paragraphs`, on which the baseline is trained."""
+    """Yield the accuracy on the sampled words of `target`, and of `paragraphs`, on which the baseline is trained."""
     paragraph_words, words = read(subject.folder / paragraphs), read(subject.folder / target)
     train, test = (
         paragraph_words.take(paragraph_words.random & (paragraph_words.splits == split)) for split in ("train", "test")

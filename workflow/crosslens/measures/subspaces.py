@@ -1,11 +1,11 @@
-"""Subspaces in which the hidden states of languages differ, by layer and method, for trainings and probes to read."""
+"""Subspaces in which the hidden states of languages differ, by layer and method, for training runs and probes to read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from crosslens.encoding import subspaces as files
-from crosslens.encoding.stored import by_language, layers, read_random, width
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import by_language, layers, read_random, width
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.densray import centroids, densray
 from crosslens.numerics.linear import lda, leace, lsar
 from crosslens.numerics.statistics import Statistics

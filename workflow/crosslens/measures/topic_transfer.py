@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.stored import read
-from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, mean_over_blocks
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import read
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, mean_over_blocks
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.f1 import macro_f1, overall, token_counts
 from crosslens.numerics.halves import blocks, centred, halves
 from crosslens.numerics.linear import leace
 from crosslens.numerics.probe import Fitted, logistic_probe
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.streams import stream
-from crosslens.runs.errors import DataError
 
 RAW, CENTRED, ERASED, OFFICIAL, MACRO_F1 = "raw", "centred", "erased", "official split", "macro F1"
 

@@ -17,12 +17,22 @@ from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift, random_direction
 from crosslens.encoding.texts import Texts
-from crosslens.measures.shift_data import Mean, mean_states, read_pairs
-from crosslens.measures.shifts import ACCURACY, GAIN, NO_SHIFT, ONE_WEIGHT, ORACLE, RANDOM, RANDOM_SELECTED, SELECTED, SHIFT
-from crosslens.measures.subject import Subject
+from crosslens.jobs.progress import Progress
+from crosslens.measures.shared.shift_data import Mean, mean_states, read_pairs
+from crosslens.measures.shared.shift_terms import (
+    ACCURACY,
+    GAIN,
+    NO_SHIFT,
+    ONE_WEIGHT,
+    ORACLE,
+    RANDOM,
+    RANDOM_SELECTED,
+    SELECTED,
+    SHIFT,
+)
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.intervals import mean_interval
 from crosslens.numerics.streams import stream
-from crosslens.runs.progress import Progress
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.trained import load_classifier
 

@@ -14,24 +14,24 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoders.folder import mask_piece
 from crosslens.encoding.batches import Batch
+from crosslens.encoding.encoders.folder import mask_subword
 from crosslens.encoding.occurrences import Spelling
-from crosslens.encoding.shift import Shift, for_each_shift, inner_pieces
+from crosslens.encoding.shift import Shift, for_each_shift, inner_subwords
 from crosslens.encoding.texts import Texts
-from crosslens.measures.conversion import vocabulary
-from crosslens.measures.lexicon import Lexicon, entries, look_up
-from crosslens.measures.masked_outputs import hide, masked_outputs
-from crosslens.measures.shift_data import Mean, mean_states, read_pairs
-from crosslens.measures.shift_grid import Cell, Grid
-from crosslens.measures.shifts import FREQUENT
-from crosslens.measures.subject import Subject
-from crosslens.measures.translation_scores import compare, most_frequent, scores, translations
+from crosslens.encoding.tokens.tokenise import load_tokenizer
+from crosslens.jobs.progress import Progress
+from crosslens.measures.shared.conversion import vocabulary
+from crosslens.measures.shared.lexicon import Lexicon, entries, look_up
+from crosslens.measures.shared.masked_outputs import hide, masked_outputs
+from crosslens.measures.shared.shift_data import Mean, mean_states, read_pairs
+from crosslens.measures.shared.shift_grid import Cell, Grid
+from crosslens.measures.shared.shift_terms import FREQUENT
+from crosslens.measures.shared.subject import Subject
+from crosslens.measures.shared.translation_scores import compare, most_frequent, scores, translations
 from crosslens.numerics.streams import stream
-from crosslens.runs.progress import Progress
-from crosslens.tokens.tokenise import load_tokenizer
+from crosslens.training.heads.fast_argmax import FastArgmax
 from crosslens.training.heads.language_model import LanguageModel
-from crosslens.training.heads.naming import Naming
 from crosslens.training.trained import load_language_model
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def measure(
     have.
     """
     torch.set_num_threads(subject.threads)
-    mask = mask_piece(subject.folder)  # first, since an encoder may have no mask
+    mask = mask_subword(subject.folder)  # first, since an encoder may have no mask
     encoder, head = load_language_model(subject.folder, subject.weights)
     top, size = int(encoder.config.num_hidden_layers), len(head.bias)  # type: ignore[union-attr, arg-type]
     languages = list(dict.fromkeys(language for direction in directions for language in direction))
@@ -126,11 +126,11 @@ def translate(
     encoder: nn.Module, head: LanguageModel, texts: Texts, cells: Mapping[Any, Shift], segments: bool
 ) -> dict[Any, np.ndarray]:  # fmt: skip
     """Return the most probable subword in each inner place of texts under each shift, flat, (n_inner,) int32."""
-    inner = inner_pieces(texts)
-    outputs, naming = {key: np.empty(len(inner.positions), np.int32) for key in cells}, Naming(head)
+    inner = inner_subwords(texts)
+    outputs, naming = {key: np.empty(len(inner.positions), np.int32) for key in cells}, FastArgmax(head)
 
     def step(key: Hashable, batch: Batch, states: torch.Tensor) -> None:
-        outputs[key][batch.words] = naming.pieces(states.float()).cpu().numpy()
+        outputs[key][batch.words] = naming.subwords(states.float()).cpu().numpy()
 
     for_each_shift(inner, encoder, segments, cells, step)
     return outputs

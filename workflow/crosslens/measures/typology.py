@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.stored import by_language, layers
-from crosslens.measures.coordinates import Coordinates, States, held_out, split_words, subspaces
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import by_language, layers
+from crosslens.jobs import parquet
+from crosslens.measures.shared.coordinates import Coordinates, States, held_out, split_words, subspaces
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import (
     FEATURES,
     FEATURES_HELD_OUT,
@@ -23,7 +24,6 @@ from crosslens.numerics.intervals import mean_interval
 from crosslens.numerics.logistic import LEFT_OUT, fit
 from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import FIRST, SCATTERED, of_layer
-from crosslens.storage import parquet
 
 AT_ONCE = 2**26  # number of logits of test words in memory at a time
 HELD_OUT = (FIRST, SCATTERED)  # kinds of windows that are tested on held-out families too

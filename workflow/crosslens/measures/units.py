@@ -10,16 +10,16 @@ import torch
 from torch import nn
 
 from crosslens.config.units import Units
-from crosslens.encoders.load import default_device, load_encoder
+from crosslens.encoding.encoders.load import default_device, load_encoder
 from crosslens.encoding.extract import extract
-from crosslens.encoding.stored import States
+from crosslens.encoding.stored_states import States
 from crosslens.encoding.texts import Texts, load
+from crosslens.jobs.checksums import verified
 from crosslens.measures.probes import accuracy_of
-from crosslens.measures.subject import Subject
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
 from crosslens.numerics.probe import logistic_probe
 from crosslens.numerics.streams import stream
-from crosslens.storage.seals import verified
 
 WORDS, TEXTS = "language of words", "language of texts"  # items of the records
 

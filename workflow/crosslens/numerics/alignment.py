@@ -111,16 +111,16 @@ def standardised(states: np.ndarray) -> np.ndarray:
     return columns
 
 
-def length_out(states: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """States (..., n, d) without what a constant, the logarithm of the number of pieces and its square explain.
+def length_out(states: np.ndarray, subwords: np.ndarray) -> np.ndarray:
+    """States (..., n, d) without what a constant, the logarithm of the number of subwords and its square explain.
 
-    pieces: (n,) number of pieces of each sentence.
+    subwords: (n,) number of subwords of each sentence.
     """
-    logarithms = np.log(pieces.astype(np.float64))
-    basis, triangle = np.linalg.qr(np.stack([np.ones(len(pieces)), logarithms, logarithms**2], 1))
+    logarithms = np.log(subwords.astype(np.float64))
+    basis, triangle = np.linalg.qr(np.stack([np.ones(len(subwords)), logarithms, logarithms**2], 1))
     diagonal = np.abs(np.diag(triangle))
     basis = basis[
-        :, diagonal > diagonal.max() * len(pieces) * np.finfo(float).eps
+        :, diagonal > diagonal.max() * len(subwords) * np.finfo(float).eps
     ]  # sentences of one length have the constant alone
     rest: np.ndarray = states - basis @ (basis.T @ states)
     return rest

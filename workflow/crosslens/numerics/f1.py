@@ -45,7 +45,7 @@ def text_ids(ids: Sequence[str]) -> np.ndarray:
 def cut_shares(cut: np.ndarray, cut_words: np.ndarray, words: int) -> dict[str, tuple[float, int]]:
     """Share of texts that are cut, and of labelled words that were cut away, each with the number it is a share of.
 
-    cut and cut_words (n,): whether pieces of a text were cut away, and how many of its words; words: those that are left.
+    cut and cut_words (n,): whether subwords of a text were cut away, and how many of its words; words: those that are left.
     """
     lost = int(cut_words.sum())
     return {CUT_TEXTS: (float(cut.mean()), len(cut)), CUT_WORDS: (lost / max(words + lost, 1), words + lost)}

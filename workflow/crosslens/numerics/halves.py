@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 
 def blocks(ids: list[str], rows: int) -> np.ndarray:

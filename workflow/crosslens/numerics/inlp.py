@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.logistic import fit
 from crosslens.numerics.subspace import Subspace
-from crosslens.runs.errors import DataError
 
 PENALTY, TOLERANCE = 1.0, 1e-4  # C of the probes, and the largest component of the gradient where a fit ends
 

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy.spatial.distance import squareform
 
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 Centring = Literal["none", "centred", "unbiased"]
 

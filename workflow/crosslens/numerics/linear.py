@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.densray import centroids
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
-from crosslens.runs.errors import DataError
 
 TOLERANCE = 1e-4  # of LDA: singular values below it are none, as by scikit-learn's default
 

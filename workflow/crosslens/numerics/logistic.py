@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 LEFT_OUT = -1  # class of an item that a target does not use
 ITERATIONS = 1000  # of each regression, at most; the gradient tells whether they were enough

@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 import torch
 
-from crosslens.runs.errors import DataError
+from crosslens.jobs.errors import DataError
 
 BLOCK = 4096  # vectors that are centred at once
 

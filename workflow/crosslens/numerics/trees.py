@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.f1 import Counts
-from crosslens.runs.errors import DataError
 
 
 def decode(scores: np.ndarray) -> np.ndarray:

@@ -6,10 +6,10 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Literal
 
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
+from crosslens.jobs.errors import DataError
 from crosslens.papers.wording import interval
-from crosslens.reports.paper import Item
-from crosslens.runs.errors import DataError
+from crosslens.reports.paper import TableOrFigure
 
 
 @cache
@@ -31,7 +31,7 @@ def items(paper: str) -> dict[str, dict[str, str]]:
 def captioned(
     paper: str, name: str, module: str, *, form: Literal["table", "figure"] | None = None,
     values: Mapping[str, Any] | None = None, single: str = "the jackknife over texts", **fields: Any,
-) -> Item:  # fmt: skip
+) -> TableOrFigure:  # fmt: skip
     """An item with its title and caption.
 
     form: None, a figure where the name says so, else a table; values: of fields of the caption, beside {interval}, which says
@@ -50,7 +50,7 @@ def captioned(
             f"{fields_there}, found no {error}"
         ) from None
     caption = "\n\n".join(filter(None, [text, texts.get("end", "")]))
-    return Item(form or ("figure" if name.startswith("figure") else "table"), title, shows, caption, module, **fields)
+    return TableOrFigure(form or ("figure" if name.startswith("figure") else "table"), title, shows, caption, module, **fields)
 
 
 def _filled(text: str, values: Mapping[str, Any], shared: Mapping[str, str]) -> str:

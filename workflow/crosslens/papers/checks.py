@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from crosslens.config.whole import Config
 
 
-def expect_reading(config: Config, key: str, reading: str) -> None:
-    """The reading that a key names is configured."""
-    if reading not in config.readings:
-        raise ValueError(f"{key}: expected one of {', '.join(config.readings)}, found '{reading}'")
+def expect_tokenisation(config: Config, key: str, tokenisation: str) -> None:
+    """The tokenisation that a key names is configured."""
+    if tokenisation not in config.tokenisations:
+        raise ValueError(f"{key}: expected one of {', '.join(config.tokenisations)}, found '{tokenisation}'")
 
 
-def expect_blocks(config: Config, key: str, encoder: str, numbers: Iterable[int], expected: str, remedy: str) -> None:
+def expect_layers(config: Config, key: str, encoder: str, numbers: Iterable[int], expected: str, remedy: str) -> None:
     """An encoder has all the blocks or layers of these numbers.
 
     expected, remedy: parts of the message: what the numbers are, and what to do.

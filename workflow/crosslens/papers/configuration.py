@@ -2,7 +2,7 @@
 
 An unknown key, a wrong type or a value out of range raises a `ConfigError` with a line a key: pydantic's message, what was
 found and, for a misspelt name, the closest one. The JSON schema and docs/config.md are generated from these models
-(workflow/documents).
+(workflow/crosslens/commands/documents).
 """
 
 import re
@@ -14,9 +14,9 @@ from pydantic import Field, ValidationError, create_model
 
 from crosslens.config.base import ConfigError, Name, Section, nearest
 from crosslens.config.whole import Config
+from crosslens.corpora.sources.registry import OwnSource
+from crosslens.jobs.errors import short, shown
 from crosslens.papers import KEYS
-from crosslens.runs.errors import short, shown
-from crosslens.sources.registry import OwnSource
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
 _SECTIONS: dict[str, Any] = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.jobs.checksums import verified
 from crosslens.reports import cells
-from crosslens.storage.seals import verified
 
 
 def lines(

@@ -8,27 +8,27 @@ from typing import Any
 import pandas as pd
 import pyarrow.compute as pc
 
-from crosslens.measures.unseen import UNSEEN
+from crosslens.jobs import parquet, records
+from crosslens.jobs.training_folders import training_runs
+from crosslens.measures.shared.unseen import UNSEEN
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import MODEL_FILES, Need
-from crosslens.storage import parquet, records
-from crosslens.storage.trainings import trainings
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Inputs of an item.
 
-    needs: of the item; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder, and CORPUS/READING ->
-    folder of further readings; draws: name -> folder; tokenizer, typology: folder and file, None where the item does not read
-    them; published: printed values of the paper; cited: those of another paper, None where the item cites none.
+    needs: of the item; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder, and CORPUS/TOKENISATION
+    -> folder of further tokenisations; samples: name -> folder; tokenizer, typology: folder and file, None where the item does
+    not read them; published: printed values of the paper; cited: those of another paper, None where the item cites none.
     """
 
     needs: Sequence[Need]
     files: Sequence[Sequence[Path]]
     published: Published
     tokens: Mapping[str, Path]
-    draws: Mapping[str, Path]
+    samples: Mapping[str, Path]
     tokenizer: Path | None = None
     typology: Path | None = None
     cited: Published | None = None
@@ -54,11 +54,11 @@ class Inputs:
         return dict.fromkeys(path for paths in groups for path in paths)
 
     def by_seed(self, kind: str) -> Iterator[tuple[str, int, Path]]:
-        """(recipe, seed, file) of a kind with a file a seed: a measure of states, or a file of trainings."""
+        """(recipe, seed, file) of a kind with a file a seed: a measure of states, or a file of training runs."""
         for need, paths in zip(self.needs, self.files, strict=True):
             for seed, path in zip(need.seeds, paths, strict=True) if need.kind == kind else ():
                 if kind in MODEL_FILES:
-                    yield from ((name, seed, folder / MODEL_FILES[kind]) for name, folder in trainings(path, need.recipe))
+                    yield from ((name, seed, folder / MODEL_FILES[kind]) for name, folder in training_runs(path, need.recipe))
                 else:
                     yield need.recipe, seed, path
 
@@ -78,7 +78,7 @@ def with_unseen(table: Callable[..., pd.DataFrame], item: str, inputs: Inputs, s
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     """Inputs from plain values, as a rule passes them.
 
-    settings: needs (the fields of Need, and `files`, the number of its files), corpora and draws. files: needs, one list for
+    settings: needs (the fields of Need, and `files`, the number of its files), corpora and samples. files: needs, one list for
     all; tokens, a folder a corpus and reading; draws; published, cited, tokenizer and typology, a list of one file or folder, or
     none.
     """
@@ -88,5 +88,5 @@ def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
     tokens = dict(zip(settings["corpora"], map(Path, files.get("tokens", ())), strict=True))
     tokenizer, typology = (next(map(Path, files.get(name, ())), None) for name in ("tokenizer", "typology"))
     published, cited = (next(map(Published.read, files.get(name, ())), None) for name in ("published", "cited"))
-    draws = dict(zip(settings["draws"], map(Path, files.get("draws", ())), strict=True))
-    return Inputs(needs, grouped, published or Published.empty(), tokens, draws, tokenizer, typology, cited)
+    samples = dict(zip(settings["samples"], map(Path, files.get("samples", ())), strict=True))
+    return Inputs(needs, grouped, published or Published.empty(), tokens, samples, tokenizer, typology, cited)

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from crosslens.config.corpora import Corpus
 from crosslens.config.encoders import Encoder
-from crosslens.config.scales import Scale
+from crosslens.config.presets import Preset
 from crosslens.config.whole import Config
+from crosslens.corpora.sources.registry import Source
+from crosslens.jobs.quantities import listed
 from crosslens.measures.kinds import KINDS, named_corpora
-from crosslens.reports.paper import Item, Paper
+from crosslens.reports.paper import Paper, TableOrFigure
 from crosslens.reports.studies import Studies
-from crosslens.runs.quantities import listed
-from crosslens.sources.registry import Source
 
 APART = {"source", "archive", "train_source", "train_archive", "texts_source", "note"}
 """Keys of a corpus that do not count in a comparison; sources are compared by their titles."""
@@ -23,7 +23,7 @@ PRINTED = Path(__file__).parents[3] / "resources" / "published"  # PAPER.csv: th
 
 
 class Uses(NamedTuple):
-    """Keys of encoders and of corpora and seeds of trainings on which numbers rest; as keys of dictionaries, in their order."""
+    """Keys of encoders and of corpora and seeds of training runs on which numbers rest; as keys of dictionaries, in their order."""
 
     encoders: dict[str, None]
     corpora: dict[str, None]
@@ -35,7 +35,7 @@ class Uses(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """The studies of a scale, and those of config.yaml alone, which are the published ones."""
+    """The studies of a preset, and those of config.yaml alone, which are the published ones."""
 
     here: Studies
     there: Studies
@@ -44,7 +44,7 @@ class About:
 
     @property
     def config(self) -> Config:
-        """Configuration of the scale."""
+        """Configuration of the preset."""
         return self.here.config
 
     @property
@@ -62,11 +62,11 @@ class About:
         )
 
     @property
-    def scale(self) -> str:
-        """Name of the scale."""
-        return Scale("", self.config.results).name
+    def preset(self) -> str:
+        """Name of the preset."""
+        return Preset("", self.config.results).name
 
-    def page(self, paper: Paper, items: Mapping[str, Item], report: bool) -> dict[str, Any]:
+    def page(self, paper: Paper, items: Mapping[str, TableOrFigure], report: bool) -> dict[str, Any]:
         """Settings of a page of some items of a paper (crosslens.reports.pages), as plain values.
 
         report: whether it is the page of all items.
@@ -75,7 +75,7 @@ class About:
         facts = {
             "Encoder": "; ".join(f"{key}: {_with_revision(self.config.encoders[key])}" for key in uses.encoders),
             "Seeds": self._seeds(paper, uses),
-            "Scale": f"{self.scale}, in {self.config.results}",
+            "Preset": f"{self.preset}, in {self.config.results}",
         }
         searches = {name: item for name, item in paper.items(self.config).items() if item.searched} if report else {}
         return {
@@ -83,7 +83,7 @@ class About:
             "study": paper.about,
             "report": report,
             "title": f"Tables and figures of {paper.key}" if report else _heading(*items.values()),
-            "scale": self.scale,
+            "preset": self.preset,
             "facts": {name: text for name, text in facts.items() if text},
             "corpora": {key: self._corpus(paper, key) for key in uses.corpora},
             "apart": self.apart(paper, uses),
@@ -99,18 +99,18 @@ class About:
             ],
         }
 
-    def origin(self, paper: Paper, item: Item) -> str:
-        """Paper, title, scale and encoders of an item in a line, which its picture bears."""
+    def origin(self, paper: Paper, item: TableOrFigure) -> str:
+        """Paper, title, preset and encoders of an item in a line, which its picture bears."""
         encoders = dict.fromkeys(self.encoder(key) for key in self.uses(paper, item).encoders)
         title = item.title[:1].lower() + item.title[1:]
         encoder = f"encoder: {listed(encoders)}" if encoders else ""
-        return "; ".join(filter(None, [self.rehearsal, f"{paper.key}, {title}", f"{self.scale} scale", encoder]))
+        return "; ".join(filter(None, [self.rehearsal, f"{paper.key}, {title}", f"{self.preset} scale", encoder]))
 
     def encoder(self, key: str) -> str:
-        """An encoder of the scale in words."""
+        """An encoder of the preset in words."""
         return _encoder(self.config.encoders[key])
 
-    def uses(self, paper: Paper, item: Item) -> Uses:
+    def uses(self, paper: Paper, item: TableOrFigure) -> Uses:
         """Encoders, corpora and seeds of an item."""
         return _uses(self.here, paper, item)
 
@@ -175,7 +175,7 @@ class About:
             config, items = self.published, paper.items(self.published).values()
             recipes = paper.recipes(config).values()
             corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
-            corpora += [corpus for draws in paper.draws(config).values() for corpus in draws.corpora]
+            corpora += [corpus for samples in paper.samples(config).values() for corpus in samples.corpora]
             corpora += [
                 corpus
                 for recipe in recipes
@@ -217,18 +217,18 @@ class About:
         return sorted({self.sources[name].name for name in corpus.sources()})
 
 
-def _uses(studies: Studies, paper: Paper, item: Item) -> Uses:
+def _uses(studies: Studies, paper: Paper, item: TableOrFigure) -> Uses:
     """Encoders, corpora and seeds of an item of a paper, in some studies."""
     recipes = [studies.recipe(need.recipe)[1] for need in item.needs]
     settings = [
         studies.settings(studies.measure(paper.key, need), need.recipe) if need.kind in KINDS else {} for need in item.needs
     ]
     measured = [need for need in item.needs if need.kind in KINDS]
-    draws = [studies.drawn(need.recipe) for need in measured if KINDS[need.kind].source != "predictions"]
+    samples = [studies.sampled(need.recipe) for need in measured if KINDS[need.kind].source != "predictions"]
     corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
-    corpora += [corpus for name in [*draws, *item.draws] if name for corpus in studies.draws[name].corpora]
+    corpora += [corpus for name in [*samples, *item.samples] if name for corpus in studies.samples[name].corpora]
     corpora += [corpus for of_measure in settings for corpus in named_corpora(of_measure)]
-    seeds = [  # of trainings, or those that a measure with draws of its own names
+    seeds = [  # of training runs, or those that a measure with draws of its own names
         of_measure.get("seeds") or (need.seeds if recipe.trains() else ())
         for need, recipe, of_measure in zip(item.needs, recipes, settings, strict=True)
     ]
@@ -245,7 +245,7 @@ def _most_texts(corpus: Corpus | None) -> int | None:
     return limit
 
 
-def _heading(item: Item) -> str:
+def _heading(item: TableOrFigure) -> str:
     return f"{item.title}. {item.shows}"
 
 

@@ -16,7 +16,7 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of every table. metric: name of the quantity; definition: how the number was computed; here: mean over seeds; low,
 high: ends of its 95 % interval over seeds or, of a single seed, over texts or runs (docs/intervals.md), inside the bounds of a
-score; sd: over seeds; seeds: number of seeds, of trainings or of draws, empty for counts, settings and printed values, which
+score; sd: over seeds; seeds: number of seeds, of training runs or of draws, empty for counts, settings and printed values, which
 rest on none; n: number of units, the fewest of a seed; difference: here less published; comparable: whether the table's
 numbers can be compared with the paper's; reason: why not."""
 WHOLE = ("seeds", "n")  # columns of whole numbers

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
+from crosslens.jobs.checksums import verified
+from crosslens.jobs.records import read_json
 from crosslens.reports.spread import Line, spread
 from crosslens.reports.templates import read_template
-from crosslens.storage.records import read_json
-from crosslens.storage.seals import verified
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 Terms = Mapping[str, Any]  # resources/terms.yaml
@@ -30,7 +30,7 @@ def page(
 
     settings: see `crosslens.reports.about.About.page`; files: ITEM.csv or ITEM.svg of each item, in the order of the settings,
     with its record beside it; terms: see `read_terms`; command: with which the page is made; several: tables of the same items
-    and scale over several seeds, from which the spread of a single one is known.
+    and preset over several seeds, from which the spread of a single one is known.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
     spreads = {file.stem: spread(_cells(file)) for file in several}
@@ -61,7 +61,7 @@ def _item(
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
     item["stages_without_improvement"] = [
         f"{training['recipe']['name']}, seed {training['seed']} ({', '.join(stages)})"
-        for training in record.get("trainings", ())
+        for training in record.get("training_runs", ())
         if (stages := training.get("stages_without_improvement"))
     ]
     if file.suffix == ".svg":

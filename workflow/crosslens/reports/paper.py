@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from crosslens.config.draws import Draws
+    from crosslens.config.recipes import Recipe
+    from crosslens.config.samples import Samples
     from crosslens.config.whole import Config
-    from crosslens.recipes import Recipe
 
 MODEL_FILES = {"record": "record.json", "history": "history.csv", "predictions": "predictions.parquet"}
 """Files of a training itself that an item may need beside measures: kind -> file."""
@@ -49,17 +49,17 @@ def same_place(cell: Place) -> Place | None:
 
 
 @dataclass(frozen=True)
-class Item:
+class TableOrFigure:
     """A table or a figure.
 
     title: as the paper calls it, such as Table 1; shows: a line that can be understood without the paper; caption: for its page
     and the report, in Markdown; module: of the paper's folder, whose function `table` or `figure` makes the item; settings: that
-    the function gets beside the needs, as plain values; corpora: keys of the corpora whose tokens it reads; encoder, reading: of
-    these tokens; None, the paper's; readings: further ones, under which it reads the same corpora; cites: key of another paper
-    whose published values it shows; typology: key of the corpus of that kind that it reads; draws: names of the draws that it
-    reads; tokenizer: whether it reads the encoder's folder, without weights or, if `weights`, with them; decimals: of the numbers
-    on its page; None, as they are, for counts and hyperparameters; searched: whether it shows a search, whose trainings do not
-    belong to the tables; page: whether it has a page of the usual layout, and a place in the report.
+    the function gets beside the needs, as plain values; corpora: keys of the corpora whose tokens it reads; encoder,
+    tokenisation: of these tokens; None, the paper's; tokenisations: further ones, under which it reads the same corpora; cites:
+    key of another paper whose published values it shows; typology: key of the corpus of that kind that it reads; samples: names
+    of the samples that it reads; tokenizer: whether it reads the encoder's folder, without weights or, if `weights`, with them;
+    decimals: of the numbers on its page; None, as they are, for counts and hyperparameters; searched: whether it shows a search,
+    whose training runs do not belong to the tables; page: whether it has a page of the usual layout, and a place in the report.
     """
 
     form: Literal["table", "figure"]
@@ -71,11 +71,11 @@ class Item:
     settings: Mapping[str, Any] = field(default_factory=dict)
     corpora: tuple[str, ...] = ()
     encoder: str | None = None
-    reading: str | None = None
-    readings: tuple[str, ...] = ()
+    tokenisation: str | None = None
+    tokenisations: tuple[str, ...] = ()
     cites: str | None = None
     typology: str | None = None
-    draws: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
     tokenizer: bool = False
     weights: bool = False
     decimals: int | None = 2
@@ -88,12 +88,12 @@ class Paper:
     """A paper. Its functions take the whole configuration; none is called where the paper is not configured.
 
     key: name of its folder and section; about: citation and content, for pages and the report, in Markdown; headline: whether
-    its items lie at the top of the results, and not in a folder of its key; recipes: trainings by name, which begins with the
+    its items lie at the top of the results, and not in a folder of its key; recipes: training runs by name, which begins with the
     key; trials: those of searches by the name of the job that they share; the name of a trial is that and a last part of its
-    own; seeds: of a recipe; draws: words or texts by name, which begins with the key; drawn: name of the draws whose hidden
+    own; seeds: of a recipe; samples: words or texts by name, which begins with the key; sampled: name of the samples whose hidden
     states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name; place: where
-    our tables show a printed cell, None where none does; names: what $NAME stands for in its ledger of claims, where names of
-    trainings and rows differ by scale.
+    our tables show a printed cell, None where none does; names: what $NAME stands for in its claims file of claims, where names
+    of training runs and rows differ by scale.
     """
 
     key: str
@@ -102,10 +102,10 @@ class Paper:
     recipes: Callable[[Config], Mapping[str, Recipe]]
     trials: Callable[[Config], Mapping[str, Sequence[Recipe]]] = lambda config: {}
     seeds: Callable[[Recipe, Config], tuple[int, ...]] = lambda recipe, config: tuple(config.seeds)
-    draws: Callable[[Config], Mapping[str, Draws]] = lambda config: {}
-    drawn: Callable[[Recipe, Config], str | None] = lambda recipe, config: None
+    samples: Callable[[Config], Mapping[str, Samples]] = lambda config: {}
+    sampled: Callable[[Recipe, Config], str | None] = lambda recipe, config: None
     measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
-    items: Callable[[Config], Mapping[str, Item]]
+    items: Callable[[Config], Mapping[str, TableOrFigure]]
     place: Callable[[Place], Place | None] = same_place
     names: Callable[[Config], Mapping[str, str | int | list[int]]] = lambda config: {}
 

@@ -8,24 +8,24 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens.runs.call import command
-from crosslens.runs.machine import machine, revision, versions
-from crosslens.storage import parquet
-from crosslens.storage.files import sha256
-from crosslens.storage.records import read_json, write_json
-from crosslens.storage.seals import sealed
-from crosslens.storage.trainings import stages_without_improvement, trainings
+from crosslens.jobs import parquet
+from crosslens.jobs.call import command
+from crosslens.jobs.checksums import checksummed
+from crosslens.jobs.files import sha256
+from crosslens.jobs.machine import machine, revision, versions
+from crosslens.jobs.records import read_json, write_json
+from crosslens.jobs.training_folders import stages_without_improvement, training_runs
 
 PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
-DATA = ("data_sha256", "content_sha256")  # digests of files and of what tables hold, in the records of trainings
+DATA = ("data_sha256", "content_sha256")  # digests of files and of what tables hold, in the records of training runs
 
 
 def write_table(
     table: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any] = {}
 ) -> None:  # fmt: skip
     """Write a table as CSV and its record beside it; settings, files, facts: see `write_record`."""
-    with sealed(path) as temporary:
+    with checksummed(path) as temporary:
         table.to_csv(temporary, index=False)
     write_record(path, settings, files, facts)
 
@@ -33,14 +33,14 @@ def write_table(
 def write_record(
     file: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any] = {}
 ) -> None:  # fmt: skip
-    """Write the record of a table or figure, FILE.json: the command, settings, and its measures and trainings.
+    """Write the record of a table or figure, FILE.json: the command, settings, and its measures and training runs.
 
-    files: `records` of the trainings, beside which are their histories, and `needs`, among which are the measures. Digests of
-    data that several trainings read stand once, beside the trainings; settings of measures stand once for all recipes that share
-    them. facts: further entries, under the key of the paper.
+    files: `records` of the training runs, beside which are their histories, and `needs`, among which are the measures. Digests of
+    data that several training runs read stand once, beside the training runs; settings of measures stand once for all recipes
+    that share them. facts: further entries, under the key of the paper.
     """
     file = Path(file)
-    folders = [folder for record in files.get("records", ()) for _, folder in trainings(Path(record), "")]
+    folders = [folder for record in files.get("records", ()) for _, folder in training_runs(Path(record), "")]
     records = [read_json(folder / "record.json") for folder in folders]
     for folder, training in zip(folders, records, strict=True):
         training["stages_without_improvement"] = stages_without_improvement(folder / "history.csv", training["recipe"])
@@ -61,7 +61,7 @@ def write_record(
             **machine(threads=1),
             "measures": _measures(map(Path, files.get("needs", ()))),
             **data,
-            "trainings": records,
+            "training_runs": records,
             "training_seconds": round(sum(training["seconds"] for training in records), 1),
             **facts,
         },

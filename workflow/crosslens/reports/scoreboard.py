@@ -21,8 +21,8 @@ COLUMNS = (
     "verdict", "reason", "table", "note",
 )  # fmt: skip
 """published: as printed; ours: the mean over seeds; low, high: the 95 % prediction interval of one new run, widened by the
-rounding of the print; seeds: trainings that it is from; reason: why there is no other verdict; table: of ours, below the results,
-that has the cell; note: on the printed number."""
+rounding of the print; seeds: training runs that it is from; reason: why there is no other verdict; table: of ours, below the
+results, that has the cell; note: on the printed number."""
 WITHIN, OUTSIDE, UNDECIDED = "within", "outside", "undecided"
 NOT_COMPARABLE, NOT_RUN, NO_TABLE, CITED, ILLEGIBLE = "not comparable", "not run", "no table", "cited", "illegible"
 VERDICTS = {

@@ -11,13 +11,13 @@ import numpy as np
 from crosslens.numerics.intervals import t_quantile
 
 FOLDER = Path("docs/results")
-"""Tables of committed runs, in the layout of results: SCALE/[PAPER/]NAME.csv; those over several seeds in SCALE-seeds."""
+"""Tables of committed runs, in the layout of results: PRESET/[PAPER/]NAME.csv; those over several seeds in PRESET-seeds."""
 Line = tuple[str, str, str]  # of a table: row, metric, definition
 
 
-def tables(root: Path, scale: str, places: Iterable[str]) -> list[Path]:
+def tables(root: Path, preset: str, places: Iterable[str]) -> list[Path]:
     """Tables of some items over several seeds, where the repository has them. places: below the folder of results."""
-    files = (root / FOLDER / f"{scale}-seeds" / f"{place}.csv" for place in places)
+    files = (root / FOLDER / f"{preset}-seeds" / f"{place}.csv" for place in places)
     return [file for file in files if file.is_file()]
 
 

@@ -1,4 +1,4 @@
-"""The configured studies: trainings, draws, measures, tables and figures of all papers, by name."""
+"""The configured studies: training runs, samples, measures, tables and figures of all papers, by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from functools import cached_property
 from typing import Any
 
 from crosslens.config.base import nearest
-from crosslens.config.draws import Draws
+from crosslens.config.recipes import Recipe
+from crosslens.config.samples import Samples
 from crosslens.config.whole import Config
+from crosslens.jobs.errors import DataError
 from crosslens.measures.kinds import KINDS, expected_settings, kind_of, read_corpora
-from crosslens.recipes import Recipe
-from crosslens.reports.paper import MODEL_FILES, Item, Need, Paper
-from crosslens.runs.errors import DataError
+from crosslens.reports.paper import MODEL_FILES, Need, Paper, TableOrFigure
 
 Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Studies:
-    """The papers of a configuration, with their trainings, measures and items.
+    """The papers of a configuration, with their training runs, measures and items.
 
     The name of a measure of a recipe is that of its kind or, where an item or the configuration states settings of its own,
     KIND@ASKER, with the key of the item's paper or the measure's name in the configuration.
@@ -34,7 +34,7 @@ class Studies:
 
     @cached_property
     def recipes(self) -> dict[str, tuple[Paper, Recipe]]:
-        """Trainings by name, with their papers."""
+        """Training runs by name, with their papers."""
         return {name: (paper, recipe) for paper in self.papers for name, recipe in paper.recipes(self.config).items()}
 
     @cached_property
@@ -43,12 +43,12 @@ class Studies:
         return {name: (paper, trials) for paper in self.papers for name, trials in paper.trials(self.config).items()}
 
     @cached_property
-    def draws(self) -> dict[str, Draws]:
-        """Drawn words and texts by name."""
-        return {name: draws for paper in self.papers for name, draws in paper.draws(self.config).items()}
+    def samples(self) -> dict[str, Samples]:
+        """Sampled words and texts by name."""
+        return {name: samples for paper in self.papers for name, samples in paper.samples(self.config).items()}
 
     @cached_property
-    def items(self) -> dict[str, tuple[Paper, str, Item]]:
+    def items(self) -> dict[str, tuple[Paper, str, TableOrFigure]]:
         """Tables and figures by their place below the results (table2, muller2021/table2), with their papers and names."""
         return {paper.path(name): (paper, name, item) for paper in self.papers for name, item in paper.items(self.config).items()}
 
@@ -70,10 +70,10 @@ class Studies:
         paper, recipe = self.recipe(name)
         return paper.seeds(recipe, self.config)
 
-    def drawn(self, name: str) -> str | None:
-        """Name of the draws whose hidden states are stored for a recipe's model; None where its paper draws none."""
+    def sampled(self, name: str) -> str | None:
+        """Name of the samples whose hidden states are stored for a recipe's model; None where its paper draws none."""
         paper, recipe = self.recipe(name)
-        return paper.drawn(recipe, self.config)
+        return paper.sampled(recipe, self.config)
 
     def measure(self, asker: str, need: Need) -> str:
         """Name of the measure that a need asks for: KIND@ASKER where it states other settings than the recipe's paper.
@@ -109,15 +109,15 @@ class Studies:
                 raise DataError(f"{here}: expected settings of {kind}, {names}, found '{unknown[0]}'{near}")
             if missing := [name for name, needed in expected.items() if needed and name not in settings]:
                 raise DataError(f"{here}: expected a value of {', '.join(missing)} too, for which {kind} has no default")
-        draws = self.drawn(recipe) if kind_of(measure).source in ("states", "draws") else None
-        if draws is None:
+        samples = self.sampled(recipe) if kind_of(measure).source in ("states", "samples") else None
+        if samples is None:
             return
-        drawn_corpora = self.draws[draws].corpora
+        sampled_corpora = self.samples[samples].corpora
         for corpus, setting in read_corpora(settings, self.config.corpora).items():
-            if corpus not in drawn_corpora:
+            if corpus not in sampled_corpora:
                 raise DataError(
                     f"{here}: {setting}: expected a corpus that is drawn for the states of this recipe, "
-                    f"{' or '.join(drawn_corpora)}, found '{corpus}'{nearest(corpus, drawn_corpora)}"
+                    f"{' or '.join(sampled_corpora)}, found '{corpus}'{nearest(corpus, sampled_corpora)}"
                 )
 
     def _usual(self, name: str) -> Mapping[str, Settings]:

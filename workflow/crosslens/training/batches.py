@@ -1,4 +1,4 @@
-"""Batches of texts for the phases of a training, and the parts of them whose gradients are computed at once."""
+"""Batches of texts for the phases of a training run, and the parts of them whose gradients are computed at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from crosslens.config.recipes import Data, Recipe, Stage
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.texts import Texts
 from crosslens.numerics.streams import stream
-from crosslens.recipes import Data, Recipe, Stage
 
 POOL = 50  # batches that are shuffled together before they are sorted by length
 
@@ -20,7 +20,7 @@ POOL = 50  # batches that are shuffled together before they are sorted by length
 class MicroBatch:
     """Texts of a term whose gradient is computed at once, on the CPU."""
 
-    seed: int | None  # of its dropout; None where that goes on in the training's own stream
+    seed: int | None  # of its dropout; None where that goes on in the training run's own stream
     batch: Batch | None  # None where the states are read from a cache
     rows: np.ndarray  # (n_words,) labelled words among those of all texts
     labels: dict[str, torch.Tensor]  # kind -> (n_words,)

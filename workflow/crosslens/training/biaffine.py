@@ -49,8 +49,8 @@ class Biaffine(nn.Module):
     arc 500, relation 200, dropout 0.1 and leaky_relu.
 
     root: the root's state, which is trained and scored as a head like a word's: `vector`, a learned one; `first`, that of the
-    first special piece. `as_released` is `first` with the defect of wu2019's code (dependency_parser.py masks that piece as if it
-    were not a word): the softmax over heads excludes the root, root words have no arc loss, and all arcs from the root weigh 0 in
+    first special subword. `as_released` is `first` with the defect of wu2019's code (dependency_parser.py masks that subword as
+    if it were not a word): the softmax over heads excludes the root, root words have no arc loss, and all arcs from the root weigh 0 in
     decoding, whatever their relation. So the root word is the one without which the rest of the tree loses least, and its
     relation is never correct (here IGNORED, there the first one, `_`).
 
@@ -58,7 +58,7 @@ class Biaffine(nn.Module):
     largest sum of `Scores.probabilities`, as in wu2019's code, its defect included. Both have one root word unless `one_root` is
     false: wu2019's code does not require one (chu_liu_edmonds.py, 6-91). muller2021's sibling code sums probabilities too, but
     with the root's arcs at 0 and the relations' scores transposed (model/decoding/decoding.py, lines 15, 37 and 44), and in
-    training its softmax includes all pieces, special ones and padding too (model/architecture/modeling_multitask.py, line 206);
+    training its softmax includes all subwords, special ones and padding too (model/architecture/modeling_multitask.py, line 206);
     neither is implemented here.
 
     initialisation: `orthogonal`, as in muller2021's code: orthogonal perceptrons, zero biases and zero bilinear forms; `pytorch`,
@@ -133,7 +133,7 @@ class Biaffine(nn.Module):
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None) -> Scores:
         """Return the scores of a batch. states: of words, (b, w, d); mask: (b, w), true for words; first: the first special
-        pieces' states, (b, d), if they are the root's.
+        subwords' states, (b, d), if they are the root's.
         """  # fmt: skip
         if self.vector is not None:
             first = self.vector.expand(len(states), -1)

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from crosslens.encoding.texts import Texts
-from crosslens.storage.files import written
+from crosslens.jobs.files import written
 from crosslens.training import parallel
 from crosslens.training.state import Position
 
@@ -26,7 +26,14 @@ def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Te
     """Return the digest by which a checkpoint is known: of settings, ready for JSON, data and the encoder's first weights."""
     digester = hashlib.sha256(json.dumps(settings).encode())
     for part in texts:
-        for values in (part.pieces, part.piece_offsets, part.positions, part.word_offsets, part.second, *part.labels.values()):
+        for values in (
+            part.subwords,
+            part.subword_offsets,
+            part.positions,
+            part.word_offsets,
+            part.second,
+            *part.labels.values(),
+        ):
             digester.update(values.tobytes())
     for value in encoder.values():
         digester.update(value.cpu().contiguous().view(torch.uint8).numpy().data)
@@ -57,7 +64,7 @@ def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
 
 @dataclass
 class CheckpointFile:
-    """The file of a training's checkpoint. key: digest of settings and data; a checkpoint of others is not resumed."""
+    """The file of a training run's checkpoint. key: digest of settings and data; a checkpoint of others is not resumed."""
 
     path: Path
     key: str
@@ -114,7 +121,7 @@ def save(
     optimiser: dict[str, Any],
     scaler: dict[str, Any],
 ) -> None:
-    """Write the state of a training of the loop."""
+    """Write the state of a training run of the loop."""
     tensors, plain = _flat(optimiser)
     tensors |= {f"weights.{name}": value for name, value in weights.items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}

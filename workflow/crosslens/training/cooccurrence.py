@@ -1,4 +1,4 @@
-"""Counts of pieces that occur near each other, for GloVe."""
+"""Counts of subwords that occur near each other, for GloVe."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,36 +8,36 @@ from math import lcm
 import numpy as np
 
 from crosslens.encoding.texts import Texts
-from crosslens.runs.progress import Progress
+from crosslens.jobs.progress import Progress
 
-CHUNK = 1 << 21  # pieces whose pairs are in memory at once: about 0.5 GB with a window of 10
+CHUNK = 1 << 21  # subwords whose pairs are in memory at once: about 0.5 GB with a window of 10
 DISTANCE_BITS = 5  # windows of at most 31
 
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """Distinct pairs of pieces that occur near each other, sorted; counts are symmetric, X(i, j) = X(j, i)."""
+    """Distinct pairs of subwords that occur near each other, sorted; counts are symmetric, X(i, j) = X(j, i)."""
 
     first: np.ndarray  # (n,) int32
     second: np.ndarray  # (n,) int32, at least as large as `first`
-    counts: np.ndarray  # (n,) float64: sum of 1 / distance; twice that for a piece with itself, once for either order
+    counts: np.ndarray  # (n,) float64: sum of 1 / distance; twice that for a subword with itself, once for either order
 
 
 def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = CHUNK) -> Cooccurrence:
-    """Return the counts, weighted by 1 / distance, of pairs at most `window` pieces apart within a text.
+    """Return the counts, weighted by 1 / distance, of pairs at most `window` subwords apart within a text.
 
-    The special pieces at the ends of a text are left out. vocabulary: its size. chunk: number of pieces whose pairs are counted
-    at a time; sums are of integers, in units of 1 / lcm(1, ..., window), and so do not depend on it.
+    The special subwords at the ends of a text are left out. vocabulary: its size. chunk: number of subwords whose pairs are
+    counted at a time; sums are of integers, in units of 1 / lcm(1, ..., window), and so do not depend on it.
     Source: the released code of GloVe (stanfordnlp/GloVe 52f7dbc, src/cooccur.c:328-347, symmetric and weighted by distance;
     there a line is a text).
     """
     unit = lcm(*range(1, window + 1))
     weights = np.array([0, *(unit // distance for distance in range(1, window + 1))])
     parts: list[tuple[np.ndarray, np.ndarray]] = []
-    with Progress(len(texts.pieces), "pieces counted", log) as progress:
+    with Progress(len(texts.subwords), "pieces counted", log) as progress:
         for chosen in _chunks(texts, chunk):
-            pieces, ids = _inside(texts, chosen)
-            part = _summed(*_weighted(_pairs(pieces, ids, vocabulary, window), weights))
+            subwords, ids = _inside(texts, chosen)
+            part = _summed(*_weighted(_pairs(subwords, ids, vocabulary, window), weights))
             # Merged like the digits of a binary counter: each pair is merged once for each doubling of the count.
             while parts and len(parts[-1][0]) <= 2 * len(part[0]):
                 part = _merged(parts.pop(), part)
@@ -52,26 +52,26 @@ def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = 
 
 
 def _chunks(texts: Texts, size: int) -> Iterator[np.ndarray]:
-    """Yield numbers of consecutive texts that have about `size` pieces together."""
-    number = texts.piece_offsets[:-1] // size
+    """Yield numbers of consecutive texts that have about `size` subwords together."""
+    number = texts.subword_offsets[:-1] // size
     yield from np.split(np.arange(len(texts)), np.flatnonzero(np.diff(number)) + 1)
 
 
 def _inside(texts: Texts, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pieces of consecutive texts, without the special ones at their ends, and the text of each piece."""
-    rows = slice(texts.piece_offsets[chosen[0]], texts.piece_offsets[chosen[-1] + 1])
+    """Return the subwords of consecutive texts, without the special ones at their ends, and the text of each subword."""
+    rows = slice(texts.subword_offsets[chosen[0]], texts.subword_offsets[chosen[-1] + 1])
     ids = np.repeat(chosen, texts.lengths[chosen])
     inside = np.ones(len(ids), bool)
     inside[texts.end_rows(chosen) - rows.start] = False
-    return texts.pieces[rows][inside].astype(np.int64), ids[inside]
+    return texts.subwords[rows][inside].astype(np.int64), ids[inside]
 
 
-def _pairs(pieces: np.ndarray, ids: np.ndarray, vocabulary: int, window: int) -> np.ndarray:
-    """Return each pair within the window, sorted, as (smaller piece x vocabulary + larger piece) x 32 + distance."""
+def _pairs(subwords: np.ndarray, ids: np.ndarray, vocabulary: int, window: int) -> np.ndarray:
+    """Return each pair within the window, sorted, as (smaller subword x vocabulary + larger subword) x 32 + distance."""
     parts = []
     for distance in range(1, window + 1):
         near = ids[distance:] == ids[:-distance]
-        first, second = pieces[:-distance][near], pieces[distance:][near]
+        first, second = subwords[:-distance][near], subwords[distance:][near]
         parts.append((np.minimum(first, second) * vocabulary + np.maximum(first, second) << DISTANCE_BITS) + distance)
     packed = np.concatenate(parts)
     packed.sort()

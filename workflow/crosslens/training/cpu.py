@@ -1,6 +1,6 @@
 """Faster training on a CPU: dropout masks, little padding, bfloat16. The function that is trained is the same, up to rounding.
 
-A GPU has its own dropout and layer norms, and reads concatenated texts too; crosslens.training.card has its attention.
+A GPU has its own dropout and layer norms, and reads concatenated texts too; crosslens.training.gpu has its attention.
 
 torch draws each element of dropout from a Bernoulli distribution, which takes up to a tenth of a step; four 16-bit draws from one
 64-bit number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so that
@@ -18,9 +18,9 @@ import torch
 from torch import nn
 
 from crosslens.encoding.batches import Batch, device_copy, device_of
-from crosslens.encoding.blocks import KNOWN
-from crosslens.training import card
-from crosslens.training.card import Padding
+from crosslens.encoding.layers import KNOWN
+from crosslens.training import gpu
+from crosslens.training.gpu import Padding
 
 NAME = "crosslens"
 GROUP = 8  # texts that are padded to the same length in attention
@@ -77,17 +77,17 @@ pick: Callable[..., torch.Tensor] = _Pick.apply
 
 def attention(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None,
-    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[Padding] | card.Ends | None = None, **options: Any,
+    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[Padding] | gpu.Ends | None = None, **options: Any,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     """Return attention's output, by the interface of transformers.
 
     query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: the padding of groups
     of texts that are concatenated without padding in a batch of one, (1, heads, n, d), or for a GPU the texts' ends.
     """
-    if isinstance(packed, card.Ends) and not dropout:
-        return card.attention(query, key, value, packed, scaling), None
+    if isinstance(packed, gpu.Ends) and not dropout:
+        return gpu.attention(query, key, value, packed, scaling), None
     if packed is not None:
-        paddings = [packed.padding] if isinstance(packed, card.Ends) else packed
+        paddings = [packed.padding] if isinstance(packed, gpu.Ends) else packed
         sizes = [len(padding.places) for padding in paddings]
         queries, keys, values = (torch.split_with_sizes(x[0].transpose(0, 1), sizes) for x in (query, key, value))
         groups = zip(queries, keys, values, paddings, strict=True)
@@ -129,24 +129,24 @@ def _dropping(
 def packs(encoder: nn.Module, batch: Batch, state: str) -> bool:
     """Whether texts can be concatenated: the batch has padding, and the encoder is prepared and of a known kind.
 
-    state: of `Units`; only states of single pieces can be read. On a CPU texts whose pooler is read remain padded, so that
+    state: of `Units`; only states of single subwords can be read. On a CPU texts whose pooler is read remain padded, so that
     earlier results repeat bit for bit.
     """
     config: Any = encoder.config
     device = device_of(encoder)
     prepared = config._attn_implementation == NAME and config.model_type in KNOWN
-    of_pieces = state in ("hidden", "words") or (state == "pooler" and device.type != "cpu")
-    return prepared and of_pieces and batch.attention_mask is not None and (device.type == "cpu" or card.is_exact(device))
+    of_subwords = state in ("hidden", "words") or (state == "pooler" and device.type != "cpu")
+    return prepared and of_subwords and batch.attention_mask is not None and (device.type == "cpu" or gpu.is_exact(device))
 
 
-def packing(inside: torch.Tensor, device: torch.device) -> Sequence[Padding] | card.Ends:
+def packing(inside: torch.Tensor, device: torch.device) -> Sequence[Padding] | gpu.Ends:
     """Return what attention on a device reads of concatenated texts: the padding of groups of them on a CPU, else their ends.
 
-    inside: True for the pieces of texts, which are sorted by length, (B, T).
+    inside: True for the subwords of texts, which are sorted by length, (B, T).
     """
     if device.type == "cpu":
-        return [card.padding(group[:, : int(group.sum(1).max())], device) for group in torch.split(inside, GROUP)]
-    return card.ends(inside, device)
+        return [gpu.padding(group[:, : int(group.sum(1).max())], device) for group in torch.split(inside, GROUP)]
+    return gpu.ends(inside, device)
 
 
 def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:

@@ -1,46 +1,46 @@
-"""Re-initialisation of an encoder's blocks before its training (RANDOM-INIT, muller2021, section 2.1)."""
+"""Re-initialisation of an encoder's layers before its training (RANDOM-INIT, muller2021, section 2.1)."""
 
 import torch
 from torch import nn
 
-from crosslens.encoding.blocks import blocks, embeddings
+from crosslens.config.recipes import Edit, Recipe
+from crosslens.encoding.layers import embeddings, transformer_layers
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.streams import stream
-from crosslens.recipes import Edit, Recipe
-from crosslens.runs.errors import DataError
 
 
 def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
-    """Raise DataError if a recipe names a layer, or freezes a block, that an encoder does not have."""
+    """Raise DataError if a recipe names a layer, or freezes a layer, that an encoder does not have."""
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     terms = [term for stage in recipe.stages for phase in stage.phases for term in phase.terms]
     numbers = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
-    numbers += [phase.frozen_blocks for stage in recipe.stages for phase in stage.phases]
+    numbers += [phase.frozen_layers for stage in recipe.stages for phase in stage.phases]
     wrong = sorted({layer for layer in numbers if layer is not None and layer > top})
     if wrong:
         raise DataError(f"{recipe.name}: expected layers and blocks from 0 to {top} for {recipe.encoder}, found {wrong}")
 
 
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
-    """Re-initialise the blocks that the edit names, and the embeddings if it says so; everything else stays bit-identical.
+    """Re-initialise the layers that the edit names, and the embeddings if it says so; everything else stays bit-identical.
 
     Initialisation "bert": weights N(0, 0.02), or of the edit's standard deviation, biases 0, norms 1 and 0, as before BERT's
-    pretraining (the paper's code of its time, mbert-unseen-languages, loads the other blocks into such a model). "released":
+    pretraining (the paper's code of its time, mbert-unseen-languages, loads the other layers into such a model). "released":
     weights and biases uniform within 1 / sqrt(fan in), PyTorch's default, which the code published for users gets by the way it
-    loads. Each block has its own random stream: its weights do not depend on which others are re-initialised, and nothing else
+    loads. Each layer has its own random stream: its weights do not depend on which others are re-initialised, and nothing else
     (heads, order of the data, dropout) depends on them, so that differences from the reference are paired. The embeddings are
-    block 0. Raises DataError if a block number is out of range.
+    layer 0. Raises DataError if a layer number is out of range.
     """
     if not edit.changes():
         return
-    all_blocks = blocks(encoder)
-    layers = range(1, len(all_blocks) + 1) if edit.layers == "all" else edit.layers
-    wrong = [layer for layer in layers if not 1 <= layer <= len(all_blocks)]
+    all_layers_of = transformer_layers(encoder)
+    layers = range(1, len(all_layers_of) + 1) if edit.layers == "all" else edit.layers
+    wrong = [layer for layer in layers if not 1 <= layer <= len(all_layers_of)]
     if wrong:
         raise DataError(
-            f"block numbers {wrong} out of range: expected 1 to {len(all_blocks)}; change the blocks to re-initialise in the "
+            f"block numbers {wrong} out of range: expected 1 to {len(all_layers_of)}; change the blocks to re-initialise in the "
             "configuration"
         )
-    chosen = {layer: all_blocks[layer - 1] for layer in layers}
+    chosen = {layer: all_layers_of[layer - 1] for layer in layers}
     if edit.embeddings:
         chosen[0] = embeddings(encoder)
     sd = edit.sd or float(getattr(encoder.config, "initializer_range", 0.02))

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
+from crosslens.config.recipes import STATES_BYTES as BYTES
+from crosslens.config.recipes import Data
 from crosslens.encoding.texts import Texts
-from crosslens.recipes import STATES_BYTES as BYTES
-from crosslens.recipes import Data
 from crosslens.training.model import EncoderWithHeads, Layer
 from crosslens.training.predict import hidden_states
 
@@ -14,7 +14,7 @@ from crosslens.training.predict import hidden_states
 class Features:
     """Cache of states by texts and layer, (n_words, width) float32 on the CPU.
 
-    It may be shared by trainings with the same encoder and texts.
+    It may be shared by training runs with the same encoder and texts.
     """
 
     def __init__(self) -> None:

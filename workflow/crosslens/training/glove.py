@@ -1,4 +1,4 @@
-"""GloVe: vectors whose products, with a bias a piece, are the logarithms of how often two pieces stand near each other.
+"""GloVe: vectors whose products, with a bias a subword, are the logarithms of how often two subwords stand near each other.
 
 Pennington, Socher and Manning 2014, equations 8 and 9; as the released code trains them (stanfordnlp/GloVe 52f7dbc, src/glove.c).
 """
@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch.nn.functional import embedding_bag
 
-from crosslens.config.static import GloVe
+from crosslens.config.static_embeddings import GloVe
+from crosslens.jobs import signals
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.progress import Progress
 from crosslens.numerics.streams import stream
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError
-from crosslens.runs.progress import Progress
 from crosslens.training.checkpoint import CheckpointFile
 from crosslens.training.cooccurrence import Cooccurrence
 
@@ -33,22 +33,22 @@ def train(
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Return vectors (vocabulary, size), float32, and for each epoch the mean loss of a pair before the update with it.
 
-    A piece's vector is the sum of those that it has as a word and as a context (src/glove.c:315-318); a piece of no pair has
+    A subword's vector is the sum of those that it has as a word and as a context (src/glove.c:315-318); a subword of no pair has
     zeros. checkpoint_file: from which a stopped training goes on. Raises DataError where nothing stands near anything, or where
     the loss is not finite.
     """
     if not len(pairs.first):
         raise DataError("GloVe: expected texts of at least two pieces, found none: name other texts")
-    pieces, rows = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
+    subwords, rows = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
     first, second = (torch.from_numpy(part).to(device) for part in rows.astype(np.int64).reshape(2, -1))
     counts = torch.from_numpy(pairs.counts).to(device, torch.float32)
-    model = Model(len(pieces), size, settings, seed=seed, device=device)
+    model = Model(len(subwords), size, settings, seed=seed, device=device)
     n = len(counts)
     values, tensors = (checkpoint_file and checkpoint_file.read()) or ({"epoch": 1, "start": 0, "history": []}, {})
     model.restore(tensors)
     history: list[dict[str, Any]] = values["history"]
-    ordered_pairs = n + int((first != second).sum())  # in both orders; a piece with itself has one
-    log.info("%d pairs of %d pieces", ordered_pairs, len(pieces))
+    ordered_pairs = n + int((first != second).sum())  # in both orders; a subword with itself has one
+    log.info("%d pairs of %d pieces", ordered_pairs, len(subwords))
     with Progress(settings.epochs * n, "pairs", log) as progress, signals.held():
         progress.advance((values["epoch"] - 1) * n + values["start"])
         for epoch in range(values["epoch"], settings.epochs + 1):
@@ -70,12 +70,12 @@ def train(
         if checkpoint_file:
             checkpoint_file.write({"epoch": settings.epochs + 1, "start": 0, "history": history}, model.state())
     vectors = np.zeros((vocabulary, size), np.float32)
-    vectors[pieces] = model.vectors().cpu().numpy()
+    vectors[subwords] = model.vectors().cpu().numpy()
     return vectors, history
 
 
 class Model:
-    """Vectors (m, d) of m pieces as words and as contexts, their biases (m,) as either, and AdaGrad's sums of squares, from 1."""
+    """Vectors (m, d) of m subwords as words and as contexts, their biases (m,) as either, and AdaGrad's sums of squares, from 1."""
 
     def __init__(self, m: int, size: int, settings: GloVe, *, seed: int, device: torch.device) -> None:
         """Uniform within 1/2 of 0, divided by the size, biases too (src/glove.c:125)."""
@@ -95,7 +95,7 @@ class Model:
             values.copy_(state.get(name, values))
 
     def vectors(self) -> torch.Tensor:
-        """Sums of both vectors of each piece, (m, d)."""
+        """Sums of both vectors of each subword, (m, d)."""
         words, contexts, *_ = self.parameters
         return words + contexts
 
@@ -104,22 +104,22 @@ class Model:
 
         first, second: (B,) rows. counts: (B,).
         """
-        pieces, rows = torch.unique(torch.cat([first, second]), return_inverse=True)
+        subwords, rows = torch.unique(torch.cat([first, second]), return_inverse=True)
         first, second = rows.view(2, -1)
         distinct = first != second
         words, order = torch.sort(torch.cat([first, second[distinct]]), stable=True)
         contexts = torch.cat([second, first[distinct]])[order]
         counts = torch.cat([counts, counts[distinct]])[order]
-        before = [values.index_select(0, pieces) for values in self.parameters]
+        before = [values.index_select(0, subwords) for values in self.parameters]
         loss, gradients = loss_and_gradients(words, contexts, counts, before, self.settings)
         for values, squares, old_values, gradient in zip(self.parameters, self.squares, before, gradients, strict=True):
             # The gradient is multiplied by the rate before it is squared, as released (src/glove.c:209-217): AdaGrad with rate 1
             # and sums from 1 / rate^2. Departure: biases too, as in the code before 2019, and a step counts its own gradient,
             # without which the summed gradients of a batch would overshoot at first.
             gradient *= self.settings.rate
-            sums = squares.index_select(0, pieces).addcmul_(gradient, gradient)
-            squares.index_copy_(0, pieces, sums)
-            values.index_copy_(0, pieces, old_values.addcdiv_(gradient, sums.sqrt_(), value=-1))
+            sums = squares.index_select(0, subwords).addcmul_(gradient, gradient)
+            squares.index_copy_(0, subwords, sums)
+            values.index_copy_(0, subwords, old_values.addcdiv_(gradient, sums.sqrt_(), value=-1))
         return loss
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from crosslens.config.recipes import Data, Penalty, Recipe, Stage, Term
 from crosslens.encoding.batches import device_copy, device_of
 from crosslens.encoding.texts import Texts
-from crosslens.recipes import Data, Penalty, Recipe, Stage, Term
 from crosslens.training import bottom
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import MicroBatch

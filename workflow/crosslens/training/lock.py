@@ -15,11 +15,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError
-from crosslens.storage.bounded import read_text
-from crosslens.storage.files import remove
-from crosslens.storage.trainings import CHECKPOINT, HALF_WRITTEN
+from crosslens.jobs import signals
+from crosslens.jobs.bounded import read_text
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import remove
+from crosslens.jobs.training_folders import CHECKPOINT, HALF_WRITTEN
 
 ENDED = "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT".split()
 """SLURM's states of jobs that are over."""
@@ -58,7 +58,7 @@ class Holder(BaseModel, frozen=True):
 
 @contextmanager
 def alone(lock: Path, folder: Path, training: str) -> Iterator[None]:
-    """Hold the lock of a training and remove half-written files of killed runs from its folder.
+    """Hold the lock of a training run and remove half-written files of killed runs from its folder.
 
     training: its name in messages. The message of a signal says from which checkpoint the next run continues.
     """

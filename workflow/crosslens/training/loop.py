@@ -1,4 +1,4 @@
-"""The training loop for all objectives, which are composed of stages, phases and terms (crosslens.recipes)."""
+"""The training loop for all objectives, which are composed of stages, phases and terms (crosslens.config.recipes)."""
 
 import logging
 import signal
@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from crosslens.encoders.load import default_device
+from crosslens.config.recipes import Data, Drift, Recipe, Stage
+from crosslens.encoding.encoders.load import default_device
 from crosslens.encoding.texts import Texts
+from crosslens.jobs import signals
+from crosslens.jobs.machine import processor_clock
+from crosslens.jobs.progress import Progress
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
-from crosslens.recipes import Data, Drift, Recipe, Stage
-from crosslens.runs import signals
-from crosslens.runs.machine import processor_clock
-from crosslens.runs.progress import Progress
-from crosslens.training import card, checkpoint, cpu, edit, optimiser, parallel, watch
+from crosslens.training import checkpoint, cpu, edit, gpu, optimiser, parallel, watch
 from crosslens.training.anchor import Anchor
 from crosslens.training.batches import Place, phase_batches, rehearsed
 from crosslens.training.checkpoint import Checkpoint, CheckpointFile
@@ -40,8 +40,8 @@ class Loop:
     encoder: the encoder with its initial weights.
     version: versions of what decides the results; a checkpoint of another version is not resumed.
     subspaces: by method and layer, those that the recipe's penalties and projections name.
-    shared: cache of states, for trainings with the same fixed encoder and the same texts.
-    mask: number of the mask piece, for a recipe that trains a language model.
+    shared: cache of states, for training runs with the same fixed encoder and the same texts.
+    mask: number of the mask subword, for a recipe that trains a language model.
     checkpoints: file of the checkpoint; None: no checkpoints. checkpoint_seconds: time between two checkpoints.
     after_step: called with the position after each update.
     """
@@ -90,8 +90,8 @@ class Loop:
         self.best: dict[str, torch.Tensor] = {}  # trained weights of the stage's best epoch
         self.losses: Losses | None = None  # of the current pass over a phase's data
         on_gpu = self.device.type == "cuda"
-        self.pipeline_depth = card.DEPTH if on_gpu else 0  # steps whose inputs a thread makes while one is computed
-        self.losses_at_once = card.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
+        self.pipeline_depth = gpu.DEPTH if on_gpu else 0  # steps whose inputs a thread makes while one is computed
+        self.losses_at_once = gpu.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
         # The times of a rehearsal are compared with those of `make cost`, whatever else a processor has to do.
         self.clock = processor_clock(torch.get_num_threads()) if self.rehearse and not on_gpu else time.monotonic
 
@@ -180,7 +180,7 @@ class Loop:
         began = self.clock()
         places = [Place(stage.name, at.epoch, at.phase, step) for step in range(len(batches[0]))]
         updates = list(zip(places, zip(*batches, strict=True), strict=True))[at.step :]
-        for inputs in card.pipeline(lambda update: self.step.inputs(phase, *update), updates, self.pipeline_depth):
+        for inputs in gpu.pipeline(lambda update: self.step.inputs(phase, *update), updates, self.pipeline_depth):
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
             self.step.update(phase, inputs, self.optimiser, losses)
             if self.rehearse and not at.step:  # the longest texts: not a batch of the study, whose updates are to be timed
@@ -188,7 +188,7 @@ class Loop:
                 began = self.clock()
             else:
                 pairs = zip(phase.terms, inputs.chosen, strict=True)
-                at.pieces += sum(int(self.texts[term.data].lengths[texts].sum()) for term, texts in pairs)
+                at.subwords += sum(int(self.texts[term.data].lengths[texts].sum()) for term, texts in pairs)
             at.step, at.updates = at.step + 1, at.updates + 1
             at.seconds, began = at.seconds + self.clock() - began, self.clock()
             progress.advance(1)
@@ -243,9 +243,9 @@ class Loop:
             self.best = {name: value.clone() for name, value in weights.items()}
         row: dict[str, Any] = {"stage": stage.name, "epoch": at.epoch, "score": score, **at.losses, **at.watched}
         row |= {"best_epoch": at.best_epoch, "seconds": round(at.seconds, 3)}
-        row |= {"pieces_a_second": round(at.pieces / at.seconds) if at.seconds else 0}
+        row |= {"subwords_a_second": round(at.subwords / at.seconds) if at.seconds else 0}
         at.history.append(row)
-        at.losses, at.watched, at.pieces, at.seconds = {}, {}, 0, 0.0
+        at.losses, at.watched, at.subwords, at.seconds = {}, {}, 0, 0.0
         fields = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
         self.log.info("%s", ", ".join(fields))
 
@@ -271,7 +271,7 @@ class Loop:
 
     @cached_property
     def key(self) -> str:
-        """Return the digest that identifies checkpoints of this training; must be computed before the first step."""
+        """Return the digest that identifies checkpoints of this training run; must be computed before the first step."""
         settings = [self.recipe.settings(), self.precision, self.seed, self.version, *filter(None, [self.rehearse])]
         arrays = [array for subspace in self.subspaces.values() for array in (subspace.basis, subspace.eigenvalues)]
         tensors = {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}

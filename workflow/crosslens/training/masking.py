@@ -1,37 +1,37 @@
-"""Masked pieces, which a language model learns to predict (Devlin et al. 2019, section 3.1)."""
+"""Masked subwords, which a language model learns to predict (Devlin et al. 2019, section 3.1)."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from crosslens.config.heads import TASK
+from crosslens.config.recipes import Masking
 from crosslens.encoding.texts import Texts
 from crosslens.numerics.streams import stream
-from crosslens.recipes import Masking
 
 HELD_OUT = stream(0, "mask", "held out")
-"""Seed of the masking of held-out text, which is the same for all trainings."""
+"""Seed of the masking of held-out text, which is the same for all training runs."""
 
 
 def masked(texts: Texts, seed: int, settings: Masking, mask: int, vocabulary: int) -> Texts:
-    """Return texts with masked pieces, which become the labelled words; their labels are the original pieces.
+    """Return texts with masked subwords, which become the labelled words; their labels are the original subwords.
 
-    mask: number of the mask piece. vocabulary: its size, from which random replacements are drawn.
-    Each piece but the special ones around a text is masked independently, as by transformers' collator (data_collator.py,
+    mask: number of the mask subword. vocabulary: its size, from which random replacements are drawn.
+    Each subword but the special ones around a text is masked independently, as by transformers' collator (data_collator.py,
     DataCollatorForLanguageModeling), instead of a fixed number in each text, as by BERT's code.
     """
-    generator, n = np.random.default_rng(seed), len(texts.pieces)
+    generator, n = np.random.default_rng(seed), len(texts.subwords)
     is_masked = generator.random(n) < settings.share
     is_masked[texts.end_rows()] = False
     rows = np.flatnonzero(is_masked)
     fate = generator.random(len(rows))
-    pieces = texts.pieces.copy()
-    pieces[rows[fate < settings.masked]] = mask
+    subwords = texts.subwords.copy()
+    subwords[rows[fate < settings.masked]] = mask
     replaced = rows[(fate >= settings.masked) & (fate < settings.masked + settings.random)]
-    pieces[replaced] = generator.integers(vocabulary, size=len(replaced))
-    text = np.searchsorted(texts.piece_offsets, rows, side="right") - 1
+    subwords[replaced] = generator.integers(vocabulary, size=len(replaced))
+    text = np.searchsorted(texts.subword_offsets, rows, side="right") - 1
     return replace(
-        texts, pieces=pieces, positions=rows - texts.piece_offsets[text], words=[""] * len(rows),
-        word_offsets=np.searchsorted(rows, texts.piece_offsets).astype(np.int64),
-        labels={TASK: texts.pieces[rows].astype(np.int64)},
+        texts, subwords=subwords, positions=rows - texts.subword_offsets[text], words=[""] * len(rows),
+        word_offsets=np.searchsorted(rows, texts.subword_offsets).astype(np.int64),
+        labels={TASK: texts.subwords[rows].astype(np.int64)},
     )  # fmt: skip

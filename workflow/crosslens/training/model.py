@@ -11,14 +11,14 @@ from safetensors.torch import save_file
 from torch import nn
 
 from crosslens.config.heads import ALL, Head
+from crosslens.config.recipes import Data
 from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.unit_states import unit_states
+from crosslens.jobs.checksums import checksummed
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
-from crosslens.recipes import Data
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import sealed
 from crosslens.training import cpu
 from crosslens.training.heads import head
 from crosslens.training.heads.build import build
@@ -59,12 +59,12 @@ class EncoderWithHeads(nn.Module):
 
     @property
     def vocabulary(self) -> int:
-        """Return the number of pieces."""
+        """Return the number of subwords."""
         return int(self.encoder.config.vocab_size)  # type: ignore[union-attr, arg-type]
 
     @property
     def padding(self) -> int:
-        """Return the number of the padding piece."""
+        """Return the number of the padding subword."""
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
     def states(self, batch: Batch, layers: Sequence[int]) -> dict[str, torch.Tensor]:
@@ -100,7 +100,7 @@ class EncoderWithHeads(nn.Module):
 
 @dataclass
 class Trained:
-    """Result of a training."""
+    """Result of a training run."""
 
     model: EncoderWithHeads
     encoder_changed: bool
@@ -119,7 +119,7 @@ def states(
     if not (packed and cpu.packs(encoder, batch, units.state)):
         return unit_states(encoder, batch, units, layers)
     columns = cpu.packed_states(encoder, batch, layers)
-    if units.state == "pooler":  # it reads the first piece of each row
+    if units.state == "pooler":  # it reads the first subword of each row
         columns["pooler"] = encoder.get_submodule("pooler")(list(columns.values())[-1][:, None])
     return columns
 
@@ -127,5 +127,5 @@ def states(
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
     """Write the heads, and the encoder's weights if with_encoder, to one safetensors file."""
     state = {name: value.cpu().contiguous() for name, value in model.weights(with_encoder=with_encoder).items()}
-    with sealed(path) as temporary:  # a single key, since safetensors writes several in random order
+    with checksummed(path) as temporary:  # a single key, since safetensors writes several in random order
         save_file(state, temporary, metadata={"encoder": "yes" if with_encoder else "no"})

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens.encoding.blocks import lowest
-from crosslens.recipes import ENCODER, Phase, Recipe, Stage
+from crosslens.config.recipes import ENCODER, Phase, Recipe, Stage
+from crosslens.encoding.layers import lowest
 from crosslens.training.model import EncoderWithHeads
 
 
@@ -86,8 +86,8 @@ def ready(model: EncoderWithHeads, recipe: Recipe, phase: Phase) -> None:
     trained = ENCODER in phase.update
     model.encoder.train(recipe.encoder_dropout if trained else recipe.encoder_dropout_when_frozen)
     model.encoder.requires_grad_(trained)
-    if phase.frozen_blocks is not None:
-        for module in lowest(model.encoder, phase.frozen_blocks):
+    if phase.frozen_layers is not None:
+        for module in lowest(model.encoder, phase.frozen_layers):
             module.requires_grad_(False).train(recipe.encoder_dropout_when_frozen)
     for name in recipe.heads:
         model.head(name).requires_grad_(name in phase.update)

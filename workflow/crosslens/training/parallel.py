@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError
+from crosslens.jobs import signals
+from crosslens.jobs.errors import DataError
 
 
 def rank() -> int:
@@ -105,7 +105,7 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> None:
 
 
 def _failure(place: Path, status: int) -> Exception:
-    """Return the error that ended a training: bad input before all others, which may only be its consequence."""
+    """Return the error that ended a training run: bad input before all others, which may only be its consequence."""
     files = sorted(place.glob("*.failed"), key=lambda file: file.stat().st_mtime_ns)
     errors = [json.loads(file.read_text("utf-8")) for file in files]
     if line := next((line for line, _ in errors if line), None):

@@ -81,7 +81,7 @@ def selection_score(
 
     predicted: predictions of a head by kind of label, (n_words,). learnt: the kind that is scored. labels: its classes.
     by: "paper", macro F1 as in tanti2021's code; "token", macro F1 over the true classes; "accuracy"; "spans", F1 of entities as
-    in conlleval and seqeval; "pieces", accuracy on masked pieces; "las", share of words with correct head and relation.
+    in conlleval and seqeval; "subwords", accuracy on masked subwords; "las", share of words with correct head and relation.
     """
     gold, guess = texts.labels[learnt], predicted[learnt]
     if by == "las":
@@ -89,7 +89,7 @@ def selection_score(
         return float(((gold == guess) & (arcs == predicted[ARC]))[arcs != IGNORED].mean())
     sentences = np.repeat(np.arange(len(texts)), np.diff(texts.word_offsets))
     is_labelled = gold != IGNORED
-    if by == "pieces":
+    if by == "subwords":
         return float((gold == guess)[is_labelled].mean())
     gold, guess, sentences = gold[is_labelled], guess[is_labelled], sentences[is_labelled]
     if by == "spans" or (by == "paper" and unit == "word"):

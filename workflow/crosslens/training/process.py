@@ -1,4 +1,4 @@
-"""Entry point of one of the processes of a training that `parallel.launch` starts."""
+"""Entry point of one of the processes of a training run that `parallel.launch` starts."""
 
 import json
 import logging
@@ -10,16 +10,16 @@ from typing import Any
 
 import torch
 
-from crosslens.recipes import Recipe
-from crosslens.runs import logs, signals
-from crosslens.storage.files import written
+from crosslens.config.recipes import Recipe
+from crosslens.jobs import logs, signals
+from crosslens.jobs.files import written
 from crosslens.training.run import run
 
 
 def work(
     recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, place: str, **options: Any
 ) -> None:  # fmt: skip
-    """Take part in a training. place: folder in which the processes meet and write the errors that ended them."""
+    """Take part in a training run. place: folder in which the processes meet and write the errors that ended them."""
     signals.handle()
     rank, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     logger = logging.getLogger("crosslens")

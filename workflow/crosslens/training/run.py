@@ -1,4 +1,4 @@
-"""A training from files to files."""
+"""A training run from files to files."""
 
 import csv
 import logging
@@ -16,23 +16,23 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import LANGUAGE, TASK, LanguageModelHead, ParserHead
-from crosslens.encoders.folder import SOURCE, WEIGHTS, mask_piece
-from crosslens.encoders.load import load_encoder
+from crosslens.config.recipes import Data, Recipe, Static
 from crosslens.encoding import subspaces
+from crosslens.encoding.encoders.folder import SOURCE, WEIGHTS, mask_subword
+from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.final_states import FinalStates
 from crosslens.encoding.packing import first_texts, windows_of
 from crosslens.encoding.relations import relations_of
-from crosslens.encoding.texts import Texts, load, load_pieces
+from crosslens.encoding.texts import Texts, load, load_subwords
+from crosslens.jobs import parquet
+from crosslens.jobs.call import command
+from crosslens.jobs.checksums import checksummed, digest, verified
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.machine import machine, versions
+from crosslens.jobs.records import read_json, write_json
+from crosslens.jobs.training_folders import CHECKPOINT
 from crosslens.numerics.streams import stream
-from crosslens.recipes import Data, Recipe, Static
-from crosslens.runs.call import command
-from crosslens.runs.errors import DataError
-from crosslens.runs.machine import machine, versions
-from crosslens.storage import parquet
-from crosslens.storage.records import read_json, write_json
-from crosslens.storage.seals import digest, sealed, verified
-from crosslens.storage.trainings import CHECKPOINT
-from crosslens.training import checkpoint, parallel, static
+from crosslens.training import checkpoint, parallel, static_embeddings
 from crosslens.training.features import Features
 from crosslens.training.lock import alone
 from crosslens.training.loop import Loop
@@ -72,13 +72,13 @@ def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[
     led = recipe.units.state == "words" or any(parser.root != "vector" for parser in parsers)
     options: dict[str, Any] = {"unit": recipe.units.unit, "trees": bool(parsers), "led": led}
     options["subtypes"] = any(parser.subtypes for parser in parsers)
-    options["subwords"] = recipe.units.unit == "word" and any(
+    options["every_subword"] = recipe.units.unit == "word" and any(
         head.mix and head.mix.reads == "subwords" for head in recipe.heads.values()
     )
 
     def read(data: Data) -> Texts:
         paths = [files[key] for key in data.files()]
-        texts = load_pieces(paths) if recipe.reads_running_text() else load(paths, *labels, **options)
+        texts = load_subwords(paths) if recipe.reads_running_text() else load(paths, *labels, **options)
         texts = capped(texts, data, seed) if data.capped_by else texts
         texts = first_texts(texts, data.texts)
         return windows_of(texts, data.window, data.within) if recipe.reads_running_text() else texts
@@ -174,15 +174,15 @@ def run(
 
     tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code; a
     checkpoint of another version is not resumed. artefact: file of the recipe's subspaces. pretrained: weights of the model from
-    which it starts. features: cache of states, shared with other trainings. target: file that the command in the record names;
-    None: the record. leaves_states: whether states of drawn words are stored next (crosslens.encoding.final_states). Of several
-    processes that share a training (crosslens.training.parallel) the first writes. The caller removes the checkpoint once the
-    results are safe.
+    which it starts. features: cache of states, shared with other training runs. target: file that the command in the record
+    names; None: the record. leaves_states: whether states of drawn words are stored next (crosslens.encoding.final_states). Of
+    several processes that share a training (crosslens.training.parallel) the first writes. The caller removes the checkpoint once
+    the results are safe.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
     source = read_json(verified(encoder) / SOURCE)
-    if source["settings"].get("causal") and recipe.units.reads_first_piece():
+    if source["settings"].get("causal") and recipe.units.reads_first_subword():
         raise DataError(
             f"{recipe.name}: expected an encoder that attends to the whole text, since a text's first subword stands for it, "
             "found a decoder (`causal: true`): ask for tasks on words"
@@ -192,7 +192,7 @@ def run(
     texts = load_data(recipe, files, seed)
     for data, part in texts.items():
         log.info("%s %s: %d texts, %d subwords, %d labelled words, %d languages",
-                 data.corpus, data.split, len(part), len(part.pieces), len(part.positions), len(data.languages))  # fmt: skip
+                 data.corpus, data.split, len(part), len(part.subwords), len(part.positions), len(data.languages))  # fmt: skip
         if recipe.reads_running_text():
             log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
     starts = load_encoder(encoder, [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
@@ -208,14 +208,14 @@ def run(
         masks = any(isinstance(head, LanguageModelHead) for head in recipe.heads.values())
         loop = Loop(
             recipe, texts, starts, seed=seed, log=log, version=version, checkpoints=folder / CHECKPOINT, shared=features,
-            mask=mask_piece(encoder) if masks else None, subspaces=subspaces.read(artefact) if artefact else None,
+            mask=mask_subword(encoder) if masks else None, subspaces=subspaces.read(artefact) if artefact else None,
         )  # fmt: skip
         trained, precision = loop.run(), loop.precision
     if parallel.rank():
         return
     sources = [*files.values(), *filter(None, (artefact, pretrained))]
     parquet.write(predictions_table(recipe, texts, trained), folder / "predictions.parquet")
-    with sealed(folder / "history.csv") as temporary:
+    with checksummed(folder / "history.csv") as temporary:
         write_history(trained.history, temporary)
     if recipe.keeps_weights:
         weights = folder / "model.safetensors"
@@ -242,9 +242,9 @@ def run(
 
 
 def _static(settings: Static, texts: Texts, encoder: nn.Module, **options: Any) -> Trained:
-    """Train word embeddings and return them in the place of an untrained encoder's. options: of static.train."""
+    """Train word embeddings and return them in the place of an untrained encoder's. options: of static_embeddings.train."""
     weights: torch.Tensor = encoder.get_submodule("embeddings.word_embeddings").weight  # type: ignore[assignment]
-    vectors, history = static.train(settings.embeddings, texts, *weights.shape, **options)
+    vectors, history = static_embeddings.train(settings.embeddings, texts, *weights.shape, **options)
     with torch.no_grad():
         weights.copy_(torch.from_numpy(vectors))
     return Trained(EncoderWithHeads(encoder, {}), True, history, [], {})
@@ -269,7 +269,7 @@ def train(
     """Train a recipe as `run` does, in several processes if there are GPUs for the parts of a batch.
 
     log_file: file of the log, to which these processes append. processes: their number; None: `parallel.processes`. Raises
-    DataError while another run of the same training is active.
+    DataError while another run of the same training run is active.
     """
     number = parallel.processes(recipe.parts) if processes is None else processes
     with alone(folder / ".running", folder, f"{recipe.name} seed {seed}"):

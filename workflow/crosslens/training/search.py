@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from crosslens.config.recipes import Edit, Recipe
 from crosslens.config.units import Units
-from crosslens.recipes import Edit, Recipe
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import digest, read_seal, sealed, verified
-from crosslens.storage.trainings import CHECKPOINT
+from crosslens.jobs import signals
+from crosslens.jobs.checksums import checksummed, digest, read_checksums, verified
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.training_folders import CHECKPOINT
 from crosslens.training.features import Features
 from crosslens.training.lock import alone
 from crosslens.training.run import run
@@ -37,12 +37,12 @@ def search(
     DataError while another run of the same search is active.
     """
     files = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
-    data = [read_seal(verified(encoder)).sums, *(digest(verified(file)) for file in files)]
+    data = [read_checksums(verified(encoder)).sums, *(digest(verified(file)) for file in files)]
     decisive = json.dumps([*version, seed, [trial.settings() for trial in trials], data])
     unfinished = output.with_name(f".{output.name}.begun-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}")
     with alone(output.with_name(f".{output.name}.running"), unfinished, f"the search in {output}"):
         _train(trials, seed, encoder, tokens, unfinished, output, version=version, threads=threads, log=log)
-        with signals.held(), sealed(output) as whole:
+        with signals.held(), checksummed(output) as whole:
             shutil.copytree(unfinished, whole, ignore=shutil.ignore_patterns(".*", f"{CHECKPOINT}*"))
         for folder in output.parent.glob(f".{output.name}.begun-*"):
             if folder != unfinished:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from crosslens.config.recipes import Data, Stage
 from crosslens.encoding.texts import Texts
-from crosslens.recipes import Data, Stage
 from crosslens.training.batches import Inputs
 
 
@@ -25,7 +25,7 @@ class Position:
     best_epoch: int = 0
     losses: dict[str, float] = field(default_factory=dict)  # of the epoch, by column of the history
     watched: dict[str, float] = field(default_factory=dict)  # likewise: accuracies, distances
-    pieces: int = 0  # of the epoch
+    subwords: int = 0  # of the epoch
     seconds: float = 0.0  # of the epoch's steps
     history: list[dict[str, Any]] = field(default_factory=list)
 

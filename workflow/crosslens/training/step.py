@@ -8,10 +8,10 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import ALL, LanguageModelHead
+from crosslens.config.recipes import Data, Phase, Recipe, Term
 from crosslens.encoding.batches import collate, device_copy
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.numerics.streams import stream
-from crosslens.recipes import Data, Phase, Recipe, Term
 from crosslens.training import optimiser, parallel
 from crosslens.training.batches import Inputs, MicroBatch, Place
 from crosslens.training.head_inputs import HeadInputs

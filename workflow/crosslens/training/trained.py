@@ -9,11 +9,11 @@ from torch import nn
 
 from crosslens.config.heads import TASK, Head
 from crosslens.config.units import Units
-from crosslens.encoders.folder import LANGUAGE_MODEL
-from crosslens.encoders.load import default_device, load_encoder
-from crosslens.encoders.weights import load
-from crosslens.runs.errors import DataError
-from crosslens.storage.seals import verified
+from crosslens.encoding.encoders.folder import LANGUAGE_MODEL
+from crosslens.encoding.encoders.load import default_device, load_encoder
+from crosslens.encoding.encoders.weights import load
+from crosslens.jobs.checksums import verified
+from crosslens.jobs.errors import DataError
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.model import EncoderWithHeads
 
@@ -21,8 +21,8 @@ from crosslens.training.model import EncoderWithHeads
 def load_language_model(folder: Path, weights: Sequence[Path]) -> tuple[nn.Module, LanguageModel]:
     """Return an encoder and its language model's head, in eval mode.
 
-    weights: files of trainings; the head is that of the last training that has one, or else the one that came with the encoder.
-    Raises DataError if there is none.
+    weights: files of training runs; the head is that of the last training that has one, or else the one that came with the
+    encoder. Raises DataError if there is none.
     """
     encoder = load_encoder(folder, weights)
     head = LanguageModel.of(encoder)
@@ -41,7 +41,7 @@ def load_language_model(folder: Path, weights: Sequence[Path]) -> tuple[nn.Modul
 
 
 def load_classifier(folder: Path, weights: Sequence[Path], heads: Mapping[str, Head], units: Units) -> EncoderWithHeads:
-    """Return a trained encoder with its heads, in eval mode. weights: files of trainings, of which the last has the heads."""
+    """Return a trained encoder with its heads, in eval mode. weights: files of training runs, of which the last has the heads."""
     model = EncoderWithHeads(load_encoder(folder, weights, pooler=units.state == "pooler"), heads, units)
     for name in heads:
         model.head(name).load_state_dict(_head(weights[-1], name))
@@ -49,7 +49,7 @@ def load_classifier(folder: Path, weights: Sequence[Path], heads: Mapping[str, H
 
 
 def _head(path: Path, name: str) -> dict[str, torch.Tensor]:
-    """Return the weights of a head in the file of a training."""
+    """Return the weights of a head in the file of a training run."""
     prefix = f"heads.{name}."
     with safe_open(verified(path), "pt") as tensors:
         return {key.removeprefix(prefix): tensors.get_tensor(key) for key in tensors.keys() if key.startswith(prefix)}

@@ -24,7 +24,7 @@ def accuracy(head: str, texts: Texts, predicted: Mapping[str, np.ndarray], learn
 def distances(model: EncoderWithHeads, anchor: Anchor, texts: Texts, labels: np.ndarray, when: str) -> dict[str, float]:
     """Return the mean distance of labelled words' states from the anchor's at each of its layers, and the number of words.
 
-    The model runs in eval mode. labels: (n_words,), IGNORED where a word does not count, as in the penalty of a training.
+    The model runs in eval mode. labels: (n_words,), IGNORED where a word does not count, as in the penalty of a training run.
     when: suffix of the columns' names.
     """
     sums, is_labelled = torch.zeros(len(anchor.layers), dtype=torch.float64), labels != IGNORED

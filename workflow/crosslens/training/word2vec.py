@@ -1,4 +1,4 @@
-"""Word2Vec by gensim: skip-gram with negative sampling over pieces."""
+"""Word2Vec by gensim: skip-gram with negative sampling over subwords."""
 
 from collections.abc import Iterator, Mapping
 from logging import Logger
@@ -10,15 +10,15 @@ import torch
 from gensim.models import Word2Vec as Gensim
 from gensim.models.callbacks import CallbackAny2Vec
 
-from crosslens.config.static import Word2Vec
+from crosslens.config.static_embeddings import Word2Vec
 from crosslens.encoding.texts import Texts
+from crosslens.jobs import signals
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.progress import Progress
 from crosslens.numerics.streams import stream
-from crosslens.runs import signals
-from crosslens.runs.errors import DataError
-from crosslens.runs.progress import Progress
 from crosslens.training.checkpoint import CheckpointFile
 
-LONGEST = 10_000  # pieces of a sentence that gensim reads (gensim.models.word2vec.MAX_WORDS_IN_BATCH)
+LONGEST = 10_000  # subwords of a sentence that gensim reads (gensim.models.word2vec.MAX_WORDS_IN_BATCH)
 
 
 def train(
@@ -31,16 +31,16 @@ def train(
     log: Logger,
     checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Return vectors (vocabulary, size), float32, and for each epoch the loss of a piece and pieces a second.
+    """Return vectors (vocabulary, size), float32, and for each epoch the loss of a subword and subwords a second.
 
-    Special pieces at the ends of texts are left out; texts come in another order in each epoch. A piece that occurs less than
+    Special subwords at the ends of texts are left out; texts come in another order in each epoch. A subword that occurs less than
     minimum_count times has zeros. Two runs with one worker are equal, bit for bit. checkpoint_file: from which a stopped
-    training goes on after its last whole epoch. Raises DataError where no piece is left.
+    training goes on after its last whole epoch. Raises DataError where no subword is left.
     """
     chosen = Sentences(texts, seed)
-    pieces = len(texts.pieces) - texts.edges.around * len(texts)
-    with Progress(settings.epochs * pieces, "pieces", log) as progress:
-        history = History(pieces, log, checkpoint_file)
+    subwords = len(texts.subwords) - texts.edges.around * len(texts)
+    with Progress(settings.epochs * subwords, "subwords", log) as progress:
+        history = History(subwords, log, checkpoint_file)
         model = Counting(
             vector_size=size, window=settings.window, min_count=settings.minimum_count, sg=1, hs=0, negative=settings.negatives,
             sample=settings.sample, alpha=settings.rate, workers=settings.workers, seed=stream(seed, "word2vec") % (1 << 32),
@@ -54,7 +54,7 @@ def train(
             history.rows, state = counts
             model.restore(state, len(history.rows))
             chosen.passes += model.before
-            progress.advance(model.before * pieces)
+            progress.advance(model.before * subwords)
         model.train(chosen, total_examples=model.corpus_count, epochs=model.epochs, compute_loss=True, callbacks=[history])
     vectors = np.zeros((vocabulary, size), np.float32)
     vectors[[int(name) for name in model.wv.index_to_key]] = model.wv.vectors
@@ -62,22 +62,22 @@ def train(
 
 
 class Sentences:
-    """Texts as lists of names of pieces, as gensim reads them: in their order the first time, to be counted, then shuffled."""
+    """Texts as lists of names of subwords, as gensim reads them: in their order the first time, to be counted, then shuffled."""
 
     def __init__(self, texts: Texts, seed: int) -> None:
         """Nothing is read yet."""
         self.texts, self.seed, self.passes = texts, seed, 0
-        self.names = np.array([str(number) for number in range(int(texts.pieces.max()) + 1)], object)
+        self.names = np.array([str(number) for number in range(int(texts.subwords.max()) + 1)], object)
 
     def __iter__(self) -> Iterator[list[str]]:
         generator = np.random.default_rng(stream(self.seed, "word2vec", "texts", self.passes))
         order = generator.permutation(len(self.texts)) if self.passes else np.arange(len(self.texts))
         self.passes += 1
-        offsets, names, (before, _, after) = self.texts.piece_offsets, self.names, self.texts.edges
+        offsets, names, (before, _, after) = self.texts.subword_offsets, self.names, self.texts.edges
         for text in order:
             for start in range(offsets[text] + before, offsets[text + 1] - after, LONGEST):
                 stop = min(start + LONGEST, offsets[text + 1] - after)
-                yield names[self.texts.pieces[start:stop]].tolist()
+                yield names[self.texts.subwords[start:stop]].tolist()
 
 
 class Counting(Gensim):  # type: ignore[misc]
@@ -118,9 +118,9 @@ class Counting(Gensim):  # type: ignore[misc]
 class History(CallbackAny2Vec):  # type: ignore[misc]
     """A row an epoch."""
 
-    def __init__(self, pieces: int, log: Logger, checkpoint_file: CheckpointFile | None) -> None:
-        """pieces: of all texts."""
-        self.pieces, self.log, self.checkpoint_file = pieces, log, checkpoint_file
+    def __init__(self, subwords: int, log: Logger, checkpoint_file: CheckpointFile | None) -> None:
+        """subwords: of all texts."""
+        self.subwords, self.log, self.checkpoint_file = subwords, log, checkpoint_file
         self.rows: list[dict[str, Any]] = []
 
     def on_epoch_begin(self, model: Counting) -> None:
@@ -131,8 +131,10 @@ class History(CallbackAny2Vec):  # type: ignore[misc]
         """Write a row, and a checkpoint."""
         if model.epoch <= model.before:
             return
-        mean, speed = model.loss / self.pieces, self.pieces / (perf_counter() - self.began)
-        self.rows.append({"epoch": len(self.rows) + 1, "loss": mean, "pieces": self.pieces, "pieces_per_second": round(speed)})
+        mean, speed = model.loss / self.subwords, self.subwords / (perf_counter() - self.began)
+        self.rows.append(
+            {"epoch": len(self.rows) + 1, "loss": mean, "subwords": self.subwords, "pieces_per_second": round(speed)}
+        )
         self.log.info("epoch %d: loss %.4f a piece, %.0f pieces a second", len(self.rows), mean, speed)
         if self.checkpoint_file:
             with signals.held():

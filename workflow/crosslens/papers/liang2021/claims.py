@@ -1,7 +1,7 @@
 """liang2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
 
 Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import pandas as pd
 from crosslens.config.heads import TASK
 from crosslens.numerics.curves import meeting as meeting_point
 from crosslens.numerics.estimates import Estimate, over_runs
-from crosslens.papers.liang2021.layout import BY_LANGUAGE, MEANS, SOURCES, TASKS, part_name
+from crosslens.papers.liang2021.names import BY_LANGUAGE, MEANS, SOURCES, TASKS, part_name
 
 SOURCE_LANGUAGES = (("en",), ("en", "de", "zh"))  # languages of training, single-source and multi-source
 AVERAGE = "avg"

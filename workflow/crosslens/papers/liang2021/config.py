@@ -1,4 +1,4 @@
-"""liang2021: settings of the trainings and measures, each with its source in the paper."""
+"""liang2021: settings of the training runs and measures, each with its source in the paper."""
 
 from typing import Annotated, Literal, Self
 
@@ -7,8 +7,8 @@ from pydantic import Field, field_validator, model_validator
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.training import Clip, LengthPools, NotNegative, Positive, Seeds, Training
 from crosslens.config.whole import Config, PaperSection
-from crosslens.papers.checks import expect_blocks, expect_reading, expect_training_data
-from crosslens.papers.liang2021.layout import BASELINE
+from crosslens.papers.checks import expect_layers, expect_tokenisation, expect_training_data
+from crosslens.papers.liang2021.names import BASELINE
 
 Layers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 First = Annotated[int, Field(ge=0)]
@@ -16,7 +16,7 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings that all trainings share; XTREME's, where the paper names none."""
+    """Settings that all training runs share; XTREME's, where the paper names none."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
@@ -156,7 +156,7 @@ class Liang2021(PaperSection):
         description="key of encoders -> key of corpora: paragraphs whose subwords' states determine language subspaces; null "
         "omits an encoder"
     )
-    text_reading: str = Field(description="key of readings that label every subword")
+    text_tokenisation: str = Field(description="key of tokenisations that label every subword")
     fit_words: Count = Field(10000, description="random subwords of train per language from which subspaces are determined")
     probe_words: Count = Field(5000, description="random subwords of test per language for probes")
     dimensions: Count = Field(105, description="directions of L-DAR's penalty, at most the rank n - 1 of n languages")
@@ -217,9 +217,9 @@ class Liang2021(PaperSection):
                     f"{here}.probing.groups.languages.{name}: corpora.{self.text_corpus} lacks {', '.join(missing)}: name other "
                     "languages, or set the group to null"
                 )
-        expect_reading(config, f"{here}.text_reading", self.text_reading)
-        if (labelled := config.readings[self.text_reading].labelled_piece) != "every":
-            raise ValueError(f"{here}.text_reading: expected a reading with labelled_piece: every, found {labelled}")
+        expect_tokenisation(config, f"{here}.text_tokenisation", self.text_tokenisation)
+        if (labelled := config.tokenisations[self.text_tokenisation].labelled_subword) != "every":
+            raise ValueError(f"{here}.text_tokenisation: expected a tokenisation with labelled_subword: every, found {labelled}")
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
             languages = [language for group in self.sources for language in group]
@@ -227,7 +227,7 @@ class Liang2021(PaperSection):
         for name, model in self.models.items():
             layers = [] if model.layers == "all" else model.layers
             key = f"{here}.models.{name}.layers"
-            expect_blocks(config, key, self.encoder, layers, "layers", "name the layers of this encoder")
+            expect_layers(config, key, self.encoder, layers, "layers", "name the layers of this encoder")
 
 
 PAPER_SECTION = Liang2021

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from crosslens.numerics import definitions as scores
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liang2021.layout import METHODS
+from crosslens.papers.liang2021.names import METHODS
 from crosslens.reports.cells import where
 from crosslens.reports.figures.curves import LAYERS, Curve, panels
 from crosslens.reports.figures.style import DOTTED, GREY, Look, look

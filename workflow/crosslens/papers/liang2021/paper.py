@@ -1,18 +1,18 @@
-"""liang2021: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
+"""liang2021: the training runs, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crosslens.config.draws import Draw, Draws
 from crosslens.config.heads import TASK
+from crosslens.config.recipes import Recipe
+from crosslens.config.samples import Samples, Sampling
 from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import ACCURACY, CHUNK_MICRO_F1, CUT_WORDS
 from crosslens.papers.liang2021.config import section
-from crosslens.papers.liang2021.items import items, kind
-from crosslens.papers.liang2021.layout import subwords
+from crosslens.papers.liang2021.names import subwords
 from crosslens.papers.liang2021.probes import measures as probes
 from crosslens.papers.liang2021.recipes import recipes
-from crosslens.recipes import Recipe
+from crosslens.papers.liang2021.tables_and_figures import items, kind
 from crosslens.reports.paper import Paper
 
 LAYERS = 12  # of an encoder whose configuration is not here yet; both of the paper's have so many
@@ -25,19 +25,19 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 @once
-def draws(config: Config) -> dict[str, Draws]:
+def samples(config: Config) -> dict[str, Samples]:
     """Draws of random subwords of each encoder's texts, at all layers: of train for subspaces, of test for probes."""
-    paper, draws_by_name = section(config), {}
+    paper, samples_by_name = section(config), {}
     for encoder, corpus in paper.texts.items():
-        words = Draw(
+        words = Sampling(
             languages=tuple(config.corpora[str(corpus)].languages),
             random_words={"train": paper.fit_words, "test": paper.probe_words},
             all_layers=True,
         )
-        draws_by_name[subwords(encoder)] = Draws(
-            encoder=encoder, reading=paper.text_reading, unit="word", corpora={str(corpus): words}
+        samples_by_name[subwords(encoder)] = Samples(
+            encoder=encoder, tokenisation=paper.text_tokenisation, unit="word", corpora={str(corpus): words}
         )  # fmt: skip
-    return draws_by_name
+    return samples_by_name
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
@@ -58,7 +58,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 
 
 def names(config: Config) -> Mapping[str, str | int | list[int]]:
-    """Names and numbers of a scale for which claims.yaml has fields: see its first lines."""
+    """Names and numbers of a preset for which claims.yaml has fields: see its first lines."""
     paper, probing = section(config), section(config).probing
     languages = len(config.corpora[paper.text_corpus].languages)
     rank = languages - 1
@@ -92,8 +92,8 @@ PAPER = Paper(
     "they were within these directions while it is fine-tuned.",
     recipes=recipes,
     seeds=seeds,
-    draws=draws,
-    drawn=lambda recipe, config: subwords(recipe.encoder) if recipe.task is None else None,
+    samples=samples,
+    sampled=lambda recipe, config: subwords(recipe.encoder) if recipe.task is None else None,
     measures=measures,
     items=items,
     names=names,

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.base import languages_table
+from crosslens.config.recipes import Recipe
 from crosslens.config.whole import Config
 from crosslens.papers.liang2021.config import section
-from crosslens.papers.liang2021.layout import RANDOM_GROUPS, pretrained
-from crosslens.recipes import Recipe
+from crosslens.papers.liang2021.names import RANDOM_GROUPS, pretrained
 
 IDENTIFICATION, TYPOLOGY, SIMILARITY = "language_identification", "typology", "language_similarity"
 GROUPS = "language_groups"

@@ -1,4 +1,4 @@
-"""liang2021: the trainings with L-DAR and its baselines, and heads that read part of a state; layers count from 0."""
+"""liang2021: the training runs with L-DAR and its baselines, and heads that read part of a state; layers count from 0."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from crosslens.config.base import Split
 from crosslens.config.heads import TASK, LinearHead, Projection
 from crosslens.config.labels import ENTITIES, UPOS
+from crosslens.config.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term
 from crosslens.config.whole import Config, once
 from crosslens.papers.liang2021.config import Liang2021, LiangTraining, Model, TaskName, section
-from crosslens.papers.liang2021.layout import PAPER, Study, part_name, pretrained, recipe_name, untrained
-from crosslens.recipes import ENCODER, Artefact, Data, Drift, Edit, Penalty, Phase, Recipe, Score, Stage, Term
+from crosslens.papers.liang2021.names import PAPER, Study, part_name, pretrained, recipe_name, untrained
 
 LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
 FROZEN = "frozen"
@@ -18,12 +18,12 @@ WATCHED = 1000  # texts of each source whose states' distances from the pretrain
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name, such as liang2021/pos/en/ldar, encoders as they were pretrained, and one with random weights."""
+    """Training runs by name, such as liang2021/pos/en/ldar, encoders as they were pretrained, and one with random weights."""
     paper = section(config)
     untouched = {pretrained(encoder): (encoder, Edit()) for encoder in paper.texts}
     untouched[untrained(paper.encoder)] = (paper.encoder, Edit(layers="all", embeddings=True))
     all_recipes = [
-        Recipe.without_training(name, paper=PAPER, encoder=encoder, reading=paper.reading, edit=edit)
+        Recipe.without_training(name, paper=PAPER, encoder=encoder, tokenisation=paper.tokenisation, edit=edit)
         for name, (encoder, edit) in untouched.items()
     ]
     for task in paper.tasks:
@@ -35,7 +35,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
 
 @once
 def study(config: Config) -> Study:
-    """The configured trainings and test sets."""
+    """The configured training runs and test sets."""
     paper = section(config)
     tasks = {str(task): settings.corpus for task, settings in paper.tasks.items()}
     return Study(
@@ -95,7 +95,7 @@ def _tuned(task: TaskName, first: int, random: bool, config: Config) -> Recipe:
 
 
 def _frozen(task: TaskName, config: Config) -> Recipe:
-    """A training of all heads on the frozen encoder at once.
+    """A training run of all heads on the frozen encoder at once.
 
     The heads share nothing but the states, and no norm is clipped over all of them.
     """
@@ -111,7 +111,7 @@ def _recipe(
     name: str, task: TaskName, sources: Sequence[str], heads: Mapping[str, LinearHead], training: LiangTraining, config: Config,
     *, penalty: Penalty | None = None, drift: Penalty | None = None, frozen: bool = False, encoder_dropout: bool = True,
 ) -> Recipe:  # fmt: skip
-    """A training of some heads, scored in all languages.
+    """A training run of some heads, scored in all languages.
 
     penalty: of the loss; drift: distances that are watched; frozen: whether the heads alone are trained, and rated after each
     epoch.
@@ -147,7 +147,7 @@ def _recipe(
         task=task,
         source="_".join(sources),
         encoder=paper.encoder,
-        reading=paper.reading,
+        tokenisation=paper.tokenisation,
         artefact=Artefact(kind="subspaces", recipe=pretrained(paper.encoder), seed=paper.seeds[0]) if needs_subspaces else None,
         heads=heads,
         stages=(stage,),

@@ -8,13 +8,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.config.heads import TASK
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.definitions import CHUNK_MICRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liang2021.layout import TASKS, Study
+from crosslens.papers.liang2021.names import TASKS, Study
 from crosslens.papers.wording import by_seeds
 from crosslens.reports.figures.curves import Curve, panels
 from crosslens.reports.figures.style import GREY, Look, look
-from crosslens.runs.errors import DataError
 
 LOOKS: Mapping[bool, tuple[str, Look]] = {
     True: ("random directions", GREY),
@@ -24,7 +24,7 @@ FROZEN, TUNED = "frozen encoder", "fine-tuned encoder"
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: study, the fields of Study; removals, by task: recipe, head, first and random of each training."""
+    """A figure. settings: study, the fields of Study; removals, by task: recipe, head, first and random of each training run."""
     return removal(inputs.records(), Study(**settings["study"]), settings["removals"])
 
 

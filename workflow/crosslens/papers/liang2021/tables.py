@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import verified
 from crosslens.numerics.definitions import CUT_WORDS
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liang2021.layout import (
+from crosslens.papers.liang2021.names import (
     BASELINE,
     BY_LANGUAGE,
     DEFINITIONS,
@@ -24,8 +26,6 @@ from crosslens.papers.liang2021.layout import (
 )
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
-from crosslens.storage import parquet
-from crosslens.storage.seals import verified
 
 AVERAGE = "avg"
 TEXTS = "training sentences"
@@ -39,7 +39,7 @@ CROSS_ENTROPY = "loss 0 task cross_entropy"  # column of the history
 Sizes = Mapping[str, Mapping[str, int]]
 """Corpus -> language -> number of its training sentences."""
 Row = dict[Hashable, Any]
-"""A row of a training's history, at the weights that were tested."""
+"""A row of a training run's history, at the weights that were tested."""
 
 
 class Place(NamedTuple):
@@ -68,7 +68,7 @@ def table_of(
     """A table: a line for each printed cell, then our own models, and differences paired by seed; scores in percent.
 
     Beside each difference stands how large the penalty is, with and without it. records: the paper's; histories: of the
-    trainings, by recipe and seed.
+    training runs, by recipe and seed.
     """
     tested: dict[str, dict[int, Row]] = {}
     for (recipe, seed), history in histories.items():
@@ -100,7 +100,7 @@ def penalty_share(penalty: Mapping[str, Any], distances: Row, losses: Row) -> fl
 
     The penalty is the weight times the sum over its layers of the mean distance of validation words from the pretrained encoder,
     in the tested weights of any training (`distances`); the cross entropy is the mean over the updates before the tested weights
-    of the training that has the penalty (`losses`).
+    of the training run that has the penalty (`losses`).
     """
     all_names = [name for name in distances if str(name).startswith("distance ")]
     names = all_names if penalty["layers"] == "all" else [f"distance {layer}" for layer in penalty["layers"]]
@@ -108,7 +108,7 @@ def penalty_share(penalty: Mapping[str, Any], distances: Row, losses: Row) -> fl
 
 
 def _tested(history: pd.DataFrame) -> Row:
-    """The row of a training's history at the weights that were tested."""
+    """The row of a training run's history at the weights that were tested."""
     rows = history.to_dict("records")
     return next(row for row in rows if row["epoch"] == rows[-1]["best_epoch"])
 

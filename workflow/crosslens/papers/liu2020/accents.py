@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.correlation import pearson
+from crosslens.encoding.tokens.counts import Vocabulary, changed_subwords
+from crosslens.measures.shared.correlation import pearson
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import PAPER
+from crosslens.papers.liu2020.names import PAPER
 from crosslens.papers.liu2020.transfer import ROWS
 from crosslens.reports import cells
 from crosslens.reports.cells import rounded
-from crosslens.tokens.counts import Vocabulary, changed_subwords
 
 CHANGED, SHARE = "subwords that change", "share of subwords (percent)"
 CITED, CITED_ROW = "wu2019, table 3", "Zero-shot cross-lingual transfer | mBERT"
@@ -28,10 +28,10 @@ CORRELATION, OVER_ALL = "Pearson's r with the share of subwords that change", "a
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Lines of languages, then correlations over all of them but the source.
 
-    settings: corpus, its key; source; languages, in their order; readings: name of an alteration of letters -> key of its
+    settings: corpus, its key; source; languages, in their order; tokenisations: name of an alteration of letters -> key of its
     reading.
     """
-    changes = shares(inputs, settings["corpus"], settings["languages"], settings["readings"])
+    changes = shares(inputs, settings["corpus"], settings["languages"], settings["tokenisations"])
     lines = [
         cells.line(CHANGED, language, SHARE, alteration, {"here": rounded(100 * number / total), "n": total})
         for alteration, counts in changes.items()
@@ -53,17 +53,20 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def shares(
-    inputs: Inputs, corpus: str, languages: Sequence[str], readings: Mapping[str, str]
+    inputs: Inputs, corpus: str, languages: Sequence[str], tokenisations: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[int, int]]]:  # fmt: skip
     """Alteration -> language -> number of subwords of the test set that it changes, and of all its subwords."""
     assert inputs.tokenizer is not None
     vocabulary = Vocabulary.read(inputs.tokenizer)
 
-    def counts(reading: str, language: str) -> tuple[int, int]:
-        plain, altered = (inputs.tokens[folder] / f"{language}.test.parquet" for folder in (corpus, f"{corpus}/{reading}"))
+    def counts(tokenisation: str, language: str) -> tuple[int, int]:
+        plain, altered = (inputs.tokens[folder] / f"{language}.test.parquet" for folder in (corpus, f"{corpus}/{tokenisation}"))
         return changed_subwords(plain, altered, vocabulary)
 
-    return {altered: {language: counts(reading, language) for language in languages} for altered, reading in readings.items()}
+    return {
+        altered: {language: counts(tokenisation, language) for language in languages}
+        for altered, tokenisation in tokenisations.items()
+    }
 
 
 def correlations(

@@ -1,7 +1,7 @@
 """liu2020: functions that claims.yaml names, for effects that are no differences of selected numbers.
 
 Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import pandas as pd
 
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Estimate, correlation, over_families
-from crosslens.papers.liu2020.layout import inference, pretraining
+from crosslens.papers.liu2020.names import nli, pretraining
 from crosslens.papers.liu2020.retrieval import last_layer
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 
@@ -30,9 +30,9 @@ def correlation_of_models(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, in
         rows[rows["language"].isin(languages)].groupby("recipe")["value"].mean() for rows in (words, pairs)
     )  # fmt: skip
     models = [name.removeprefix(pretraining("")) for name in retrieval.index]
-    models = [model for model in models if inference(model, features=True) in accuracy.index]
+    models = [model for model in models if nli(model, features=True) in accuracy.index]
     x = retrieval[[pretraining(model) for model in models]].to_numpy(float)
-    y = accuracy[[inference(model, features=True) for model in models]].to_numpy(float)
+    y = accuracy[[nli(model, features=True) for model in models]].to_numpy(float)
     return correlation(x, y, ranks=True), len(models)
 
 

@@ -6,10 +6,10 @@ from pydantic import Field, field_validator, model_validator
 
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.corpora import PairCorpus
-from crosslens.config.static import GloVe, Word2Vec
+from crosslens.config.static_embeddings import GloVe, Word2Vec
 from crosslens.config.training import Clip, Positive, Precision, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
-from crosslens.papers.checks import expect_reading
+from crosslens.papers.checks import expect_tokenisation
 
 RELEASED = "released"
 SENTENCE = "sentence"
@@ -77,7 +77,7 @@ class Pretraining(Section):
     """Encoders of the same text (section 3.2)."""
 
     corpus: str = Field(description="key of corpora of kind paragraphs")
-    reading: str = Field(description="key of readings, in which each sentence is a text")
+    tokenisation: str = Field(description="key of tokenisations, in which each sentence is a text")
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
@@ -114,8 +114,8 @@ class Retrieval(Section):
 class Means(Section):
     """Mean of a language's states (section 4.1); the paper does not say of which text, nor how words are weighted."""
 
-    corpus: str | None = Field(None, description="key of corpora; null: that of inference, whose reading is then read")
-    reading: str | None = Field(None, description="key of readings of that corpus")
+    corpus: str | None = Field(None, description="key of corpora; null: that of inference, whose tokenisation is then read")
+    tokenisation: str | None = Field(None, description="key of tokenisations of that corpus")
     split: Literal["train", "validation", "dev", "test"] = Field("dev", description="split of these texts")
     weighting: Weighting = Field(
         "tokens", description="each subword weighs the same, or each text; released: of 16 blocks of 512 alone (lang-rep)"
@@ -142,13 +142,13 @@ class Translation(Section):
     variants: list[Means] = Field([], description="of the mean, compared with the printed convert rates: item calibration")
 
 
-class Inference(Training):
+class Nli(Training):
     """XNLI (section 4.3: table 4; figures 2, 4 and 6)."""
 
     RECIPE = ("dropout",)
 
     corpus: str = Field(description="key of corpora of kind pairs")
-    reading: str = Field(description="key of readings")
+    tokenisation: str = Field(description="key of tokenisations")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
         description="of table 4, which leaves out three of the 15 without a reason",
@@ -197,10 +197,10 @@ class Vocabulary(Section):
 
     encoder: str = Field(description="key of encoders, of which the tokenizer alone is read")
     corpus: str = Field(description="key of corpora of kind pairs, whose test set is counted")
-    reading: str = Field(description="key of readings of table 3, whose printed numbers are those of unaltered letters")
+    tokenisation: str = Field(description="key of tokenisations of table 3, whose printed numbers are those of unaltered letters")
     altered: list[str] = Field(
         [],
-        description="keys of readings with strip_accents or lower_case, each compared with `reading`: item accents; []: no item",
+        description="keys of tokenisations with strip_accents or lower_case, each compared with `tokenisation`: item accents; []: no item",
     )
 
 
@@ -213,7 +213,7 @@ class Liu2020(PaperSection):
     retrieval: Retrieval = Field(description="word retrieval")
     means: Means = Field(Means(), description="mean of a language's states")
     translation: Translation = Field(Translation(), description="unsupervised token translation")
-    inference: Inference = Field(description="XNLI")
+    nli: Nli = Field(description="XNLI")
     identification: Identification = Field(Identification(), description="language identification")
     vocabulary: Vocabulary = Field(description="table 3")
 
@@ -240,11 +240,11 @@ class Liu2020(PaperSection):
         config.expect_corpus(f"{here}.pretraining.corpus", part.corpus, "paragraphs")
         if self.retrieval.size not in (None, *part.sizes):
             raise ValueError(f"{here}.retrieval.size: expected one of {', '.join(part.sizes)}, found '{self.retrieval.size}'")
-        config.expect_corpus(f"{here}.inference.corpus", self.inference.corpus, "pairs")
-        pairs = config.corpora[self.inference.corpus]
+        config.expect_corpus(f"{here}.nli.corpus", self.nli.corpus, "pairs")
+        pairs = config.corpora[self.nli.corpus]
         if isinstance(pairs, PairCorpus) and pairs.limits.keys() & {"dev", "test"} and not pairs.parallel:
             raise ValueError(
-                f"corpora.{self.inference.corpus}: expected `parallel: true`, since papers.liu2020 translates its dev and test "
+                f"corpora.{self.nli.corpus}: expected `parallel: true`, since papers.liu2020 translates its dev and test "
                 "pairs and limits draw others in each language, found false"
             )
         config.expect_corpus(f"{here}.vocabulary.corpus", self.vocabulary.corpus, "pairs")
@@ -254,17 +254,21 @@ class Liu2020(PaperSection):
             )
         for name in self.retrieval.dictionaries:
             config.expect_corpus(f"{here}.retrieval.dictionaries", name, "dictionary")
-        readings: dict[str, str | None] = {"pretraining": part.reading}
-        readings |= {"inference": self.inference.reading, "means": self.means.reading, "vocabulary": self.vocabulary.reading}
-        for key, reading in readings.items():
-            if reading is not None:
-                expect_reading(config, f"{here}.{key}.reading", reading)
-        altering = [name for name, reading in config.readings.items() if reading.alters()]
-        for reading in self.vocabulary.altered:
-            if reading not in altering:
+        tokenisations: dict[str, str | None] = {"pretraining": part.tokenisation}
+        tokenisations |= {
+            "nli": self.nli.tokenisation,
+            "means": self.means.tokenisation,
+            "vocabulary": self.vocabulary.tokenisation,
+        }
+        for key, tokenisation in tokenisations.items():
+            if tokenisation is not None:
+                expect_tokenisation(config, f"{here}.{key}.tokenisation", tokenisation)
+        altering = [name for name, tokenisation in config.tokenisations.items() if tokenisation.alters()]
+        for tokenisation in self.vocabulary.altered:
+            if tokenisation not in altering:
                 raise ValueError(
-                    f"{here}.vocabulary.altered: expected readings with strip_accents or lower_case ({', '.join(altering)}), "
-                    f"found '{reading}'"
+                    f"{here}.vocabulary.altered: expected tokenisations with strip_accents or lower_case ({', '.join(altering)}), "
+                    f"found '{tokenisation}'"
                 )
         for key, name in (("pretraining.bert.encoder", part.bert.encoder), ("pretraining.static", part.static)):
             config.expect_encoder(f"{here}.{key}", name)
@@ -276,13 +280,13 @@ class Liu2020(PaperSection):
                 f"{here}.translation.model: expected '{RELEASED}' or one of {', '.join(self.pretrained())} that has subwords to "
                 f"name, found '{self.translation.model}'"
             )
-        test_languages = set(config.corpora[self.inference.corpus].languages)
+        test_languages = set(config.corpora[self.nli.corpus].languages)
         if len({*self.translation.drawn}) < 2:
             raise ValueError(f"{here}.translation.drawn: expected two languages, found {self.translation.drawn[0]} twice")
-        named_languages = {self.source_language, *self.translation.languages, *self.inference.languages, *self.translation.drawn}
+        named_languages = {self.source_language, *self.translation.languages, *self.nli.languages, *self.translation.drawn}
         if missing := sorted(named_languages - test_languages):
             raise ValueError(
-                f"{here}: expected languages of {self.inference.corpus}, found {', '.join(missing)} under translation or "
+                f"{here}: expected languages of {self.nli.corpus}, found {', '.join(missing)} under translation or "
                 "inference: remove them there or add them to the corpus"
             )
 

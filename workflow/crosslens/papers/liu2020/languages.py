@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens.measures.identification import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
-from crosslens.measures.shifts import ACCURACY, NO_SHIFT, RANDOM, SHIFT
+from crosslens.measures.shared.identification_terms import ALONE, CHANCE, EVERY, SEVERAL, UNSHIFTED_PROBE
+from crosslens.measures.shared.shift_terms import ACCURACY, NO_SHIFT, RANDOM, SHIFT
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import LAST, PAPER, RELEASED, UNTRAINED, Study, pretraining
+from crosslens.papers.liu2020.names import LAST, PAPER, RELEASED, UNTRAINED, Study, pretraining
 from crosslens.papers.liu2020.retrieval import ALL_MODELS, BLANK, MEAN, model_name, released
 from crosslens.papers.liu2020.xnli import HALF
 from crosslens.reports import cells
@@ -49,9 +49,9 @@ def _after_shift(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]
         for layer in sorted(of_model["layer"].unique()):  # none of a model that is not asked
             for definition in SHIFTS:
                 rows = where(of_model, layer=layer, definition=definition)
-                for language in study.inference:
+                for language in study.nli:
                     yield _line(f"{model}, layer {layer:.0f}", language, definition, where(rows, language=language))
-                numbers = cells.cell(cells.mean_by_seed(rows, len(study.inference)))
+                numbers = cells.cell(cells.mean_by_seed(rows, len(study.nli)))
                 yield cells.line(f"{model}, layer {layer:.0f}", MEAN, ACCURACY, definition, numbers)
 
 

@@ -1,16 +1,16 @@
-"""liu2020: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
+"""liu2020: the training runs, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.heads import TASK
+from crosslens.config.recipes import Recipe
 from crosslens.config.whole import Config
 from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS, TRANSFER
 from crosslens.papers.liu2020.config import Means, section
-from crosslens.papers.liu2020.items import items, most_text, names
-from crosslens.papers.liu2020.layout import LAST, RELEASED, UNTRAINED, pretraining
+from crosslens.papers.liu2020.names import LAST, RELEASED, UNTRAINED, pretraining
 from crosslens.papers.liu2020.recipes import ON_XNLI, examples, lower_half, recipes, translator
-from crosslens.recipes import Recipe
+from crosslens.papers.liu2020.tables_and_figures import items, most_text, names
 from crosslens.reports.paper import Paper
 
 
@@ -32,7 +32,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     if recipe.stages and recipe.task == "pretraining" or recipe.name == translator(config):
         settings["masked"] = _masked(recipe, config)
     if recipe.name == translator(config):
-        settings |= {"translation": _translation(config), "samples": _samples(config)}
+        settings |= {"translation": _translation(config), "example_translations": _samples(config)}
     if recipe.name in (RELEASED, LAST):
         settings["language_after_shift"] = _shifted(recipe, config) | _probes(config)
     if recipe.name == LAST:
@@ -60,7 +60,7 @@ def _running(recipe: Recipe, config: Config) -> dict[str, Any]:
     data = [term.data for stage in recipe.stages for phase in stage.phases for term in phase.terms]
     windows = data[0].model_dump(include={"window", "within"}) if data else examples(pretraining.bert.window, pretraining.bert)
     return {
-        "corpora": {pretraining.corpus: pretraining.reading},
+        "corpora": {pretraining.corpus: pretraining.tokenisation},
         "split": "train",
         "texts": pretraining.sizes[size] if size else max(pretraining.sizes.values()),
         **windows,
@@ -76,7 +76,7 @@ def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
     (stage,) = pretrained.stages
     train, held_out = stage.phases[0].terms[0].data, stage.select_data
     return {
-        "corpora": {train.corpus: pretrained.reading},
+        "corpora": {train.corpus: pretrained.tokenisation},
         "train": train.model_dump(mode="json", exclude_defaults=True),
         "held_out": held_out.model_dump(mode="json", exclude_defaults=True),
         "masking": pretrained.masking.model_dump(),
@@ -85,15 +85,15 @@ def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 def _means(means: Means, config: Config) -> dict[str, Any]:
     """Settings of a mean of a language's states, for the measures."""
-    inference = section(config).inference
-    corpus = means.corpus or inference.corpus
-    return means.model_dump(exclude={"reading"}) | {"corpus": corpus}
+    nli = section(config).nli
+    corpus = means.corpus or nli.corpus
+    return means.model_dump(exclude={"tokenisation"}) | {"corpus": corpus}
 
 
 def _corpora(means: list[Means], config: Config) -> dict[str, str]:
-    """Corpus -> reading, of the pairs and of the texts of means."""
-    inference = section(config).inference
-    return {inference.corpus: inference.reading} | {mean.corpus: str(mean.reading) for mean in means if mean.corpus}
+    """Corpus -> tokenisation, of the pairs and of the texts of means."""
+    nli = section(config).nli
+    return {nli.corpus: nli.tokenisation} | {mean.corpus: str(mean.tokenisation) for mean in means if mean.corpus}
 
 
 def _translation(config: Config) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _translation(config: Config) -> dict[str, Any]:
     source = paper.source_language
     return {
         "corpora": _corpora(means, config),
-        "pairs": paper.inference.corpus,
+        "pairs": paper.nli.corpus,
         "directions": [
             *([source, language] for language in settings.languages), *([language, source] for language in settings.languages),
         ],
@@ -111,7 +111,7 @@ def _translation(config: Config) -> dict[str, Any]:
         "negative_weights": settings.negative_weights,
         "layer": settings.layer,
         "masked_source": source,
-        "segments": paper.inference.segments,
+        "segments": paper.nli.segments,
         "dictionaries": paper.retrieval.dictionaries,
         "seed": paper.pretraining.seeds[0],
     }  # fmt: skip
@@ -122,18 +122,18 @@ def _samples(config: Config) -> dict[str, Any]:
     settings = paper.translation
     return {
         "corpora": _corpora([paper.means], config),
-        "pairs": paper.inference.corpus,
+        "pairs": paper.nli.corpus,
         "directions": [[paper.source_language, language] for language in settings.sample_languages],
         "means": _means(paper.means, config),
         "weights": settings.weights,
         "layer": settings.layer,
         "numbers": settings.samples,
-        "segments": paper.inference.segments,
+        "segments": paper.nli.segments,
     }
 
 
 def _transfer(recipe: Recipe, config: Config) -> dict[str, Any]:
-    return _shifted(recipe, config) | {"weights": section(config).inference.weights, "labels": recipe.labels(TASK)}
+    return _shifted(recipe, config) | {"weights": section(config).nli.weights, "labels": recipe.labels(TASK)}
 
 
 def _shifted(recipe: Recipe, config: Config) -> dict[str, Any]:
@@ -141,12 +141,12 @@ def _shifted(recipe: Recipe, config: Config) -> dict[str, Any]:
     paper = section(config)
     return {
         "corpora": _corpora([paper.means], config),
-        "pairs": paper.inference.corpus,
+        "pairs": paper.nli.corpus,
         "source": paper.source_language,
-        "languages": paper.inference.languages,
+        "languages": paper.nli.languages,
         "means": _means(paper.means, config),
         "layer": lower_half(recipe.encoder, config),
-        "segments": paper.inference.segments,
+        "segments": paper.nli.segments,
     }
 
 

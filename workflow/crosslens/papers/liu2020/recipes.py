@@ -1,25 +1,25 @@
-"""liu2020: encoders pretrained from scratch, and trainings on XNLI from them and from the released one."""
+"""liu2020: encoders pretrained from scratch, and training runs on XNLI from them and from the released one."""
 
 from typing import Any
 
 from crosslens.config.heads import TASK, LanguageModelHead, LinearHead
 from crosslens.config.labels import NLI
+from crosslens.config.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Score, Stage, Static, Term
 from crosslens.config.units import Units
 from crosslens.config.whole import Config, once
 from crosslens.papers.liu2020.config import RELEASED as RELEASED_MODEL
 from crosslens.papers.liu2020.config import SENTENCE, Bert, Liu2020, Window, section
-from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, RELEASED, UNTRAINED, UNTRAINED_MODEL, inference, pretraining
-from crosslens.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Score, Stage, Static, Term
+from crosslens.papers.liu2020.names import ALL, LAST, PAPER, RELEASED, UNTRAINED, UNTRAINED_MODEL, nli, pretraining
 
-ON_XNLI = "nli"  # task of trainings on XNLI
+ON_XNLI = "nli"  # task of training runs on XNLI
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name, and the encoders with which they are compared."""
+    """Training runs by name, and the encoders with which they are compared."""
     paper = section(config)
     pretraining_settings = paper.pretraining
-    shared: dict[str, Any] = {"paper": PAPER, "reading": paper.reading}
+    shared: dict[str, Any] = {"paper": PAPER, "tokenisation": paper.tokenisation}
     all_recipes = [
         Recipe.without_training(RELEASED, encoder=paper.encoder, **shared),
         Recipe.without_training(UNTRAINED, encoder=pretraining_settings.bert.encoder, edit=_blank(config), **shared),
@@ -38,22 +38,22 @@ def recipes(config: Config) -> dict[str, Recipe]:
         _bert(model, pretraining_settings.bert.window, less_data, config, updates)
         for model, updates in paper.equal_epochs().items()
     ]
-    all_recipes.append(_inference(ALL, config, encoder=paper.encoder))
-    all_recipes.append(_inference(LAST, config, encoder=paper.encoder, half=True, keeps_weights=True))
+    all_recipes.append(_nli(ALL, config, encoder=paper.encoder))
+    all_recipes.append(_nli(LAST, config, encoder=paper.encoder, half=True, keeps_weights=True))
     for model in paper.pretrained():
         start: dict[str, Any] = {
             "encoder": _encoder(model, paper),
             "pretrained": Model(recipe=pretraining(model), seeds=tuple(pretraining_settings.seeds)),
         }
-        all_recipes.append(_inference(inference(model, features=True), config, **start, features=True))
+        all_recipes.append(_nli(nli(model, features=True), config, **start, features=True))
         if model.startswith("bert"):
-            all_recipes.append(_inference(inference(model), config, **start, half=paper.inference.pretrained_half))
+            all_recipes.append(_nli(nli(model), config, **start, half=paper.nli.pretrained_half))
     control: dict[str, Any] = {
         "encoder": pretraining_settings.bert.encoder,
         "blank": True,
-    }  # the same trainings from random weights
-    all_recipes.append(_inference(inference(UNTRAINED_MODEL, features=True), config, **control, features=True))
-    all_recipes.append(_inference(inference(UNTRAINED_MODEL), config, **control, half=paper.inference.pretrained_half))
+    }  # the same training runs from random weights
+    all_recipes.append(_nli(nli(UNTRAINED_MODEL, features=True), config, **control, features=True))
+    all_recipes.append(_nli(nli(UNTRAINED_MODEL), config, **control, half=paper.nli.pretrained_half))
     return {recipe.name: recipe for recipe in all_recipes}
 
 
@@ -91,7 +91,7 @@ def _blank(config: Config) -> Edit:
 def _static(model: str, static: Static, config: Config) -> Recipe:
     part = section(config).pretraining
     return Recipe(
-        name=pretraining(model), paper=PAPER, task="pretraining", encoder=part.static, reading=part.reading, static=static,
+        name=pretraining(model), paper=PAPER, task="pretraining", encoder=part.static, tokenisation=part.tokenisation, static=static,
         heads={}, stages=(), scores=(), init_sd=None, dropout=0.0,
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def _bert(model: str, window: Window, data: Data, config: Config, updates: int) 
         ),
         epochs=settings.evaluations,
         batch=settings.subwords,
-        batch_of="pieces",
+        batch_of="subwords",
         encoder_rate=settings.rate,
         head_rate=settings.rate,
         new_heads=(TASK,),
@@ -128,7 +128,7 @@ def _bert(model: str, window: Window, data: Data, config: Config, updates: int) 
         paper=PAPER,
         task="pretraining",
         encoder=settings.encoder,
-        reading=part.reading,
+        tokenisation=part.tokenisation,
         edit=_blank(config),
         heads={TASK: LanguageModelHead()},
         masking=Masking(share=settings.masked),
@@ -136,24 +136,24 @@ def _bert(model: str, window: Window, data: Data, config: Config, updates: int) 
         scores=(),
         init_sd=None,
         dropout=0.0,
-        select_by="pieces",
+        select_by="subwords",
         decays="matrices",
         **settings.of_recipe(),
     )
 
 
-def _inference(
+def _nli(
     name: str, config: Config, *, encoder: str, pretrained: Model | None = None, features: bool = False,
     half: bool = False, keeps_weights: bool = False, blank: bool = False,
 ) -> Recipe:  # fmt: skip
-    """A training on English, scored in all languages, dev too.
+    """A training run on English, scored in all languages, dev too.
 
     pretrained: the model it starts from; features: whether a head on frozen states of the pair is trained; half: the embeddings
     and the lower half of the blocks are not trained; blank: it starts from random weights, and is trained as pretrained models
     are.
     """
     paper = section(config)
-    settings, corpus = paper.inference, config.corpora[paper.inference.corpus]
+    settings, corpus = paper.nli, config.corpora[paper.nli.corpus]
     source = (paper.source_language,)
     train, dev = (Data(corpus=settings.corpus, split=split, languages=source) for split in ("train", "dev"))
     tests = [Data(corpus=settings.corpus, split=split, languages=tuple(corpus.languages)) for split in ("dev", "test")]
@@ -169,7 +169,7 @@ def _inference(
             Phase(
                 terms=(Term(head=TASK, data=train),),
                 update=(TASK,) if features else (ENCODER, TASK),
-                frozen_blocks=lower_half(encoder, config) if half else None,
+                frozen_layers=lower_half(encoder, config) if half else None,
             ),
         ),
         epochs=epochs,
@@ -190,7 +190,7 @@ def _inference(
         encoder=encoder,
         pretrained=pretrained,
         edit=_blank(config) if blank else Edit(),
-        reading=settings.reading,
+        tokenisation=settings.tokenisation,
         units=Units(unit="text", state="pair" if features else "hidden", segments=segments),
         heads={TASK: LinearHead(labels=NLI, hidden=settings.features_hidden if features else 0)},
         stages=(stage,),

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import PAPER, RELEASED, UNTRAINED, Study, pretraining, title
+from crosslens.papers.liu2020 import masked_predictions
+from crosslens.papers.liu2020.names import PAPER, RELEASED, UNTRAINED, Study, pretraining, title
 from crosslens.reports import cells
 
 ALL_MODELS, MEAN, BLANK = "all models", "mean", "BERT with random weights"
@@ -36,7 +36,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     """Lines of words, of the last layer of each model, and by layer. settings: as for figures."""
     study = Study(**settings["study"])
     sizes = [*study.sizes, *(model.partition("/")[2] for model in study.equal_epochs)]
-    masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, sizes))
+    masked_lines = masked_predictions.lines(inputs.records("masked"), masked_predictions.of_sizes(study, sizes))
     return table_of(name, inputs.records("retrieval"), study, masked_lines)
 
 

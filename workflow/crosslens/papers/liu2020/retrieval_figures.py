@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import RELEASED, UNTRAINED, Study, pretraining, title
+from crosslens.papers.liu2020 import masked_predictions
+from crosslens.papers.liu2020.names import RELEASED, UNTRAINED, Study, pretraining, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, last_layer, released
 from crosslens.reports import cells
 from crosslens.reports.figures.dots import Dots, Panel, looks, panels
@@ -18,14 +18,14 @@ from crosslens.reports.figures.dots import Dots, Panel, looks, panels
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """Figure 1, 3 or 5. settings: study, the fields of Study; sizes: of data, one a panel."""
     study, sizes = Study(**settings["study"]), settings["sizes"]
-    masked_note = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
+    masked_note = masked_predictions.note(inputs.records("masked"), masked_predictions.of_sizes(study, sizes))
     return figure_of(name, inputs.records("retrieval"), study, sizes, masked_note)
 
 
 def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
     """A panel for each size of data: retrieval from the source into each language, by model; figure 5 has the windows alone.
 
-    masked_note: end of the note, from `naming.note`.
+    masked_note: end of the note, from `masked_predictions.note`.
     """
     last = last_layer(cells.where(records, definition=RANK))
     directions = set(last["item"])

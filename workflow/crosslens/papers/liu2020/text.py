@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 
 from crosslens.encoding.packing import first_texts, of_pages, windows_of
-from crosslens.encoding.texts import load_pieces
+from crosslens.encoding.texts import load_subwords
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import PAPER
+from crosslens.papers.liu2020.names import PAPER
 from crosslens.reports import cells
 from crosslens.reports.cells import rounded
 
@@ -33,7 +33,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 def _counts(file: Path, settings: Mapping[str, Any]) -> dict[str, dict[tuple[str, str], int]]:
     """Size -> (metric, definition) -> number, of one language."""
-    texts, counts = load_pieces([file]), {}
+    texts, counts = load_subwords([file]), {}
     for size, sentences in settings["sizes"].items():
         part = first_texts(texts, sentences)
         numbers = {
@@ -44,7 +44,7 @@ def _counts(file: Path, settings: Mapping[str, Any]) -> dict[str, dict[tuple[str
         counts[size] = {(metric, RUNNING): number for metric, number in numbers.items()}
         for cut in settings["windows"]:
             windows = windows_of(part, cut["window"], cut["within"])
-            counts[size] |= {(EXAMPLES, cut["name"]): len(windows), (FILLED, cut["name"]): len(windows.pieces)}
+            counts[size] |= {(EXAMPLES, cut["name"]): len(windows), (FILLED, cut["name"]): len(windows.subwords)}
     return counts
 
 

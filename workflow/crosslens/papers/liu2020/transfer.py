@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens.measures import shifts
+from crosslens.measures.shared import shift_terms
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, THIRD, Study
+from crosslens.papers.liu2020.names import ALL, LAST, PAPER, THIRD, Study
 from crosslens.reports import cells
 from crosslens.reports.cells import Published, where
 
@@ -16,7 +16,7 @@ AVERAGE = "avg w/o en"
 ROWS = {ALL: "finetune all layers", LAST: "finetune last 6 layers"}
 SHIFTED, WEIGHT = "finetune last 6 layers + MDS", "shifting weight"
 UNCHANGED = "no interval: no prediction differs"
-SHIFTS = (shifts.SELECTED, shifts.ONE_WEIGHT, shifts.ORACLE, shifts.RANDOM_SELECTED)
+SHIFTS = (shift_terms.SELECTED, shift_terms.ONE_WEIGHT, shift_terms.ORACLE, shift_terms.RANDOM_SELECTED)
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -33,7 +33,7 @@ def _lines(records: pd.DataFrame, published: Published, study: Study) -> Iterato
     shifted = test[test["recipe"] == LAST]
     for definition in SHIFTS:
         for column, languages in _columns(study):
-            of_definition = where(shifted, measure=shifts.ACCURACY, definition=definition)
+            of_definition = where(shifted, measure=shift_terms.ACCURACY, definition=definition)
             yield _cell(
                 SHIFTED,
                 column,
@@ -41,26 +41,26 @@ def _lines(records: pd.DataFrame, published: Published, study: Study) -> Iterato
                 definition,
                 of_definition,
                 languages,
-                published if definition == shifts.SELECTED else None,
+                published if definition == shift_terms.SELECTED else None,
             )
     for definition in SHIFTS:
         for column, languages in _columns(study):
-            of_definition = where(shifted, measure=shifts.GAIN, definition=definition)
-            yield _cell(SHIFTED, column, shifts.GAIN, definition, of_definition, languages, None)
+            of_definition = where(shifted, measure=shift_terms.GAIN, definition=definition)
+            yield _cell(SHIFTED, column, shift_terms.GAIN, definition, of_definition, languages, None)
     for definition in SHIFTS:
-        for language in study.inference:
-            of_definition = where(shifted, measure=shifts.ACCURACY, definition=definition, language=language)
+        for language in study.nli:
+            of_definition = where(shifted, measure=shift_terms.ACCURACY, definition=definition, language=language)
             numbers = cells.cell(
                 of_definition.assign(value=of_definition["weight"]).drop(columns=["low", "high", "n"]), 1, score=False
             )
-            printed = published.value("table4", WEIGHT, language, WEIGHT) if definition == shifts.SELECTED else None
+            printed = published.value("table4", WEIGHT, language, WEIGHT) if definition == shift_terms.SELECTED else None
             yield cells.line(WEIGHT, language, WEIGHT, definition, numbers, printed)
 
 
 def _columns(study: Study, first: list[str] | None = None) -> list[tuple[str, list[str]]]:
     """Columns and the languages of each: single ones, and the average without the source."""
-    single = [*(first or []), *study.inference]
-    return [*((language, [language]) for language in single), (AVERAGE, list(study.inference))]
+    single = [*(first or []), *study.nli]
+    return [*((language, [language]) for language in single), (AVERAGE, list(study.nli))]
 
 
 def _cell(
@@ -71,7 +71,7 @@ def _cell(
     if len(languages) > 1:
         runs = cells.mean_by_seed(runs, runs["language"].nunique())
     printed = published.value("table4", row, column, "accuracy") if published else None
-    gain = metric == shifts.GAIN
+    gain = metric == shift_terms.GAIN
     numbers = cells.cell(runs, score=not gain)
     remark = UNCHANGED if gain and len(languages) == len(runs) == 1 and numbers["low"] is None else ""
     return cells.line(row, column, metric, definition, numbers, printed, remark, chance=None if gain else THIRD)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.shifts import (
+from crosslens.jobs import parquet
+from crosslens.measures.shared.shift_terms import (
     BLEU_1,
     CONVERT_RATE,
     ELSEWHERE,
@@ -21,11 +22,10 @@ from crosslens.measures.shifts import (
     WITHOUT_PENALTY,
 )
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import PAPER, Study, alpha, place
+from crosslens.papers.liu2020 import masked_predictions
+from crosslens.papers.liu2020.names import PAPER, Study, alpha, place
 from crosslens.reports import cells
 from crosslens.reports.cells import Published, rounded, where
-from crosslens.storage import parquet
 
 TEST, DEV = "selected on test data", "selected on development data"
 INPUT, REFERENCE = "input", "parallel text"
@@ -39,10 +39,14 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     if name == "calibration":
         return cells.table(list(_calibration(inputs.records(), inputs.published, study)), PAPER, name)
     if name == "table1":
-        lines = [line for *_, path in inputs.by_seed("samples") for line in _samples(path)]
+        lines = [line for *_, path in inputs.by_seed("example_translations") for line in _samples(path)]
     else:
         lines = list(_scores(inputs.records("translation"), inputs.published, study))
-    return cells.table([*lines, *naming.lines(inputs.records("masked"), {naming.TRANSLATOR: study.translator})], PAPER, name)
+    return cells.table(
+        [*lines, *masked_predictions.lines(inputs.records("masked"), {masked_predictions.TRANSLATOR: study.translator})],
+        PAPER,
+        name,
+    )
 
 
 def _samples(path: Any) -> Iterator[dict[str, Any]]:

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.measures.shifts import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM
+from crosslens.measures.shared.shift_terms import BLEU_1, CONVERT_RATE, NO_SHIFT, RANDOM
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import Study, alpha
+from crosslens.papers.liu2020 import masked_predictions
+from crosslens.papers.liu2020.names import Study, alpha
 from crosslens.papers.liu2020.translation import shift_grid
 from crosslens.reports.cells import where
 from crosslens.reports.figures.curves import Curve, panels
@@ -21,7 +21,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     study = Study(**settings["study"])
     source, target = study.translation["drawn"]
     measure, scale = (CONVERT_RATE, 1) if name == "figure7" else (BLEU_1, 100)
-    masked_note = naming.note(inputs.records("masked"), {"the model": study.translator})
+    masked_note = masked_predictions.note(inputs.records("masked"), {"the model": study.translator})
     records = where(inputs.records("translation"), item=f"{source}->{target}", split="test", measure=measure)
     scaled = records.assign(**{column: scale * records[column] for column in ("value", "low", "high")})
     grid, plain = shift_grid(scaled), where(scaled, definition=NO_SHIFT)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens.encoding.tokens.counts import Counts, Vocabulary
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020.layout import PAPER
+from crosslens.papers.liu2020.names import PAPER
 from crosslens.reports import cells
-from crosslens.tokens.counts import Counts, Vocabulary
 
 OWN, SHARED = "V_lang", "V_en and V_lang"
 METRIC = "token set size"

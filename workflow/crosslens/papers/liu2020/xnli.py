@@ -7,8 +7,8 @@ import pandas as pd
 
 from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import ALL, LAST, PAPER, THIRD, UNTRAINED_MODEL, Study, inference, title
+from crosslens.papers.liu2020 import masked_predictions
+from crosslens.papers.liu2020.names import ALL, LAST, PAPER, THIRD, UNTRAINED_MODEL, Study, nli, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 from crosslens.reports import cells
 
@@ -31,7 +31,7 @@ class Model(NamedTuple):
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Accuracy of each model by language, and the drops of figure 6. settings: study."""
     study = Study(**settings["study"])
-    masked_lines = naming.lines(inputs.records("masked"), naming.of_sizes(study, list(study.sizes)))
+    masked_lines = masked_predictions.lines(inputs.records("masked"), masked_predictions.of_sizes(study, list(study.sizes)))
     return table_of(name, inputs.records("classification"), study, masked_lines)
 
 
@@ -63,13 +63,13 @@ def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
     for model in study.models:
         size = model.partition("/")[2]
         name = f"{title(model)} ({size})" if tagged else title(model)
-        yield Model(name, FROZEN, inference(model, features=True), size)
+        yield Model(name, FROZEN, nli(model, features=True), size)
         if model in study.berts():
-            yield Model(name, tuned(study), inference(model), size)
+            yield Model(name, tuned(study), nli(model), size)
     yield Model(study.encoder, WHOLE, ALL)
     yield Model(study.encoder, HALF, LAST)
     for way in (FROZEN, tuned(study)):
-        yield Model(BLANK, way, inference(UNTRAINED_MODEL, features=way == FROZEN))
+        yield Model(BLANK, way, nli(UNTRAINED_MODEL, features=way == FROZEN))
 
 
 def tuned(study: Study) -> str:
@@ -83,7 +83,7 @@ def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:
     for short in shorter:
         for size in study.sizes:
             name = f"window {short} against {long} ({size})"
-            yield name, inference(f"bert-{long}/{size}"), inference(f"bert-{short}/{size}")
+            yield name, nli(f"bert-{long}/{size}"), nli(f"bert-{short}/{size}")
 
 
 def in_languages(records: pd.DataFrame) -> pd.DataFrame:

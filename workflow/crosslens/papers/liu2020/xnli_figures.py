@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.liu2020 import naming
-from crosslens.papers.liu2020.layout import OVER_PAIRS, THIRD, Study
+from crosslens.papers.liu2020 import masked_predictions
+from crosslens.papers.liu2020.names import OVER_PAIRS, THIRD, Study
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
 from crosslens.papers.liu2020.xnli import FROZEN, all_models, in_languages, loss, mean_by_seed, tested, tuned, window_pairs
 from crosslens.papers.wording import interval
@@ -20,14 +20,14 @@ from crosslens.reports.figures.dots import Dots, Look, Panel, looks, panels
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """Figure 2, 4 or 6. settings: study, the fields of Study; sizes: of data."""
     records, study, sizes = inputs.records("classification"), Study(**settings["study"]), settings["sizes"]
-    masked_note = naming.note(inputs.records("masked"), naming.of_sizes(study, sizes))
+    masked_note = masked_predictions.note(inputs.records("masked"), masked_predictions.of_sizes(study, sizes))
     return windows(records, study, masked_note) if name == "figure6" else figure_of(records, study, sizes, masked_note)
 
 
 def figure_of(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
     """A panel for each size of data: filled marks for a head on frozen states, hollow ones for fine-tuned models.
 
-    Colour and marker tell models. masked_note: end of the note, from `naming.note`.
+    Colour and marker tell models. masked_note: end of the note, from `masked_predictions.note`.
     """
     scored = in_languages(records)
     languages = tested(scored, study)

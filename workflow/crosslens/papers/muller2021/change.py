@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens.measures.cka import HEADINGS, OURS
-from crosslens.measures.versions import LOWER_HALF, STATES, TRAINED, WEIGHTS
+from crosslens.measures.shared.change_terms import LOWER_HALF, STATES, TRAINED, WEIGHTS
+from crosslens.measures.shared.cka import HEADINGS, OURS
 from crosslens.numerics.definitions import PROBE_WITHIN
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.muller2021.layout import PRETRAINED, REF, TASKS, UNTRAINED, Study, recipe_name
+from crosslens.papers.muller2021.names import PRETRAINED, REF, TASKS, UNTRAINED, Study, recipe_name
 from crosslens.reports import cells
 from crosslens.reports.cells import where
 

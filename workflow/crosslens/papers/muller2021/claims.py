@@ -1,7 +1,7 @@
 """muller2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
 
 Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
 """
 
 import math
@@ -14,7 +14,7 @@ import pandas as pd
 
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_languages, over_runs
-from crosslens.papers.muller2021.layout import REF, recipe_name
+from crosslens.papers.muller2021.names import REF, recipe_name
 
 Estimates = dict[str, tuple[Estimate, int]]
 POINTS = (-100.0, 100.0)  # bounds of a difference of scores
@@ -25,12 +25,12 @@ def losses(
     numbers: Sequence[pd.DataFrame], layers: Sequence[int | str], quantity: Literal["source", "targets", "difference"],
     before: str = REF, sources: Sequence[str] = SOURCES, by_language: bool = False,
 ) -> Estimates:  # fmt: skip
-    """Changes of scores by re-initialising layers, by task, language of training and layers, of the trainings that there are.
+    """Changes of scores by re-initialising layers, by task, language of training and layers, of the training runs that there are.
 
     numbers: scores by recipe, language and seed.
-    layers: layers that are re-initialised, as in names of trainings: 1-2.
+    layers: layers that are re-initialised, as in names of training runs: 1-2.
     quantity: change in the language of training, mean change in the other languages, or the second less the first.
-    before: layers that are re-initialised in the trainings whose scores are subtracted; REF for none.
+    before: layers that are re-initialised in the training runs whose scores are subtracted; REF for none.
     sources: languages of training.
     by_language: whether each of the other languages is a result of its own.
     """
@@ -71,9 +71,9 @@ def peaks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
 def correlation_of_losses(
     numbers: Sequence[pd.DataFrame], before: str, after: str
 ) -> tuple[Estimate, int] | dict[str, tuple[Estimate, int]]:
-    """Rank correlation over languages of the changes of two numbers, such as score and similarity; {} without such trainings.
+    """Rank correlation over languages of the changes of two numbers, such as score and similarity; {} without such training runs.
 
-    Numbers are means over seeds and layers, of trainings on English.
+    Numbers are means over seeds and layers, of training runs on English.
 
     before, after: layers that are re-initialised before and after a change; REF for none.
     """

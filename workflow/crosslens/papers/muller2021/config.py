@@ -1,4 +1,4 @@
-"""muller2021: settings of the trainings and measures, each with its source in the paper."""
+"""muller2021: settings of the training runs and measures, each with its source in the paper."""
 
 from typing import Annotated, Literal, Self
 
@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from crosslens.config.base import Count, Language, Rate, Section, Share
 from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup
 from crosslens.config.whole import Config, PaperSection
-from crosslens.papers.checks import expect_blocks, expect_training_data
+from crosslens.papers.checks import expect_layers, expect_training_data
 
 Layer = Annotated[int, Field(ge=1)]
 Layers = Annotated[list[Layer], Field(min_length=1)]
@@ -19,7 +19,7 @@ DOMAINS = {
 
 
 class MullerTraining(Training):
-    """Settings that all trainings share (section 3 and appendix A.1)."""
+    """Settings that all training runs share (section 3 and appendix A.1)."""
 
     RECIPE = ("beta2", "epsilon", "dropout", "init_sd", "length_pools")
 
@@ -139,7 +139,7 @@ class Muller2021(PaperSection):
         numbered = [layers for layers in self.sets if not isinstance(layers, str)]
         for key, sets in {"pairs": self.pairs, "sets": numbered, "similarity.sets": self.similarity.sets}.items():
             numbers = [layer for layers in sets for layer in layers]
-            expect_blocks(config, f"{here}.{key}", self.encoder, numbers, "block numbers", "name the blocks of this encoder")
+            expect_layers(config, f"{here}.{key}", self.encoder, numbers, "block numbers", "name the blocks of this encoder")
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
             key, sources = f"{here}.tasks.{task}", f"{here}.source_languages"

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
-from crosslens.measures.ranks import Correlation, holm, spearman
+from crosslens.measures.shared.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
+from crosslens.measures.shared.ranks import Correlation, holm, spearman
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.muller2021.layout import METRICS, PRETRAINED, REF, TASKS, Study, recipe_name
+from crosslens.papers.muller2021.names import METRICS, PRETRAINED, REF, TASKS, Study, recipe_name
 from crosslens.reports import cells
 from crosslens.reports.cells import Published, where
 

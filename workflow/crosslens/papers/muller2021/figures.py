@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.measures.cka import HEADINGS, LENGTH_OUT, MAY_BE_PRINTED, OURS
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.cka import HEADINGS, LENGTH_OUT, MAY_BE_PRINTED, OURS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import spearman_by_layer
-from crosslens.papers.muller2021.layout import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
+from crosslens.papers.muller2021.names import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
 from crosslens.papers.wording import by_seeds
 from crosslens.reports.figures.curves import Curve, panels
 from crosslens.reports.figures.style import GREY, Look, look
-from crosslens.runs.errors import DataError
 
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
 WORDS = {**HEADINGS, LENGTH_OUT: "linear, debiased (length out; ours)"}

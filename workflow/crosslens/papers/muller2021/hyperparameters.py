@@ -5,13 +5,13 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.jobs.checksums import verified
+from crosslens.jobs.records import read_json
 from crosslens.papers import grid_search
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.muller2021.layout import TASKS
+from crosslens.papers.muller2021.names import TASKS
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
-from crosslens.storage.records import read_json
-from crosslens.storage.seals import verified
 
 NOT_IN_GRID = "not in the printed grid"
 
@@ -37,9 +37,9 @@ def hyperparameters(
 ) -> Iterator[dict[str, Any]]:
     """Table 3: a cell for each task and quantity, beside the printed value.
 
-    tasks: recipe -> task; runs, histories: records and histories of the reference trainings from the first source, by recipe and
-    seed; grid: of the search, by key. Epochs: the best one, the middle one of several seeds; minutes: of one training, mean over
-    seeds.
+    tasks: recipe -> task; runs, histories: records and histories of the reference training runs from the first source, by recipe
+    and seed; grid: of the search, by key. Epochs: the best one, the middle one of several seeds; minutes: of one training run,
+    mean over seeds.
     """
     sizes = f"{len(grid['batch'])} batch sizes x {len(grid['rate'])} rates, as in the text; the printed number is not explained"
     for task, head in TASKS.items():

@@ -1,17 +1,17 @@
-"""muller2021: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
+"""muller2021: the training runs, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from crosslens.config.draws import Draws
 from crosslens.config.heads import ARC, TASK
+from crosslens.config.recipes import Recipe
+from crosslens.config.samples import Samples
 from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import ACCURACY, CUT_WORDS
 from crosslens.papers.muller2021.config import section
-from crosslens.papers.muller2021.items import KINDS, items
 from crosslens.papers.muller2021.printed import place
 from crosslens.papers.muller2021.recipes import recipes, trials
-from crosslens.recipes import Recipe
+from crosslens.papers.muller2021.tables_and_figures import KINDS, items
 from crosslens.reports.paper import Paper
 
 PARALLEL = "muller2021/parallel"
@@ -24,10 +24,10 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 @once
-def draws(config: Config) -> dict[str, Draws]:
+def samples(config: Config) -> dict[str, Samples]:
     """Draws of the parallel sentences, whose states are averaged, at all layers."""
     paper = section(config)
-    return {PARALLEL: Draws.averaged_texts(paper, paper.parallel, config.corpora[paper.parallel].languages)}
+    return {PARALLEL: Samples.averaged_texts(paper, paper.parallel, config.corpora[paper.parallel].languages)}
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
@@ -41,7 +41,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     }
     if recipe.task is None:
         return settings
-    settings["change"] = {"corpora": {paper.parallel: paper.reading}}
+    settings["change"] = {"corpora": {paper.parallel: paper.tokenisation}}
     labels = recipe.heads[TASK].labels
     training = [file for data in recipe.taught(TASK) for file in data.files()]
     scores: dict[str, dict[str, Any]] = {
@@ -61,8 +61,8 @@ PAPER = Paper(
     recipes=recipes,
     trials=trials,
     seeds=seeds,
-    draws=draws,
-    drawn=lambda recipe, config: PARALLEL,
+    samples=samples,
+    sampled=lambda recipe, config: PARALLEL,
     measures=measures,
     items=items,
     place=place,

@@ -1,6 +1,6 @@
 """muller2021: where our tables show the printed cells."""
 
-from crosslens.papers.muller2021.layout import ALL_EMBEDDINGS, FROM_ZERO, HEADS, TASKS
+from crosslens.papers.muller2021.names import ALL_EMBEDDINGS, FROM_ZERO, HEADS, TASKS
 from crosslens.reports.paper import Place, same_place
 
 IN_TEXT = {

@@ -1,4 +1,4 @@
-"""muller2021: the trainings, of three tasks and three sources, with RANDOM-INIT of sets of blocks, which count from 1."""
+"""muller2021: the training runs, of three tasks and three sources, with RANDOM-INIT of sets of blocks, which count from 1."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from crosslens.config.base import Split, languages_table
 from crosslens.config.heads import TASK, LinearHead, ParserHead
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
+from crosslens.config.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
 from crosslens.papers.muller2021.config import Muller2021, TaskName, section
-from crosslens.papers.muller2021.layout import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, Study, item_recipes, recipe_name
-from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
+from crosslens.papers.muller2021.names import COMPARED, DOMAIN, PRETRAINED, REF, UNTRAINED, Study, item_recipes, recipe_name
 
 PAPER = "muller2021"
 LABELS = {"pos": UPOS, "ner": ENTITIES}
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
 
 def sources(paper: Muller2021) -> list[Source]:
-    """Sources of all configured trainings."""
+    """Sources of all configured training runs."""
     all_sources = [Source(task, language, language, paper.tasks[task].corpus)
              for task, language in product(paper.tasks, paper.source_languages)]  # fmt: skip
     first, *_ = paper.source_languages
@@ -56,12 +56,12 @@ def sources(paper: Muller2021) -> list[Source]:
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
+    """Training runs by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
     paper = section(config)
     edits_by_set, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
     with_states = {name for item in COMPARED for name in item_recipes(item, paper.source_languages, compared)}
     untrained = {PRETRAINED: Edit(), UNTRAINED: Edit(layers="all", embeddings=True)}
-    shared = {"paper": PAPER, "encoder": paper.encoder, "reading": paper.reading}
+    shared = {"paper": PAPER, "encoder": paper.encoder, "tokenisation": paper.tokenisation}
     all_recipes = [Recipe.without_training(name, edit=edit, **shared) for name, edit in untrained.items()]
     for source in sources(paper):
         pairs = [REF, *map(set_name, paper.pairs)]
@@ -85,7 +85,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
 
 
 def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float] | None = None, **options: Any) -> Recipe:
-    """A training; a trial has other hyperparameters, and is scored on validation alone."""
+    """A training run; a trial has other hyperparameters, and is scored on validation alone."""
     paper = section(config)
     settings = paper.tasks[source.task].model_copy(update=trial)
     parses = source.task == "parsing"
@@ -115,7 +115,7 @@ def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float
         source=source.name,
         trial=trial or {},
         encoder=paper.encoder,
-        reading=paper.reading,
+        tokenisation=paper.tokenisation,
         heads={TASK: parser or LinearHead(labels=LABELS[source.task])},
         stages=(stage,),
         scores=tuple(Score(head=TASK, data=data) for data in (_source_data(source, "validation"), *tests)),

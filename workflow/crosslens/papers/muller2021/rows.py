@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from crosslens.numerics.definitions import F1_MISC_AS_O
-from crosslens.papers.muller2021.layout import BY_LANGUAGE, DOMAIN, LANGUAGES, Study
+from crosslens.papers.muller2021.names import BY_LANGUAGE, DOMAIN, LANGUAGES, Study
 
 DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of names; not all treebanks beside the web's are of it
 
@@ -17,7 +17,7 @@ MISC_AS_UNKNOWN = "in the sibling code tags unseen in training share one unknown
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: scores of a source's trainings on one text, or the mean over several.
+    """A row of a table: scores of a source's training runs on one text, or the mean over several.
 
     source: part of the recipe's name; name: here; printed: its name in print, empty for rows of ours; texts: corpus and language
     of each.

@@ -1,4 +1,4 @@
-"""muller2021: tables 1, 2 and 5 to 8, scores of trainings; table 3 is in hyperparameters.py, table 4 in correlation.py."""
+"""muller2021: tables 1, 2 and 5 to 8, scores of training runs; table 3 is in hyperparameters.py, table 4 in correlation.py."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens.jobs.records import read_json
 from crosslens.numerics.definitions import CUT_WORDS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.muller2021.layout import (
+from crosslens.papers.muller2021.names import (
     ALL,
     BY_LANGUAGE,
     LANGUAGES,
@@ -25,7 +26,6 @@ from crosslens.papers.muller2021.layout import (
 from crosslens.papers.muller2021.rows import Row, rows
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
-from crosslens.storage.records import read_json
 
 DEVIATIONS = "std across seeds (caption)"
 SHARES = {

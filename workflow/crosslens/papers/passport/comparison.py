@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from crosslens.measures.ranks import holm
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.ranks import holm
 from crosslens.numerics.estimates import over_families
 from crosslens.papers.passport.facts import (
     FAMILIES,
@@ -27,7 +28,6 @@ from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.terms import PIVOT
 from crosslens.reports.cells import rounded, where
 from crosslens.reports.templates import read_template
-from crosslens.runs.errors import DataError
 
 COLUMNS = (*TABLE_COLUMNS, "value_a", "value_b", "won", "lost", "p", "p_holm")
 """Columns of A-B.csv. here: A's value less B's, of a language, or the mean over families; won, lost: languages in which A is
@@ -99,7 +99,7 @@ def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[
         "definition": measure.definition,
         "layer": layer,
         "family": "",
-        "floor_kind": "",
+        "baseline_kind": "",
     }
     if values.empty:
         a, b = (passport.value(measure.key, passport.last(measure.key)) for passport in (pair.a, pair.b))

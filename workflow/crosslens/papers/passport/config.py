@@ -11,10 +11,10 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Passports of encoders: where one keeps language and where meaning, by layer, beside floors."""
+    """Passports of encoders: where one keeps language and where meaning, by layer, beside baselines."""
 
     encoder: str = Field("", description="not needed: the first of encoders")
-    reading: str = Field("sentences", description="key of readings: how sentences become tokens; one that cuts none")
+    tokenisation: str = Field("sentences", description="key of tokenisations: how sentences become tokens; one that cuts none")
     encoders: list[Name] = Field(min_length=1, description="keys of encoders, of each of which a passport is made")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
         [], description="pairs of encoders whose passports are compared"

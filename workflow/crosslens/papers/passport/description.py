@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crosslens.encoding.drawn import Drawn, read
+from crosslens.encoding.samples import SampledWords, read
+from crosslens.encoding.tokens.counts import Vocabulary
+from crosslens.jobs import parquet
+from crosslens.jobs.bounded import parse_json
+from crosslens.jobs.checksums import verified
+from crosslens.jobs.fingerprint import Fingerprints
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.passport.items import KINDS
 from crosslens.papers.passport.premium import ids_of
-from crosslens.storage import parquet
-from crosslens.storage.bounded import parse_json
-from crosslens.storage.fingerprint import Fingerprints
-from crosslens.storage.seals import verified
-from crosslens.tokens.counts import Vocabulary
+from crosslens.papers.passport.tables_and_figures import KINDS
 
 VERSION = "1.0"
 ROOT = Path(__file__).parents[4]
@@ -27,7 +27,7 @@ MODULES = (*(f"measures/{kind}" for kind in KINDS), "papers/passport/premium")
 def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Facts of a passport. settings: see `papers.passport.items`; what no file says is None."""
     assert inputs.tokenizer is not None
-    (folder,) = inputs.draws.values()
+    (folder,) = inputs.samples.values()
     sentences, training = (read(folder / settings[corpus]) for corpus in ("parallel", "topics"))
     languages = sorted({*sentences.languages.tolist()})
     ids = ids_of(sentences, languages[0])
@@ -44,7 +44,7 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
         "sentences_sha256": _digest(ids),
         "inputs_sha256": _digest(part for texts in (sentences, training) for part in _rows(texts)),
         "code_sha256": _digest(fingerprint(f"workflow/crosslens/{module}.py") for module in MODULES),
-        "pieces_sha256": _digest(_sheet(inputs.tokens[settings["parallel"]], languages, Vocabulary.read(inputs.tokenizer))),
+        "subwords_sha256": _digest(_sheet(inputs.tokens[settings["parallel"]], languages, Vocabulary.read(inputs.tokenizer))),
         "measures": {key: facts["version"] for key, facts in settings["measures"].items()},
         "not_measured": NOT_MEASURED,
         "encoder": _encoder(inputs.tokenizer, settings["encoder"]),
@@ -86,18 +86,18 @@ def _text(token: Any) -> str | None:
     return content
 
 
-def _rows(sentences: Drawn) -> Iterable[str]:
+def _rows(sentences: SampledWords) -> Iterable[str]:
     """Ids and texts of sentences, one after the other."""
     for pair in zip(sentences.texts.tolist(), sentences.words.tolist(), strict=True):
         yield from pair
 
 
 def _sheet(tokens: Path, languages: list[str], vocabulary: Vocabulary) -> Iterable[str]:
-    """Pieces of the first sentence of each language, by which a change of the tokenizer's library is seen."""
+    """Subwords of the first sentence of each language, by which a change of the tokenizer's library is seen."""
     for language in languages:
-        pieces = parquet.read(tokens / f"{language}.test.parquet", columns=["pieces"])["pieces"][0].as_py()
+        subwords = parquet.read(tokens / f"{language}.test.parquet", columns=["subwords"])["subwords"][0].as_py()
         yield language
-        yield from (vocabulary.subwords[piece] for piece in pieces)
+        yield from (vocabulary.subwords[subword] for subword in subwords)
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from time import strptime
 from typing import Any
 
+from crosslens.jobs.files import sha256
 from crosslens.numerics.intervals import LEVEL, Interval
 from crosslens.papers.passport.facts import SUMMARY, Measure, Passport, measures
 from crosslens.papers.passport.pretraining import Pretraining
-from crosslens.storage.files import sha256
 
 SCHEMA = "0.3.0"
 METHOD = "over families of languages: Student's t over their means, of layers as a whole the jackknife"
@@ -42,7 +42,7 @@ def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[
                     "table_rows": len(passport.table),
                     "rows_of_languages": len(passport.table[passport.table["family"] != ""]),
                     "command": record.get("command"),
-                    **{name: facts.get(name) for name in ("sentences_sha256", "inputs_sha256", "code_sha256", "pieces_sha256")},
+                    **{name: facts.get(name) for name in ("sentences_sha256", "inputs_sha256", "code_sha256", "subwords_sha256")},
                 }
             ),
         },
@@ -83,7 +83,7 @@ def _results(passport: Passport, measure: Measure) -> Iterator[dict[str, Any]]:
                 "metric_config": _metric(passport, measure, layer),
                 "score_details": {
                     "score": value.value,
-                    "details": _texts(dict(_floors(passport, measure, layer))),
+                    "details": _texts(dict(_baselines(passport, measure, layer))),
                     **_uncertainty(value),
                 },
             }
@@ -117,12 +117,12 @@ def _metric(passport: Passport, measure: Measure, layer: str) -> dict[str, Any]:
     }
 
 
-def _floors(passport: Passport, measure: Measure, layer: str) -> Iterator[tuple[str, float]]:
-    """Names and values of the floors of a measure at a layer."""
-    for kind in measure.floors:
-        floor = passport.value(measure.key, layer, floor=kind)
-        if floor:
-            yield kind, floor.value
+def _baselines(passport: Passport, measure: Measure, layer: str) -> Iterator[tuple[str, float]]:
+    """Names and values of the baselines of a measure at a layer."""
+    for kind in measure.baselines:
+        baseline = passport.value(measure.key, layer, baseline=kind)
+        if baseline:
+            yield kind, baseline.value
     first = passport.value(measure.key, "0")
     if first and layer:
         yield "layer 0", first.value

@@ -8,21 +8,21 @@ from typing import Any, Literal, Self
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
+from crosslens.jobs.checksums import verified
+from crosslens.jobs.records import read_json
 from crosslens.numerics.intervals import Interval
 from crosslens.reports.cells import COLUMNS, where
-from crosslens.storage.records import read_json
-from crosslens.storage.seals import verified
 
 MEASURES = Path(__file__).with_name("measures.yaml")
-TABLE_COLUMNS = (*COLUMNS, "layer", "family", "floor_kind")
+TABLE_COLUMNS = (*COLUMNS, "layer", "family", "baseline_kind")
 NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are text
 SUMMARY = "summary"  # the layer that is best on the other half of the languages
 LEAST = 8  # families for an interval over them
 FAMILIES, LANGUAGES = "families", "languages"  # columns of means
 MEANS = (FAMILIES, LANGUAGES)  # in the order in which they are shown, if there are both
 
-Floor = Literal["", "shuffled pairs", "random weights", "formula"]
+Baseline = Literal["", "shuffled pairs", "random weights", "formula"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Measure:
     minimum: float | None
     maximum: float | None
     definition: str
-    floors: tuple[Floor, ...]
+    baselines: tuple[Baseline, ...]
     meaning: str
 
 
@@ -46,7 +46,7 @@ class Measure:
 def measures() -> dict[str, Measure]:
     """The twelve measures by key, in the order of the page."""
     facts = read_yaml(MEASURES)
-    return {key: Measure(key, **{**values, "floors": tuple(values["floors"])}) for key, values in facts.items()}
+    return {key: Measure(key, **{**values, "baselines": tuple(values["baselines"])}) for key, values in facts.items()}
 
 
 @dataclass(frozen=True)
@@ -86,24 +86,24 @@ class Passport:
         """Number of the last layer, which is that of the blocks; layer 0 is the embedding output."""
         return int(self.encoder["layers"])
 
-    def rows(self, key: str, definition: str | None = None, floor: Floor = "") -> pd.DataFrame:
+    def rows(self, key: str, definition: str | None = None, baseline: Baseline = "") -> pd.DataFrame:
         """Rows of a measure under a definition; None: the one that the page shows first."""
-        return where(self.table, metric=key, definition=definition or measures()[key].definition, floor_kind=floor)
+        return where(self.table, metric=key, definition=definition or measures()[key].definition, baseline_kind=baseline)
 
     def value(
-        self, key: str, layer: str, definition: str | None = None, floor: Floor = "", column: str | None = None
+        self, key: str, layer: str, definition: str | None = None, baseline: Baseline = "", column: str | None = None
     ) -> Interval | None:
         """A value with its interval; None where it was not measured. column: a language; None: the mean of families, or else of
         languages.
         """
-        curve = self.curve(key, definition, floor, column)
+        curve = self.curve(key, definition, baseline, column)
         return Interval(*curve.loc[layer]) if layer in curve.index else None
 
     def curve(
-        self, key: str, definition: str | None = None, floor: Floor = "", column: str | None = None
+        self, key: str, definition: str | None = None, baseline: Baseline = "", column: str | None = None
     ) -> pd.DataFrame:  # fmt: skip
         """Values by layer: value, low and high; "" and "summary" are layers, too. column: see `value`."""
-        rows = self.rows(key, definition, floor)
+        rows = self.rows(key, definition, baseline)
         columns = [column] if column else [name for name in MEANS if (rows["column"] == name).any()][:1]
         rows = rows[rows["column"].isin(columns)].set_index("layer").rename(columns={"here": "value"})
         return rows.loc[rows["value"].notna(), ["value", "low", "high"]].astype(float)

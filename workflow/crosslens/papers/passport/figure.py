@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from crosslens.papers.passport.facts import Floor, Passport, name_of
+from crosslens.papers.passport.facts import Baseline, Passport, name_of
 from crosslens.reports.figures.curves import Curve, draw, handles
 from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, SMALL, STYLE, WIDTH, Look, frame, surround
 
@@ -47,9 +47,9 @@ def _panels(passport: Passport) -> dict[str, list[Curve]]:
     curves: tuple[list[Curve | None], ...] = (
         [
             _curve(passport, "identification", FIRST, "identification"),
-            _curve(passport, "identification", DASHED, "identification, random weights", floor="random weights"),
+            _curve(passport, "identification", DASHED, "identification, random weights", baseline="random weights"),
             _curve(passport, "share", SECOND, "share of variance"),
-            _curve(passport, "share", BAND, "share, random weights", floor="random weights"),
+            _curve(passport, "share", BAND, "share, random weights", baseline="random weights"),
         ],
         [
             _curve(passport, "neighbours", FIRST, "raw", "strong, raw"),
@@ -60,8 +60,8 @@ def _panels(passport: Passport) -> dict[str, list[Curve]]:
         [
             _curve(passport, "topic", FIRST, "English", column="en"),
             _curve(passport, "topic", SECOND, "mean of the others"),
-            _curve(passport, "topic", BAND, "others, random weights", floor="random weights"),
-            _level(passport.curve("topic", floor="formula"), "largest topic"),
+            _curve(passport, "topic", BAND, "others, random weights", baseline="random weights"),
+            _level(passport.curve("topic", baseline="formula"), "largest topic"),
         ],
     )
     return {title: [curve for curve in panel if curve] for title, panel in zip(titles, curves, strict=True)}
@@ -73,11 +73,11 @@ def _curve(
     look: Look,
     name: str,
     definition: str | None = None,
-    floor: Floor = "",
+    baseline: Baseline = "",
     column: str | None = None,
 ) -> Curve | None:
     """A curve over relative depth with its interval as a band, None where nothing was measured; see Passport.curve."""
-    values = passport.curve(key, definition, floor, column)
+    values = passport.curve(key, definition, baseline, column)
     values = values[values.index.str.isdecimal()]
     return Curve.of(values.set_axis(values.index.astype(int) / passport.depth).sort_index(), look, name) if len(values) else None
 
@@ -146,7 +146,7 @@ def _note(passport: Passport) -> str:
 
 
 def _sentences(passport: Passport) -> Iterator[str]:
-    bands = [passport.curve("neighbours"), passport.curve("neighbours", floor="random weights")]
+    bands = [passport.curve("neighbours"), passport.curve("neighbours", baseline="random weights")]
     if np.isfinite(bands[0]["low"]).any():
         yield "Means over families of languages, with 95 % intervals over families."
     if len(bands[1]):

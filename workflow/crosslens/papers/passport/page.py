@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from crosslens.jobs.quantities import duration
 from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import SUMMARY, Measure, Passport, measures, name_of
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.sentences import sentences
 from crosslens.reports.templates import read_template
-from crosslens.runs.quantities import duration
 
 SECTIONS = {"A": "Text into pieces", "B": "Where the language is", "C": "Same meaning, same place", "D": "Use"}
 WORST = 3  # languages of a measure that the table names
@@ -71,10 +71,10 @@ def _sections(passport: Passport) -> dict[str, list[dict[str, Any]]]:
 
 
 def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
-    """A line of the table: values at layer 0, the last layer and the summary layer, floor, and the worst languages."""
+    """A line of the table: values at layer 0, the last layer and the summary layer, baseline, and the worst languages."""
     key, last = measure.key, passport.last(measure.key)
     value = passport.value(key, last)
-    kind, floor = _floor(passport, measure, last)
+    kind, baseline = _baseline(passport, measure, last)
     return {
         "number": measure.number,
         "title": measure.title,
@@ -85,20 +85,20 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
         "last": _number(value),
         "interval": _interval(value),
         "summary": _number(passport.value(key, SUMMARY)),
-        "floor": _number(floor),
-        "floor_kind": kind,
-        "within": bool(value and floor and value.low <= floor.value <= value.high),
+        "baseline": _number(baseline),
+        "baseline_kind": kind,
+        "within": bool(value and baseline and value.low <= baseline.value <= value.high),
         "worst": _worst(passport, measure, last),
     }
 
 
-def _floor(passport: Passport, measure: Measure, layer: str) -> tuple[str, Interval | None]:
-    """Kind and value of a measure's first floor, or of the highest one where higher is better."""
-    floors = {kind: value for kind in measure.floors if (value := passport.value(measure.key, layer, floor=kind))}
-    if not floors:
+def _baseline(passport: Passport, measure: Measure, layer: str) -> tuple[str, Interval | None]:
+    """Kind and value of a measure's first baseline, or of the highest one where higher is better."""
+    baselines = {kind: value for kind in measure.baselines if (value := passport.value(measure.key, layer, baseline=kind))}
+    if not baselines:
         return "", None
-    kind = max(floors, key=lambda kind: floors[kind].value) if measure.better == "higher" else next(iter(floors))
-    return kind, floors[kind]
+    kind = max(baselines, key=lambda kind: baselines[kind].value) if measure.better == "higher" else next(iter(baselines))
+    return kind, baselines[kind]
 
 
 def _worst(passport: Passport, measure: Measure, layer: str) -> str:

@@ -1,16 +1,16 @@
-"""passport: the measures of encoders, each with its draws and its table, as one Paper (crosslens.reports.paper)."""
+"""passport: the measures of encoders, each with its samples and its table, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from crosslens.config.draws import Draw, Draws
+from crosslens.config.recipes import Recipe
+from crosslens.config.samples import Samples, Sampling
 from crosslens.config.whole import Config, once
 from crosslens.papers.passport.config import section
-from crosslens.papers.passport.items import items, sentences
 from crosslens.papers.passport.recipes import PAPER as KEY
 from crosslens.papers.passport.recipes import recipes
+from crosslens.papers.passport.tables_and_figures import items, sentences
 from crosslens.papers.passport.terms import PIVOT
-from crosslens.recipes import Recipe
 from crosslens.reports.paper import Paper
 
 
@@ -20,14 +20,14 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 @once
-def draws(config: Config) -> dict[str, Draws]:
+def samples(config: Config) -> dict[str, Samples]:
     """Draws of all parallel sentences and of those from which topics are learnt, by encoder; their states are averaged."""
     paper = section(config)
-    parallel = Draw(languages=tuple(config.corpora[paper.parallel].languages), means=True)
-    topics = Draw(languages=(PIVOT,), means=True, sample_split="train")
-    shared: dict[str, Any] = {"reading": paper.reading, "unit": "text", "labels": paper.labels(config)}
+    parallel = Sampling(languages=tuple(config.corpora[paper.parallel].languages), means=True)
+    topics = Sampling(languages=(PIVOT,), means=True, sample_split="train")
+    shared: dict[str, Any] = {"tokenisation": paper.tokenisation, "unit": "text", "labels": paper.labels(config)}
     return {
-        sentences(encoder): Draws(encoder=encoder, corpora={paper.parallel: parallel, paper.topics: topics}, **shared)
+        sentences(encoder): Samples(encoder=encoder, corpora={paper.parallel: parallel, paper.topics: topics}, **shared)
         for encoder in paper.encoders
     }
 
@@ -55,8 +55,8 @@ PAPER = Paper(
     "languages it fails, beside the same encoder with random weights.",
     recipes=recipes,
     seeds=seeds,
-    draws=draws,
-    drawn=lambda recipe, config: sentences(recipe.encoder),
+    samples=samples,
+    sampled=lambda recipe, config: sentences(recipe.encoder),
     measures=measures,
     items=items,
 )

@@ -1,4 +1,4 @@
-"""passport: the first measure, how many pieces a language takes for the same sentences; no weights are needed."""
+"""passport: the first measure, how many subwords a language takes for the same sentences; no weights are needed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,58 +7,58 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.drawn import Drawn
-from crosslens.measures.parallel import FORMULA, estimate, lengths
+from crosslens.encoding.samples import SampledWords
+from crosslens.encoding.tokens.counts import Counts, Vocabulary
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.parallel import FORMULA, estimate, lengths
 from crosslens.papers.passport.terms import UNKNOWN
-from crosslens.runs.errors import DataError
-from crosslens.tokens.counts import Counts, Vocabulary
 
-BYTE = re.compile(r"<0x[0-9A-F]{2}>")  # a piece that is one byte of what a vocabulary lacks
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")  # a subword that is one byte of what a vocabulary lacks
 PREMIUM, DENSITY = "premium", "pieces per character"
 
 
 def premium(
-    tokens: Path, tokenizer: Path, sentences: Drawn, languages: Sequence[str], pivot: str, blocks: np.ndarray
+    tokens: Path, tokenizer: Path, sentences: SampledWords, languages: Sequence[str], pivot: str, blocks: np.ndarray
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of each language; the floor is the premium of a model that reads bytes.
+    """Yield the records of each language; the baseline is the premium of a model that reads bytes.
 
     tokens: folder of the parallel sentences' tokens. sentences: the texts themselves. blocks: (n,) block of each sentence, for
     intervals. Raises DataError where a sentence was cut.
     """
     vocabulary = Vocabulary.read(tokenizer)
     is_byte = np.array([bool(BYTE.fullmatch(subword)) for subword in vocabulary.subwords])
-    pieces, sizes, counts = {}, {}, {}
+    subwords, sizes, counts = {}, {}, {}
     for language in languages:
         file = tokens / f"{language}.test.parquet"
         texts = sentences.words[_tested(sentences, language)].tolist()
-        all_pieces = lengths(file, ids_of(sentences, language))
+        all_subwords = lengths(file, ids_of(sentences, language))
         counts[language] = Counts.read(file, vocabulary)
         if counts[language].cut_texts:
             raise DataError(
-                f"{file}: expected whole sentences, found {counts[language].cut_texts} that were cut; name a reading with a "
+                f"{file}: expected whole sentences, found {counts[language].cut_texts} that were cut; name a tokenisation with a "
                 "larger maximum"
             )
-        special = all_pieces.sum() - counts[language].subwords  # as many in each sentence
-        pieces[language] = all_pieces - special / len(all_pieces)
+        special = all_subwords.sum() - counts[language].subwords  # as many in each sentence
+        subwords[language] = all_subwords - special / len(all_subwords)
         sizes[language] = np.array([len(text.encode()) for text in texts]), np.array([len(text) for text in texts])
     for language in languages:
         total = counts[language].subwords
         place = {"measure": "premium", "language": language}
-        yield place | {"definition": PREMIUM} | _ratio(pieces[language], pieces[pivot], blocks)
+        yield place | {"definition": PREMIUM} | _ratio(subwords[language], subwords[pivot], blocks)
         bytes_of_language, characters = sizes[language]
         ratio = float(bytes_of_language.sum() / sizes[pivot][0].sum())
         yield place | {"definition": PREMIUM, "item": FORMULA, "value": ratio, "n": len(blocks)}
         lost = counts[language].unknown + int(counts[language].known[is_byte].sum())
         yield place | {"definition": UNKNOWN, "value": lost / total, "n": total}
-        yield place | {"definition": DENSITY} | _ratio(pieces[language], characters.astype(float), blocks)
+        yield place | {"definition": DENSITY} | _ratio(subwords[language], characters.astype(float), blocks)
 
 
-def ids_of(sentences: Drawn, language: str) -> list[str]:
+def ids_of(sentences: SampledWords, language: str) -> list[str]:
     """Ids of the sentences of a language in the corpus, which translations share."""
     return [text.partition("/")[2] for text in sentences.texts[_tested(sentences, language)]]
 
 
-def _tested(sentences: Drawn, language: str) -> np.ndarray:
+def _tested(sentences: SampledWords, language: str) -> np.ndarray:
     """Whether a sentence is one of the test sentences of a language, (n,)."""
     rows: np.ndarray = (sentences.languages == language) & (sentences.splits == "test")
     return rows

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from crosslens.config.scales import read_yaml
+from crosslens.config.presets import read_yaml
 
 
 @dataclass(frozen=True)

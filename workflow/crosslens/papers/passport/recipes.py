@@ -1,8 +1,8 @@
 """passport: each encoder as it is, and with random weights in all blocks and embeddings; nothing is trained."""
 
+from crosslens.config.recipes import Edit, Recipe
 from crosslens.config.whole import Config, once
 from crosslens.papers.passport.config import section
-from crosslens.recipes import Edit, Recipe
 
 PAPER = "passport"
 
@@ -25,6 +25,6 @@ def recipes(config: Config) -> dict[str, Recipe]:
     for encoder in paper.encoders:
         for name, edit in ((pretrained(encoder), Edit()), (untrained(encoder), Edit(layers="all", embeddings=True))):
             recipes_by_name[name] = Recipe.without_training(
-                name, paper=PAPER, encoder=encoder, reading=paper.reading, edit=edit
+                name, paper=PAPER, encoder=encoder, tokenisation=paper.tokenisation, edit=edit
             )  # fmt: skip
     return recipes_by_name

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from crosslens.config.base import languages_table
+from crosslens.jobs.quantities import listed
 from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import SUMMARY, Passport, name_of
 from crosslens.papers.passport.terms import UNKNOWN
-from crosslens.runs.quantities import listed
 
 NOTICEABLE = 0.05  # change of a share that is called one
 MAJORITY = 0.5  # share of own-language neighbours from which a language stands apart
@@ -41,7 +41,7 @@ def _meaning(passport: Passport) -> Iterator[str]:
         passport.value("neighbours", str(passport.depth)),
         passport.value("neighbours", "0"),
         passport.value("neighbours", SUMMARY),
-        passport.value("neighbours", str(passport.depth), floor="random weights"),
+        passport.value("neighbours", str(passport.depth), baseline="random weights"),
     )
     if last and first and untrained:
         than = "no more than" if untrained.value >= (last.low if last.low == last.low else last.value) else "against"
@@ -100,13 +100,13 @@ def _use(passport: Passport) -> Iterator[str]:
     last = str(passport.depth)
     english, rest = passport.value("topic", last, column="en"), passport.value("topic", last)
     if english and rest:
-        chance = passport.value("topic", last, floor="formula")
+        chance = passport.value("topic", last, baseline="formula")
         erased = passport.value("topic", last, "erased")
-        floor = f", where the largest topic alone has {_percent(chance.value)}" if chance else ""
+        baseline = f", where the largest topic alone has {_percent(chance.value)}" if chance else ""
         effect = f"; with the language erased, the others' accuracy {_change(rest, erased)}" if erased else ""
         yield (
             f"Use: a topic classifier trained on English is right on {_percent(english.value)} of English sentences and on "
-            f"{_percent(rest.value)} in the other languages{floor}{effect}."
+            f"{_percent(rest.value)} in the other languages{baseline}{effect}."
         )
 
 

@@ -1,7 +1,7 @@
-"""passport: the table of an encoder, a line for each value of a measure and each floor, by language and layer.
+"""passport: the table of an encoder, a line for each value of a measure and each baseline, by language and layer.
 
 Numbers are on the scale of each measure. Beside the columns of every table there are layer ("" where a measure has none, or
-SUMMARY), family of a language, and kind of floor, "" for the encoder itself.
+SUMMARY), family of a language, and kind of baseline, "" for the encoder itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.encoding.drawn import read
-from crosslens.measures.parallel import FORMULA, SHUFFLED_PAIRS
+from crosslens.encoding.samples import read
+from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS
 from crosslens.numerics.estimates import over_families
 from crosslens.numerics.halves import blocks
 from crosslens.numerics.intervals import Interval, jackknife
@@ -21,7 +21,7 @@ from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, SUMMARY
 from crosslens.papers.passport.premium import ids_of, premium
 from crosslens.reports import cells
 
-RANDOM_WEIGHTS = "random weights"  # floor
+RANDOM_WEIGHTS = "random weights"  # baseline
 WITHOUT_PIVOT = ("premium", "topic")  # measures of the pivot too, whose means are of the others
 DIGITS = 4
 LOWER = ("own", "gap")  # beginnings of definitions of which lower is better, whatever is better of the measure
@@ -37,8 +37,8 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     order = {key: number for number, key in enumerate(settings["measures"])}
     lines.sort(key=lambda line: order[line["metric"]])  # stable
     family = [settings["kinship"].get(line["column"], [""])[0] for line in lines]
-    layer, floor = ([line[column] for line in lines] for column in ("layer", "floor_kind"))
-    return cells.table(lines, "passport", name).assign(layer=layer, family=family, floor_kind=floor)
+    layer, baseline = ([line[column] for line in lines] for column in ("layer", "baseline_kind"))
+    return cells.table(lines, "passport", name).assign(layer=layer, family=family, baseline_kind=baseline)
 
 
 def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _premium(inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Records of the first measure."""
     assert inputs.tokenizer is not None
     corpus = settings["parallel"]
-    sentences = read(next(iter(inputs.draws.values())) / corpus)
+    sentences = read(next(iter(inputs.samples.values())) / corpus)
     languages = sorted({*sentences.languages.tolist()})
     groups = blocks(ids_of(sentences, languages[0]), settings["block"])
     rows = premium(inputs.tokens[corpus], inputs.tokenizer, sentences, languages, settings["pivot"], groups)
@@ -76,15 +76,15 @@ def _twins(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[
 
 
 class _Values:
-    """Values of a definition of a measure, or of one of its floors.
+    """Values of a definition of a measure, or of one of its baselines.
 
     families: language -> family. pivot: language that means leave out, "" for none. score: whether values are from 0 to 1.
     """
 
-    def __init__(self, records: pd.DataFrame, floor: str, families: Mapping[str, str], pivot: str, *, score: bool) -> None:
+    def __init__(self, records: pd.DataFrame, baseline: str, families: Mapping[str, str], pivot: str, *, score: bool) -> None:
         placed = records.assign(layer=records["layer"].fillna(-1).astype(int))
         is_whole = placed["language"] == "all"
-        self.floor, self.families, self.score = floor, families, score
+        self.baseline, self.families, self.score = baseline, families, score
         self.whole = placed[is_whole]
         self.by_language = {
             column: placed[~is_whole].pivot(index="layer", columns="language", values=column)
@@ -116,7 +116,7 @@ class _Values:
 
 
 def _lines(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Lines of all measures of an encoder, each definition followed by its floors."""
+    """Lines of all measures of an encoder, each definition followed by its baselines."""
     families = {language: family for language, (family, _) in settings["kinship"].items()}
     for (measure, definition), part in records.groupby(["measure", "definition"], sort=False):
         facts = settings["measures"][measure]
@@ -124,15 +124,15 @@ def _lines(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[
         pivot = settings["pivot"] if measure in WITHOUT_PIVOT else ""
         score = facts["minimum"] == 0 and facts["maximum"] == 1 and definition != "gap"
         values = {
-            str(floor): _Values(group, str(floor), families, pivot, score=score)
-            for floor, group in part.groupby("item", sort=False)
+            str(baseline): _Values(group, str(baseline), families, pivot, score=score)
+            for baseline, group in part.groupby("item", sort=False)
         }
         lower = facts["better"] == "lower" or str(definition).startswith(LOWER)
         best = values[""].best_layers(lower) if facts["better"] != "neither" else {}
-        for floor in ("", SHUFFLED_PAIRS):
-            if floor in values:
-                yield from _of_layers(place, values[floor])
-                yield from _summary(place, values[floor], best)
+        for baseline in ("", SHUFFLED_PAIRS):
+            if baseline in values:
+                yield from _of_layers(place, values[baseline])
+                yield from _summary(place, values[baseline], best)
         if FORMULA in values:
             yield from _formula(place, values[FORMULA], values[""], summary=bool(best))
 
@@ -141,10 +141,10 @@ def _of_layers(place: Mapping[str, Any], values: _Values) -> Iterator[dict[str, 
     """Lines of languages and of their means at each layer, or of whole layers where a measure has no languages."""
     frame = values.by_language["value"]
     for record in values.whole[~values.whole["layer"].isin(frame.index)].to_dict("records"):
-        yield _line(place, LANGUAGES, _layer(record["layer"]), _numbers(record), values.floor)
+        yield _line(place, LANGUAGES, _layer(record["layer"]), _numbers(record), values.baseline)
     for layer in frame.index:
         for language in frame.columns:
-            yield _line(place, language, _layer(layer), _numbers(values.record(language, layer)), values.floor)
+            yield _line(place, language, _layer(layer), _numbers(values.record(language, layer)), values.baseline)
         yield from _means(place, _layer(layer), frame.loc[layer, values.averaged], values)
 
 
@@ -152,14 +152,14 @@ def _summary(place: Mapping[str, Any], values: _Values, best: Mapping[str, int])
     """Lines of languages at the layer that is best on the other half of them, and of their means."""
     records = {language: values.record(language, layer) for language, layer in best.items()}
     for language, record in records.items():
-        yield _line(place, language, SUMMARY, _numbers(record), values.floor, f"layer {best[language]}")
+        yield _line(place, language, SUMMARY, _numbers(record), values.baseline, f"layer {best[language]}")
     if records:
         numbers = pd.Series({language: record["value"] for language, record in records.items()})
         yield from _means(place, SUMMARY, numbers, values)
 
 
 def _formula(place: Mapping[str, Any], values: _Values, encoder: _Values, *, summary: bool) -> Iterator[dict[str, Any]]:
-    """Lines of a floor by formula: by language where it has languages, else the same at each layer of the encoder's means."""
+    """Lines of a baseline by formula: by language where it has languages, else the same at each layer of the encoder's means."""
     if values.averaged:
         yield from _of_layers(place, values)
         return
@@ -182,15 +182,15 @@ def _means(place: Mapping[str, Any], layer: str, by_language: pd.Series, values:
     count = int(members.max()) + 1
     by_family = over_families(numbers, names, (0.0, 1.0) if values.score else (-np.inf, np.inf))
     intervals = {LANGUAGES: Interval(float(numbers.mean()), np.nan, np.nan), FAMILIES: Interval(by_family.value, np.nan, np.nan)}
-    if not values.floor and count >= LEAST:
+    if not values.baseline and count >= LEAST:
         without = np.array([numbers[members != family].mean() for family in range(count)])
         ends = jackknife(numbers.mean(), without, count, score=values.score)
         intervals = {LANGUAGES: Interval(float(numbers.mean()), *map(float, ends)), FAMILIES: by_family.interval()}
-    elif not values.floor:
+    elif not values.baseline:
         remark = f"no interval: {count} families, fewer than {LEAST}"
     for (column, interval), n in zip(intervals.items(), (len(numbers), count), strict=True):
         value, low, high = interval
-        yield _line(place, column, layer, cells.estimate(value, low, high, DIGITS) | {"n": n}, values.floor, remark)
+        yield _line(place, column, layer, cells.estimate(value, low, high, DIGITS) | {"n": n}, values.baseline, remark)
 
 
 def _layer(layer: int) -> str:
@@ -205,8 +205,8 @@ def _numbers(record: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _line(
-    place: Mapping[str, Any], column: str, layer: str, numbers: Mapping[str, Any], floor: str, remark: str = ""
+    place: Mapping[str, Any], column: str, layer: str, numbers: Mapping[str, Any], baseline: str, remark: str = ""
 ) -> dict[str, Any]:  # fmt: skip
-    """A line of the table, with its layer and kind of floor."""
+    """A line of the table, with its layer and kind of baseline."""
     line = cells.line(place["row"], column, place["metric"], place["definition"], numbers, remark=remark)
-    return line | {"seeds": numbers.get("seeds"), "layer": layer, "floor_kind": floor}
+    return line | {"seeds": numbers.get("seeds"), "layer": layer, "baseline_kind": baseline}

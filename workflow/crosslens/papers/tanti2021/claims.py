@@ -1,7 +1,7 @@
 """tanti2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
 
 Each returns an estimate and the number of its units. `numbers` are the selections that the effect
-reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
 """
 
 from collections.abc import Sequence

@@ -61,7 +61,7 @@ class Run(Section):
 
 
 class TantiTraining(Training):
-    """Settings that all trainings share."""
+    """Settings that all training runs share."""
 
     RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
@@ -86,7 +86,7 @@ class TantiTraining(Training):
 
 
 class Task(Section):
-    """One of the paper's two tasks: its corpus, how a text is read, and the trainings."""
+    """One of the paper's two tasks: its corpus, how a text is read, and the training runs."""
 
     corpus: str = Field(description="key of corpora: treebanks for pos, pairs for nli")
     state: Literal["hidden", "pooler"] = Field(
@@ -277,11 +277,11 @@ class Tanti2021(PaperSection):
         return self.tasks[name]  # type: ignore[index]
 
     def run(self, task: str, name: str) -> Run:
-        """Settings of a training, by the names of its task and run. Raises KeyError for an unknown name."""
+        """Settings of a training run, by the names of its task and run. Raises KeyError for an unknown name."""
         return self.task(task).runs[name]  # type: ignore[index]
 
     def run_of(self, recipe: str) -> tuple[str, str]:
-        """Task and run of a training, or of a trial of its search. Raises KeyError for an unknown name."""
+        """Task and run of a training run, or of a trial of its search. Raises KeyError for an unknown name."""
         for task, settings in self.tasks.items():
             for run in settings.runs:
                 name = f"tanti2021/{task}/{run}"

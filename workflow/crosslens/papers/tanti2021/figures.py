@@ -6,14 +6,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from crosslens.jobs import parquet
 from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, PROBE_WITHIN, V_CHANCE
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import CAPTIONS, FIGURES, LABELS, PANELS, PAPER_F1, V_PAPER, recipe_name
+from crosslens.papers.tanti2021.names import CAPTIONS, FIGURES, LABELS, PANELS, PAPER_F1, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports.cells import where
 from crosslens.reports.figures.scatter import Panel, Row, keys, panels
 from crosslens.reports.figures.style import FAMILY_MARKS, families, marks
-from crosslens.storage import parquet
 
 PROBES = {"language, target": PROBE_WITHIN, "language, wiki": PROBE_ACROSS}
 """Item of the records -> the probe that is trained on other texts of the corpus on which it is tested."""

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import verified
 from crosslens.numerics.definitions import ACCURACY, CEILING, MACRO_F1, PROBE_ACROSS, PROBE_WITHIN, TRANSFER
 from crosslens.numerics.f1 import Counts, accuracy, chunk_counts, chunk_types, flattened, macro_f1, text_ids, token_counts
 from crosslens.numerics.intervals import Sample, score_interval
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, PAPER_F1, TASKS, TUNED, recipe_name
+from crosslens.papers.tanti2021.names import PAPER, PAPER_F1, TASKS, TUNED, recipe_name
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
-from crosslens.storage import parquet
-from crosslens.storage.seals import verified
 
 ADVERSARIES = {
     "gradient_reversal": "gradient reversal",

@@ -1,17 +1,17 @@
-"""tanti2021: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
+"""tanti2021: the training runs, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.heads import LANGUAGE, TASK
+from crosslens.config.recipes import Recipe
 from crosslens.config.whole import Config
 from crosslens.numerics import definitions as scores
 from crosslens.papers.tanti2021.config import section
-from crosslens.papers.tanti2021.draws import draws, draws_name
-from crosslens.papers.tanti2021.items import items
 from crosslens.papers.tanti2021.printed import place
 from crosslens.papers.tanti2021.recipes import recipes, trials
-from crosslens.recipes import Recipe
+from crosslens.papers.tanti2021.samples import samples, samples_name
+from crosslens.papers.tanti2021.tables_and_figures import items
 from crosslens.reports.paper import Paper
 
 DEFINITIONS = {  # unit -> definitions of the scores of every head, of the task's head alone, of language heads alone
@@ -22,7 +22,7 @@ CUT = {"word": (scores.CUT_TEXTS, scores.CUT_WORDS), "text": (scores.CUT_TEXTS,)
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Seeds of a recipe: those of the configuration, unless the training names its own; the first for a trial."""
+    """Seeds of a recipe: those of the configuration, unless the training run names its own; the first for a trial."""
     if recipe.trial:
         return (config.seeds[0],)
     task, run = section(config).run_of(recipe.name)
@@ -50,7 +50,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
         "clusters": {"corpora": [target, paragraphs]} | grouped,
         "probes": corpora | paper.probe.model_dump(),
         "spelling": corpora,
-        "units": {"corpora": {paragraphs: paper.reading}, "pooler": recipe.units.state == "pooler"}
+        "units": {"corpora": {paragraphs: paper.tokenisation}, "pooler": recipe.units.state == "pooler"}
         | paper.units.model_dump()
         | paper.probe.model_dump(include={"penalties", "tolerance"}),
         "projection": {"corpora": [target, paragraphs], "tsne": paper.tsne.model_dump()},
@@ -74,8 +74,8 @@ PAPER = Paper(
     recipes=recipes,
     trials=trials,
     seeds=seeds,
-    draws=draws,
-    drawn=lambda recipe, config: draws_name(str(recipe.task)),
+    samples=samples,
+    sampled=lambda recipe, config: samples_name(str(recipe.task)),
     measures=measures,
     items=items,
     place=place,

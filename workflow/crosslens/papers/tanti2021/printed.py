@@ -1,6 +1,6 @@
 """tanti2021: where our tables show the printed cells, and those that the authors released."""
 
-from crosslens.papers.tanti2021.layout import (
+from crosslens.papers.tanti2021.names import (
     CAPTIONS,
     CLUSTER_ROWS,
     FIGURES,

@@ -1,4 +1,4 @@
-"""tanti2021: the trainings, and the trials of the random search."""
+"""tanti2021: the training runs, and the trials of the random search."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 from crosslens.config.base import Split
 from crosslens.config.heads import LANGUAGE, TASK, LinearHead
+from crosslens.config.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
 from crosslens.config.units import Units
 from crosslens.config.whole import Config, once
 from crosslens.papers.tanti2021.config import Run, section
-from crosslens.papers.tanti2021.layout import LABELS, PAPER, SEARCHED, UNITS, recipe_name
-from crosslens.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
+from crosslens.papers.tanti2021.names import LABELS, PAPER, SEARCHED, UNITS, recipe_name
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name, such as tanti2021/pos/finetuned."""
+    """Training runs by name, such as tanti2021/pos/finetuned."""
     tasks = section(config).tasks
     return {
         recipe_name(task, name): _recipe(task, name, run, config)
@@ -49,7 +49,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
 
 
 def _recipe(task: str, name: str, run: Run, config: Config) -> Recipe:
-    """A training: the task, then language heads on the encoder as the task left it."""
+    """A training run: the task, then language heads on the encoder as the task left it."""
     training = section(config).training
     rates = {LANGUAGE: run.language_head_rate or run.head_rate}
     rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
@@ -84,7 +84,7 @@ def _trial(name: str, task: str, run: Run, values: dict[str, float], config: Con
 
 
 def _shared(task: str, run: Run, language_heads: Iterable[str], config: Config) -> dict[str, Any]:
-    """Fields that a training and its trials have in common. language_heads: names of the heads beside the task's."""
+    """Fields that a training run and its trials have in common. language_heads: names of the heads beside the task's."""
     paper = section(config)
     settings, dropout = paper.task(task), run.encoder_dropout_when_frozen
     language_head = LinearHead(learns=LANGUAGE, labels=_paragraphs(config, "train").languages)
@@ -93,7 +93,7 @@ def _shared(task: str, run: Run, language_heads: Iterable[str], config: Config) 
         "task": task,
         "source": paper.source_language,
         "encoder": paper.encoder,
-        "reading": paper.reading,
+        "tokenisation": paper.tokenisation,
         "units": Units(unit=UNITS[task], state=settings.state, segments=settings.segments),
         "edit": Edit(layers="all", embeddings=True) if run.reinitialise == "all" else Edit(),
         "heads": {TASK: LinearHead(labels=LABELS[task]), **dict.fromkeys(language_heads, language_head)},

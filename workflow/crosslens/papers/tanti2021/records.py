@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from crosslens.papers.tanti2021.layout import IN_RECORDS, SPELLING, recipe_name
+from crosslens.papers.tanti2021.names import IN_RECORDS, SPELLING, recipe_name
 
 
 def named(records: pd.DataFrame, wiki: str) -> pd.DataFrame:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.jobs.checksums import verified
 from crosslens.numerics.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import IN_RECORDS, PAPER, PAPER_F1, metric
+from crosslens.papers.tanti2021.names import IN_RECORDS, PAPER, PAPER_F1, metric
 from crosslens.reports import cells
-from crosslens.storage.seals import verified
 
 F1, NATS = "macro F1", "mean over words or texts, in nats"
-STAGES = ("task", "language")  # of a training; each has the name of the head that it trains and validates
+STAGES = ("task", "language")  # of a training run; each has the name of the head that it trains and validates
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -49,7 +49,7 @@ def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: ce
 def validation(histories: Iterable[tuple[str, int, Path]], columns: Mapping[str, str]) -> dict[tuple[str, str], pd.DataFrame]:
     """(row, column) of `epochs` -> scores on held-out texts, a row a seed.
 
-    histories: recipe, seed and history.csv of each training; columns: recipe -> its name in tables.
+    histories: recipe, seed and history.csv of each training run; columns: recipe -> its name in tables.
     """
     scores: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for recipe, seed, path in histories:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from crosslens.numerics.definitions import MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import HYPERPARAMETERS, PAPER, PAPER_F1, SEARCHED, TASKS
+from crosslens.papers.tanti2021.names import HYPERPARAMETERS, PAPER, PAPER_F1, SEARCHED, TASKS
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
@@ -49,7 +49,7 @@ def grid(search: Mapping[str, Sequence[float]], published: Published) -> Iterato
 
 
 def selected_values(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], published: Published) -> Iterator[dict[str, Any]]:
-    """Table 5: a cell for each hyperparameter of each training, as it is used here and as it is printed.
+    """Table 5: a cell for each hyperparameter of each training run, as it is used here and as it is printed.
 
     tasks: task -> run -> hyperparameters.
     """
@@ -103,7 +103,7 @@ def authors_name(values: Mapping[str, float]) -> str:
 
 
 def published_run(published: Published, task: str, run: str) -> dict[str, float]:
-    """Table 5's printed choice for a training: hyperparameter -> value; empty for our controls."""
+    """Table 5's printed choice for a training run: hyperparameter -> value; empty for our controls."""
     row = f"{TASKS[task]} {EXPERIMENTS.get(run, '-')}"
     values = {key: published.value("table5", row, name) for key, name in HYPERPARAMETERS.items()}
     return {key: value for key, value in values.items() if value is not None}

@@ -12,13 +12,13 @@ from pydantic import TypeAdapter
 
 from crosslens.config.base import Split
 from crosslens.config.corpora import Corpus, DocumentCorpus, OfficialCorpus, PairCorpus, ParagraphCorpus, TreebankCorpus
-from crosslens.config.draws import Draw
+from crosslens.config.samples import Sampling
 from crosslens.corpora.splits import apportion
-from crosslens.encoding.drawn import read
+from crosslens.encoding.samples import read
+from crosslens.encoding.tokens.schema import counts
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import LABELS, PAPER, TASKS
+from crosslens.papers.tanti2021.names import LABELS, PAPER, TASKS
 from crosslens.reports import cells
-from crosslens.tokens.schema import counts
 
 WIKIPEDIA = "Wikipedia"
 SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "development": "dev", "test": "test"}  # paper, here
@@ -59,12 +59,12 @@ PRINTED = {
 
 @dataclass(frozen=True)
 class Data:
-    """A corpus of the paper as it is configured here. draws: task -> settings of its draws, and the folder of the drawn words."""
+    """A corpus of the paper as it is configured here. samples: task -> settings of its samples, and the folder of the sampled words."""
 
     printed: Printed
     corpus: Corpus
     tokens: Path
-    draws: dict[str, tuple[Draw, Path]] = field(default_factory=dict)
+    samples: dict[str, tuple[Sampling, Path]] = field(default_factory=dict)
 
     def languages(self, number: int) -> list[str]:
         """An explanation where there are fewer or more languages than in the paper."""
@@ -76,7 +76,9 @@ class Data:
         if isinstance(corpus, PairCorpus) and split in ("train", "validation"):
             source, printed = corpus.distribution([split])[0], "MultiNLI 1.0"
         if source not in self.printed.sources:
-            return [f"the phrasebook's texts, not {printed}" if source == "phrasebook" else f"texts of {source}, not {printed}"]
+            return [
+                f"the synthetic corpus's texts, not {printed}" if source == "synthetic" else f"texts of {source}, not {printed}"
+            ]
         if isinstance(corpus, ParagraphCorpus) and "20210420" not in corpus.file:
             return ["not the dump of 20210420 used by the authors' code"]
         if isinstance(corpus, TreebankCorpus) and split in ("dev", "test") and corpus.withheld != "paper":
@@ -88,14 +90,15 @@ class Data:
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A line for each size that appendices A and B print, with a sample of Wikipedia for each task; then lines of each language.
 
-    settings: corpora, key -> its configuration; draws, task -> name and corpora (key -> Draw, the task's first); drop_unknown.
+    settings: corpora, key -> its configuration; draws, task -> name and corpora (key -> Sampling, the task's first);
+    drop_unknown.
     """
     data: dict[str, Data] = {}
-    for task, settings_of_draws in settings["draws"].items():
-        for corpus, (key, draw) in zip((TASKS[task], WIKIPEDIA), settings_of_draws["corpora"].items(), strict=True):
+    for task, settings_of_samples in settings["samples"].items():
+        for corpus, (key, sampling) in zip((TASKS[task], WIKIPEDIA), settings_of_samples["corpora"].items(), strict=True):
             configured = TypeAdapter(Corpus).validate_python(settings["corpora"][key])
             data_of_corpus = data.setdefault(corpus, Data(PRINTED[corpus], configured, inputs.tokens[key]))
-            data_of_corpus.draws[task] = Draw.model_validate(draw), inputs.draws[settings_of_draws["name"]] / key
+            data_of_corpus.samples[task] = Sampling.model_validate(sampling), inputs.samples[settings_of_samples["name"]] / key
     texts = cells.where(inputs.published.table, item="text")
     lines: list[dict[str, Any]] = []
     for row in texts[(texts["metric"] == "size") | (texts["column"] == SAMPLE)].to_dict("records"):
@@ -113,11 +116,13 @@ def _size(row: Mapping[Any, Any], data: Data | None, drop_unknown: bool) -> Iter
     elif part in SPLITS:
         yield from _lines(corpus, part, unit, _split(data, SPLITS[part], drop_unknown), published)
     else:
-        for task, (draw, folder) in data.draws.items():
+        for task, (sampling, folder) in data.samples.items():
             points = "words" if task == "pos" else data.printed.texts
-            cap = draw.sample_per_label or draw.sample_per_language or 0
+            cap = sampling.sample_per_label or sampling.sample_per_language or 0
             if row["metric"] == "total points":
-                yield from _lines(corpus, part, f"{points} ({task})", _sample(data, task, draw, folder, cap, points), published)
+                yield from _lines(
+                    corpus, part, f"{points} ({task})", _sample(data, task, sampling, folder, cap, points), published
+                )
             else:
                 numbers = {"here": cap, "explanation": "as configured"}
                 yield from _lines(corpus, part, f"points a {data.printed.cell} ({task})", numbers, published)
@@ -174,24 +179,24 @@ def _tokenised(files: Collection[Mapping[str, int]]) -> dict[str, Any]:
     return {"here": sum(file["texts"] for file in files), **totals}
 
 
-def _sample(data: Data, task: str, draw: Draw, folder: Path, cap: int, points: str) -> dict[str, Any]:
+def _sample(data: Data, task: str, sampling: Sampling, folder: Path, cap: int, points: str) -> dict[str, Any]:
     """Appendix B: the size of a sample whose hidden states are stored, its languages, and an explanation.
 
     cap: points of a cell.
     """
     languages, printed = len(data.corpus.languages), data.printed
     size = int(read(folder).sample.sum())
-    reasons = data.source(draw.sample_split) + data.languages(languages)
+    reasons = data.source(sampling.sample_split) + data.languages(languages)
     if cap != printed.points:
         reasons.append(f"{cap} points per {printed.cell}, not {printed.points}")
-    most = cap * languages * (len(LABELS[task]) if draw.sample_per_label else 1)
+    most = cap * languages * (len(LABELS[task]) if sampling.sample_per_label else 1)
     if size < most:
         reasons.append(f"{most - size:,} of {most:,} points missing: too few {points} for some {printed.cell}")
     return {"here": size, "languages": languages, "explanation": "; ".join(reasons or [printed.rest])}
 
 
 def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
-    """Lines of each language: texts with unknown pieces, cut texts, and paragraphs that the source does not have."""
+    """Lines of each language: texts with unknown subwords, cut texts, and paragraphs that the source does not have."""
     corpus, unit = data.corpus, data.printed.texts
     files_by_split = [counts(data.tokens, split) for split in SPLITS.values()]
     for language in corpus.languages:

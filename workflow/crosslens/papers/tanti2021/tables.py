@@ -8,7 +8,7 @@ import pandas as pd
 
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import (
+from crosslens.papers.tanti2021.names import (
     CAPTIONS,
     CLUSTER_ROWS,
     MICRO_F1,

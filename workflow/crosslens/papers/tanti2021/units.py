@@ -11,7 +11,7 @@ import pandas as pd
 
 from crosslens.numerics.definitions import PROBE_ACROSS, PROBE_RANDOM
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.layout import PAPER, UNIT_ROWS, metric
+from crosslens.papers.tanti2021.names import PAPER, UNIT_ROWS, metric
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 

@@ -1,7 +1,7 @@
 """wu2019: functions that claims.yaml names, for effects that are no differences of selected numbers.
 
 Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the ledger: tables of numbers with their columns, and `value`, `error` and `seed`.
+reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ import pandas as pd
 
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Correlation, Estimate, correlation, over_languages
-from crosslens.papers.wu2019.layout import TASKS
+from crosslens.papers.wu2019.names import TASKS
 from crosslens.reports.claims.evidence import Missing
 
 SOURCE = "en"  # language of training, which is no target of transfer
 
 
-def gain_with_chosen_blocks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
+def gain_with_chosen_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
     """Gain of freezing blocks in target languages, with the number of frozen blocks that is best on development data.
 
     numbers: test scores of full fine-tuning; test scores by number of frozen blocks; scores of the same on development data.

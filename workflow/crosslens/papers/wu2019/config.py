@@ -1,4 +1,4 @@
-"""wu2019: settings of the trainings and measures, each with its source in the paper."""
+"""wu2019: settings of the training runs and measures, each with its source in the paper."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -7,8 +7,8 @@ from pydantic import Field, field_validator
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
 from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
-from crosslens.papers.checks import expect_blocks, expect_reading
-from crosslens.papers.wu2019.layout import FULL, Variant, freeze
+from crosslens.papers.checks import expect_layers, expect_tokenisation
+from crosslens.papers.wu2019.names import FULL, Variant, freeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ KINDS: dict[TaskName, str] = {
 
 
 class WuTraining(Training):
-    """Settings that all trainings share (section 4.1)."""
+    """Settings that all training runs share (section 4.1)."""
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
@@ -95,7 +95,7 @@ class WuTask(Section):
     corpora: list[str] = Field(
         min_length=1, description="keys of corpora, each with the data of some languages; of two with the same language the first"
     )
-    reading: str | None = Field(None, description="key of readings; null: that of the paper")
+    tokenisation: str | None = Field(None, description="key of tokenisations; null: that of the paper")
     epochs: Count | None = Field(None, description="null: as for all trainings; likewise the other three")
     batch: Count | None = Field(None, description="examples per step")
     rate: Rate | None = Field(None, description="learning rate of encoder and head")
@@ -111,7 +111,7 @@ class Identification(Section):
     """Figure 2: which language a text is in, from the mean state of a layer."""
 
     corpus: str = Field("wili", description="key of corpora: documents labelled with their language")
-    reading: str = Field("sentence_pairs_english", description="key of readings")
+    tokenisation: str = Field("sentence_pairs_english", description="key of tokenisations")
     rate: Rate = Field(1e-3, description="learning rate, halved as in the feature-based model")
     floor: Rate = Field(1e-5, description="training ends once the rate would be below this")
     batch: Count = Field(32, description="texts per step")
@@ -122,7 +122,7 @@ class Overlap(Section):
     """Figure 3 and overlap.csv: overlap of subwords between English training data and test sets."""
 
     encoder: str | None = Field(None, description="key of encoders, of which the tokenizer alone is read; null: the paper's")
-    reading: str = Field("uncut", description="key of readings: without windows, whose contexts would count twice")
+    tokenisation: str = Field("uncut", description="key of tokenisations: without windows, whose contexts would count twice")
     corpora: dict[TaskName, list[str] | None] = Field(
         {}, description="for tasks whose overlap is measured on other corpora than the task's own; null omits a task"
     )
@@ -161,9 +161,9 @@ class Wu2019(PaperSection):
 
     _named = field_validator("tasks", mode="before")(without_null)
 
-    def reading_of(self, task: TaskName) -> str:
+    def tokenisation_of(self, task: TaskName) -> str:
         """Key of the reading of a task's texts."""
-        return self.tasks[task].reading or self.reading
+        return self.tasks[task].tokenisation or self.tokenisation
 
     def corpora(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
         """Language -> corpus of a task's texts of a split: the first corpus that has them."""
@@ -194,7 +194,7 @@ class Wu2019(PaperSection):
         for task, settings in self.tasks.items():
             for corpus in settings.corpora:
                 config.expect_corpus(f"{here}.tasks.{task}.corpora", corpus, KINDS[task])
-            expect_reading(config, f"{here}.tasks.{task}.reading", self.reading_of(task))
+            expect_tokenisation(config, f"{here}.tasks.{task}.tokenisation", self.tokenisation_of(task))
             if self.source_language not in self.corpora(task, config, "train"):
                 raise ValueError(
                     f"{here}.tasks.{task}: no corpus of {', '.join(settings.corpora)} has training data for "
@@ -227,7 +227,7 @@ class Wu2019(PaperSection):
                 f"{here}.identification: expected a known number of blocks for encoders.{self.encoder}: set depth there, or "
                 "identification to null"
             )
-        expect_blocks(config, f"{here}.frozen", self.encoder, self.frozen, "numbers", "name blocks of this encoder")
+        expect_layers(config, f"{here}.frozen", self.encoder, self.frozen, "numbers", "name blocks of this encoder")
 
     def _check_overlap(self, config: Config) -> None:
         if self.overlap is None:
@@ -235,12 +235,12 @@ class Wu2019(PaperSection):
         here = "papers.wu2019.overlap"
         if (encoder := self.overlap.encoder) is not None and encoder not in config.encoders:
             raise ValueError(f"{here}.encoder: expected one of {', '.join(config.encoders)}, found '{encoder}'")
-        expect_reading(config, f"{here}.reading", self.overlap.reading)
-        reading = config.readings[self.overlap.reading]
-        if reading.windows is not None or reading.labelled_piece not in ("first", "first_visible"):
+        expect_tokenisation(config, f"{here}.tokenisation", self.overlap.tokenisation)
+        tokenisation = config.tokenisations[self.overlap.tokenisation]
+        if tokenisation.windows is not None or tokenisation.labelled_subword not in ("first", "first_visible"):
             raise ValueError(
-                f"{here}.reading: expected a reading without windows and with labelled_piece: first or first_visible, found "
-                f"'{self.overlap.reading}' with windows: {reading.windows}, labelled_piece: {reading.labelled_piece}"
+                f"{here}.tokenisation: expected a tokenisation without windows and with labelled_subword: first or first_visible, found "
+                f"'{self.overlap.tokenisation}' with windows: {tokenisation.windows}, labelled_subword: {tokenisation.labelled_subword}"
             )
         if self.overlap.typology:
             config.expect_corpus(f"{here}.typology", self.overlap.typology, "typology")

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.measures.correlation import LEAST, pearson
+from crosslens.measures.shared.correlation import LEAST, pearson
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import DEFINITIONS, METRICS, TASKS
+from crosslens.papers.wu2019.names import DEFINITIONS, METRICS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, Texts, overlaps
 from crosslens.reports import cells
 from crosslens.reports.figures.points import Panel, panels

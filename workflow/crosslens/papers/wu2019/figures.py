@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from crosslens.jobs.errors import DataError
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.layers import AVERAGE, DIFFERENCE, by_score, value_of
-from crosslens.papers.wu2019.layout import FULL, METRICS, TASKS, Study
+from crosslens.papers.wu2019.names import FULL, METRICS, TASKS, Study
 from crosslens.papers.wu2019.scores import Scores
 from crosslens.reports.figures.heatmap import Panel, panels
-from crosslens.runs.errors import DataError
 
 REFERENCE = "Full"
-LIMITS = (1, 2, 5, 10, 20, 50)  # of the scale of colours
+LIMITS = (1, 2, 5, 10, 20, 50)  # of the preset of colours
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wording import by_seeds
-from crosslens.papers.wu2019.layout import IDENTIFICATION, UNTRAINED
+from crosslens.papers.wu2019.names import IDENTIFICATION, UNTRAINED
 from crosslens.reports.cells import NEAR
 from crosslens.reports.figures.curves import Curve, panels
 from crosslens.reports.figures.style import GREY, Look, look

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import CELLS, DEFINITIONS, FULL, METRICS, PAPER, PRINTED, TASKS, Study, Variant
+from crosslens.papers.wu2019.names import CELLS, DEFINITIONS, FULL, METRICS, PAPER, PRINTED, TASKS, Study, Variant
 from crosslens.papers.wu2019.scores import Scores, printed_scores, subset, uneven
 from crosslens.reports import cells
 from crosslens.reports.cells import Published

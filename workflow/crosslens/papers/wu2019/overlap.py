@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from crosslens.measures.correlation import Pearson, pearson
-from crosslens.measures.overlap import by_token, by_type, distance, of_words
-from crosslens.measures.ranks import spearman
+from crosslens.encoding.tokens.counts import Counts, Vocabulary
+from crosslens.jobs import parquet
+from crosslens.measures.shared.correlation import Pearson, pearson
+from crosslens.measures.shared.overlap import by_token, by_type, distance, of_words
+from crosslens.measures.shared.ranks import spearman
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import TASKS
+from crosslens.papers.wu2019.names import TASKS
 from crosslens.papers.wu2019.scores import printed_scores
 from crosslens.reports import cells
 from crosslens.reports.cells import rounded
-from crosslens.storage import parquet
-from crosslens.tokens.counts import Counts, Vocabulary
 
 ALL, WORDS = "all subwords", "without digits, punctuation and single characters"
 TYPE, TOKEN = "type overlap", "token overlap"

@@ -1,16 +1,16 @@
-"""wu2019: the trainings, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
+"""wu2019: the training runs, measures, tables and figures of the paper, as one Paper (crosslens.reports.paper)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from crosslens.config.heads import ARC, TASK
+from crosslens.config.recipes import Recipe
 from crosslens.config.whole import Config
 from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS, CUT_WORDS
 from crosslens.papers.wu2019.config import section
-from crosslens.papers.wu2019.items import MEASURES, items
 from crosslens.papers.wu2019.printed import place
 from crosslens.papers.wu2019.recipes import recipes, trials
-from crosslens.recipes import Recipe
+from crosslens.papers.wu2019.tables_and_figures import MEASURES, items
 from crosslens.reports.paper import Paper
 
 

@@ -1,7 +1,7 @@
 """wu2019: where our tables show the printed cells."""
 
 from crosslens.numerics.definitions import F1_BY_WINDOW
-from crosslens.papers.wu2019.layout import CELLS, TABLES, TASKS
+from crosslens.papers.wu2019.names import CELLS, TABLES, TASKS
 from crosslens.reports.paper import Place, same_place
 
 

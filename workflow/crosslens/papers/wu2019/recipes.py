@@ -1,4 +1,4 @@
-"""wu2019: the trainings, of five tasks from English and in each language, also with frozen blocks; language identification."""
+"""wu2019: the training runs, of five tasks from English and in each language, also with frozen blocks; language identification."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 from crosslens.config.base import languages_table
 from crosslens.config.heads import LANGUAGE, TASK, Head, LinearHead, Mix, ParserHead
 from crosslens.config.labels import ENTITIES, NLI, RELATIONS, UPOS
+from crosslens.config.recipes import ENCODER, Data, Edit, Halving, Phase, Recipe, Score, Stage, Term
 from crosslens.config.units import Units
 from crosslens.config.whole import Config, once
+from crosslens.corpora.sources.registry import load
 from crosslens.papers.wu2019.config import TaskName, section
-from crosslens.papers.wu2019.layout import (
+from crosslens.papers.wu2019.names import (
     FEATURES,
     FULL,
     IDENTIFICATION,
@@ -24,8 +26,6 @@ from crosslens.papers.wu2019.layout import (
     freeze,
     recipe_name,
 )
-from crosslens.recipes import ENCODER, Data, Edit, Halving, Phase, Recipe, Score, Stage, Term
-from crosslens.sources.registry import load
 
 LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
 """Task -> its labels; topics have those of their corpora."""
@@ -37,12 +37,12 @@ PRINTED = {
 }  # fmt: skip
 """Task -> keys of the paper's corpora."""
 CONSTANT = {"warmup": 0.0, "decay": "none", "weight_decay": 0.0}
-"""Schedule of trainings of heads on a frozen encoder, whose rates are halved."""
+"""Schedule of training runs of heads on a frozen encoder, whose rates are halved."""
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name, such as wu2019/ner/en/freeze3."""
+    """Training runs by name, such as wu2019/ner/en/freeze3."""
     paper = section(config)
     all_recipes = [
         _recipe(task, *language_and_variant, config) for task in paper.tasks for language_and_variant in _trained(task, config)
@@ -88,7 +88,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
 
 @once
 def study(config: Config) -> Study:
-    """The configured trainings and test sets."""
+    """The configured training runs and test sets."""
     paper = section(config)
     tests = {str(task): paper.corpora(task, config, "test") for task in paper.tasks}
     codes = dict.fromkeys(code for languages in tests.values() for code in languages)
@@ -121,7 +121,7 @@ def _titles() -> dict[str, str]:
 
 
 def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
-    """Language and variant of each training of a task."""
+    """Language and variant of each training run of a task."""
     paper = section(config)
     source, tests = paper.source_language, paper.corpora(task, config, "test")
     variants = [FULL, *map(freeze, paper.frozen), *([FEATURES] if paper.features else [])]
@@ -134,7 +134,7 @@ def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
 def _recipe(
     task: TaskName, language: str, variant: Variant, config: Config, *, name: str = "", trial: dict[str, float] | None = None
 ) -> Recipe:  # fmt: skip
-    """A training; its name is that of the recipe unless a trial has another.
+    """A training run; its name is that of the recipe unless a trial has another.
 
     From the source it is scored in all languages, otherwise in its own; a trial is scored on validation alone.
     """
@@ -153,7 +153,7 @@ def _recipe(
     phase = Phase(
         terms=(Term(head=TASK, data=train, loss="tree" if task == "parsing" else "cross_entropy"),),
         update=(*([] if features else [ENCODER]), TASK),
-        frozen_blocks=variant.frozen,
+        frozen_layers=variant.frozen,
     )
     stage = Stage(
         name="task",
@@ -177,7 +177,7 @@ def _recipe(
         trial=trial or {},
         keeps_weights=False,
         encoder=paper.encoder,
-        reading=paper.reading_of(task),
+        tokenisation=paper.tokenisation_of(task),
         units=Units.model_validate(of_texts) if task in OF_TEXTS else Units(),
         heads={TASK: _head(task, variant, config)},
         stages=(stage,),
@@ -212,7 +212,7 @@ def _held_out(corpus: str, config: Config) -> Any:
 
 
 def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
-    """Test sets of all languages, a Data a corpus; for trainings in other languages than the source that of the language."""
+    """Test sets of all languages, a Data a corpus; for training runs in other languages than the source that of the language."""
     paper = section(config)
     by_language = paper.corpora(task, config, "test")
     if language != paper.source_language:
@@ -225,7 +225,7 @@ def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
 
 
 def _identification(name: str, config: Config, *, reinitialised: bool = False) -> Recipe:
-    """A training of linear heads on the mean state of each layer, one after the other; the encoder is frozen."""
+    """A training run of linear heads on the mean state of each layer, one after the other; the encoder is frozen."""
     paper, settings = section(config), section(config).identification
     assert settings is not None
     layers = range(int(config.encoders[paper.encoder].blocks() or 0) + 1)
@@ -255,7 +255,7 @@ def _identification(name: str, config: Config, *, reinitialised: bool = False) -
         task=LANGUAGE,
         keeps_weights=False,
         encoder=paper.encoder,
-        reading=settings.reading,
+        tokenisation=settings.tokenisation,
         units=Units(unit="text", state="mean", segments=paper.segments),
         edit=Edit(layers="all", embeddings=True) if reinitialised else Edit(),
         heads=heads,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.numerics.definitions import ACROSS_WINDOWS, CUT_TEXTS, CUT_WORDS
-from crosslens.papers.wu2019.layout import METRICS, TABLES
+from crosslens.papers.wu2019.names import METRICS, TABLES
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 

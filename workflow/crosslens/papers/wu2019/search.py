@@ -7,7 +7,7 @@ import pandas as pd
 
 from crosslens.papers import grid_search
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import PAPER, TASKS
+from crosslens.papers.wu2019.names import PAPER, TASKS
 from crosslens.reports import cells
 
 

@@ -17,7 +17,7 @@ from crosslens.numerics.definitions import (
     UAS_WITHOUT_PUNCTUATION,
 )
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.wu2019.layout import FULL, METRICS, PAPER, RELEASED_ROOT, TABLES, TAGS, TASKS, Study, Variant
+from crosslens.papers.wu2019.names import FULL, METRICS, PAPER, RELEASED_ROOT, TABLES, TAGS, TASKS, Study, Variant
 from crosslens.papers.wu2019.scores import Scores, subset, uneven
 from crosslens.reports import cells
 from crosslens.reports.cells import Published

@@ -1,4 +1,4 @@
-"""Effects of a ledger: sums, differences and correlations of selected numbers, with estimates of how much they vary."""
+"""Effects of a claims file: sums, differences and correlations of selected numbers, with estimates of how much they vary."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +11,8 @@ import pandas as pd
 
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Correlation, Estimate, add_errors, correlation, over_languages, over_runs
+from crosslens.reports.claims.claims_file import ClaimsFile, Effect, Region, Selector
 from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconfigured
-from crosslens.reports.claims.ledger import Effect, Ledger, Region, Selector
 
 NOTHING = "none"  # `over` of an exact number
 UNBOUNDED = (-math.inf, math.inf)
@@ -21,13 +21,13 @@ Functions = Callable[[str], Callable[..., Any]]
 
 
 class Part(NamedTuple):
-    """An effect, or one of several that an entry of the ledger stands for.
+    """An effect, or one of several that an entry of the claims file stands for.
 
     region: where the claim expects the effect.
     n, unit: number of units, and their name in the plural; the units of a single number are texts.
-    seeds: fewest seeds of a training of an encoder among those that the effect rests on; None where no encoder was trained.
+    seeds: fewest seeds of a training run of an encoder among those that the effect rests on; None where no encoder was trained.
     families: number of families of languages; None where units are not languages.
-    recipes: names of the trainings that the effect rests on.
+    recipes: names of the training runs that the effect rests on.
     lack: reason why there is no interval, where it is known.
     mean: plain mean over languages, as papers print it; nan where units are not languages.
     """
@@ -60,14 +60,14 @@ class Side(NamedTuple):
 
 
 class Contrasts:
-    """Effects of a ledger."""
+    """Effects of a claims file."""
 
-    def __init__(self, ledger: Ledger, evidence: Evidence, functions: Functions) -> None:
-        """Effects of a ledger by the evidence of the same paper.
+    def __init__(self, claims_file: ClaimsFile, evidence: Evidence, functions: Functions) -> None:
+        """Effects of a claims file by the evidence of the same paper.
 
         functions: name -> function of the paper's claims.py.
         """
-        self.ledger, self.evidence, self.functions = ledger, evidence, functions
+        self.claims_file, self.evidence, self.functions = claims_file, evidence, functions
 
     def parts(self, effect: Effect, region: Region | None) -> list[Part]:
         """Parts of an effect: one, or one for each value of `by`, each two neighbours in `order`, or each result of a function.
@@ -127,7 +127,7 @@ class Contrasts:
         total = reduce(pd.DataFrame.add, (sign * _by_seed(side.values.loc[units], common_seeds) for sign, side in sides))
         over_seeds = [side for _, side in sides if side.numbers.over_seeds]
         errors = [_mean_error(side, units) for side in over_seeds or [side for _, side in sides]]
-        seeds, recipes = self._trainings([numbers for _, numbers in terms])
+        seeds, recipes = self._training_runs([numbers for _, numbers in terms])
         part = Part(name, region, Estimate.exact(0.0), len(units), effect.over, seeds, None, recipes)
         if axis is None:
             mean, estimate = total.to_numpy(float)[0], Estimate(float(total.to_numpy(float).mean()), math.nan, bounds=bounds)
@@ -161,7 +161,7 @@ class Contrasts:
             x, y = (self._side(effect, numbers, effect.over).values.mean(axis=1) for numbers in (*numbers_x, *numbers_y))
             unit = "languages" if self._names_languages(effect) else _plural(effect.over)
         units = x.index.intersection(y.index)
-        seeds, recipes = self._trainings([*numbers_x, *numbers_y])
+        seeds, recipes = self._training_runs([*numbers_x, *numbers_y])
         estimate = correlation(x[units].to_numpy(float), y[units].to_numpy(float), ranks=effect.ranks)
         families = len({*map(_family, units)}) if unit == "languages" else None
         return _with_enough_units(Part(effect.name, region, estimate, len(units), unit, seeds, families, recipes), effect.least)
@@ -170,7 +170,7 @@ class Contrasts:
         """Results of a function of the paper: one part, or one for each of several results with names."""
         selected = [self._numbers(effect, selector) for selector in effect.reads]
         result = self.functions(str(effect.function))([numbers.rows for numbers in selected], **effect.settings)
-        seeds, recipes = self._trainings(selected)
+        seeds, recipes = self._training_runs(selected)
         estimates: Mapping[str, tuple[Estimate, int]] = result if isinstance(result, dict) else {"": result}
         if not estimates:
             raise Unconfigured(f"{effect.function}: none of its trainings at this scale")
@@ -182,7 +182,7 @@ class Contrasts:
         return [_with_enough_units(part, effect.least) if isinstance(part.estimate, Correlation) else part for part in parts]
 
     def _numbers(self, effect: Effect, selector: Selector, place: str = "") -> Numbers:
-        return self.evidence.numbers(self.ledger.selection(effect.shared(place), selector), effect.scale)
+        return self.evidence.numbers(self.claims_file.selection(effect.shared(place), selector), effect.scale)
 
     def _side(self, effect: Effect, numbers: Numbers, axis: str | None) -> Side:
         """Numbers of a selection by the values of a column, as means over all that is neither this column nor seeds.
@@ -219,8 +219,8 @@ class Contrasts:
         """Whether the units of an effect are languages."""
         return effect.over == "language" or effect.languages is not None and effect.over == effect.languages
 
-    def _trainings(self, selected: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
-        """Fewest seeds of a training of an encoder, None where no encoder was trained; and the names of all trainings."""
+    def _training_runs(self, selected: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
+        """Fewest seeds of a training run of an encoder, None where no encoder was trained; and the names of all training runs."""
         facts = self.evidence.facts
         counts: list[int] = []
         for numbers in selected:

@@ -7,32 +7,32 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.jobs.errors import DataError
+from crosslens.reports.claims.claims_file import read_claims_file
 from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence
-from crosslens.reports.claims.ledger import read_ledger
 from crosslens.reports.claims.verdicts import Decision, decide
-from crosslens.runs.errors import DataError
 
 
 def decisions(settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, dict[str, Decision]]:
     """Decisions on all claims: paper -> claim -> decision.
 
     settings: paper -> settings of its claims, see Plan.settings.
-    texts: name in these settings -> file of a ledger or of a table of printed cells.
+    texts: name in these settings -> file of a claims file or of a table of printed cells.
     """
     return {paper: _decisions_on_paper(paper, paper_settings, texts) for paper, paper_settings in settings.items()}
 
 
 def _decisions_on_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, Decision]:
-    ledger, *printed = (texts[name] for name in settings["texts"])
+    claims_file, *printed = (texts[name] for name in settings["texts"])
     published = pd.read_csv(printed[0]) if printed else None
 
     def function(name: str) -> Any:
         # Imported by name, since papers/ lies above reports/; the rule's fingerprint includes these modules.
         return getattr(import_module(f"crosslens.papers.{paper}.claims"), name)
 
-    entries = read_ledger(ledger, settings["names"])
+    entries = read_claims_file(claims_file, settings["names"])
     try:
         return decide(entries, Contrasts(entries, Evidence(settings["evidence"], published, settings["apart"]), function))
     except DataError as error:
-        raise DataError(f"{ledger}: {error}" if str(error).startswith("claims.") else str(error)) from None
+        raise DataError(f"{claims_file}: {error}" if str(error).startswith("claims.") else str(error)) from None

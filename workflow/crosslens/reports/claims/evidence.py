@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from crosslens.jobs import records
+from crosslens.jobs.checksums import verified
 from crosslens.numerics.estimates import NORMAL
-from crosslens.reports.claims.ledger import Selection
-from crosslens.storage import records
-from crosslens.storage.seals import verified
+from crosslens.reports.claims.claims_file import Selection
 
 COMPUTED = ("metric", "measure", "definition")
 """Columns in which all numbers of a selection must agree, since a mean over different metrics has no meaning."""
@@ -22,7 +22,7 @@ class Missing(Exception):
 
 
 class Unconfigured(Missing):
-    """Numbers of trainings, tables or cells that are not part of a scale."""
+    """Numbers of training runs, tables or cells that are not part of a preset."""
 
 
 class Numbers(NamedTuple):
@@ -30,7 +30,7 @@ class Numbers(NamedTuple):
 
     rows: the columns of the source, and value, error, freedom, n and seeds.
     over_seeds: whether errors are over seeds; otherwise they are over texts.
-    recipes: names of the trainings that the numbers rest on.
+    recipes: names of the training runs that the numbers rest on.
     """
 
     rows: pd.DataFrame
@@ -56,12 +56,12 @@ class Evidence:
     def numbers(self, selection: Selection, scale: float) -> Numbers:
         """The numbers of a selection.
 
-        Raises Missing where there are none, Unconfigured where they are not part of the scale, and ValueError where they are of
+        Raises Missing where there are none, Unconfigured where they are not part of the preset, and ValueError where they are of
         several metrics or definitions.
 
         scale: factor by which records are multiplied.
         """
-        names = tuple(name for pattern in selection.recipes or () for name in self.trainings(pattern))
+        names = tuple(name for pattern in selection.recipes or () for name in self.training_runs(pattern))
         if selection.recipes and not names:
             raise Unconfigured(f"{', '.join(selection.recipes)}: no such training at this scale")
         rows = getattr(self, f"_from_{selection.source}")(selection, names, scale)
@@ -85,11 +85,11 @@ class Evidence:
 
     @cached_property
     def facts(self) -> dict[str, Mapping[str, Any]]:
-        """Facts about each training that a selection rests on, by its name, see Plan.evidence."""
+        """Facts about each training run that a selection rests on, by its name, see Plan.evidence."""
         return {name: facts for recipes in self.recipes.values() for name, facts in recipes.items()}
 
-    def trainings(self, pattern: str) -> list[str]:
-        """Names of the trainings that match a pattern of the ledger; a name matches itself."""
+    def training_runs(self, pattern: str) -> list[str]:
+        """Names of the training runs that match a pattern of the claims file; a name matches itself."""
         return [pattern] if pattern in self.facts else list(self.recipes.get(pattern, ()))
 
     def reasons_apart(self, selections: Iterable[Selection]) -> list[str]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from crosslens.numerics.estimates import Correlation
 from crosslens.numerics.intervals import LEVEL
+from crosslens.reports.claims.claims_file import Region
 from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.ledger import Region
 
 WIDTH, MARGIN = 360.0, 8.0  # of a picture, in CSS pixels
 ROW, AXIS = 34.0, 22.0  # heights of a line and of the axis below all lines, in CSS pixels

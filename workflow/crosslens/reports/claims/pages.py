@@ -1,4 +1,4 @@
-"""Pages of claims, each complete in itself: the page of all claims, and the front page of a scale with the central ones."""
+"""Pages of claims, each complete in itself: the page of all claims, and the front page of a preset with the central ones."""
 
 import math
 import os
@@ -49,13 +49,13 @@ def pages(
     template, style: files of the Jinja template and of the style sheet.
     """
     papers = [_paper(key, decisions_on_paper, settings[key], folder) for key, decisions_on_paper in decisions.items()]
-    scale = next((paper_settings["scale"] for paper_settings in settings.values()), "")
+    preset = next((paper_settings["preset"] for paper_settings in settings.values()), "")
     styles = {"style": style.read_text("utf-8"), "picture_style": STYLE}
     central = [claim for paper in papers for claim in paper["central"]["measured"] if claim["measured"]]
     content = {
         "papers": papers,
         "meanings": MEANINGS,
-        "scale": scale,
+        "preset": preset,
         "opening": _opening(Counter(claim["verdict"] for claim in central)),
         "single": sum(claim["cause"] == ONE_SEED for claim in central),
         **styles,

@@ -7,22 +7,22 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.jobs import call as commands
 from crosslens.numerics.estimates import Correlation
 from crosslens.reports.cells import rounded
+from crosslens.reports.claims.claims_file import Region
 from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.ledger import Region
 from crosslens.reports.claims.verdicts import NOT_MEASURED, Decision
-from crosslens.runs import call as commands
 
 COLUMNS = (
     "paper", "claim", "says", "where", "central", "kind", "effect", "low", "high", "n", "unit", "seeds", "control", "control_low",
     "control_high", "control_shows", "p", "level", "claimed", "verdict", "cause", "tendency", "reason", "encoder", "comparable",
     "printed", "printed_effect", "printed_holds", "item", "command",
 )  # fmt: skip
-"""effect, low, high: the effect with its 95 % interval, in points of the score's scale; of several parts, the one that is least
-surely as claimed. n, unit: number and name of the units that the effect is over. seeds: fewest seeds of a training of an encoder.
-control, control_low, control_high: the control that shows its effect most surely. p: the smaller of the probabilities of the
-claim and of its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which the
+"""effect, low, high: the effect with its 95 % interval, in points of the score's preset; of several parts, the one that is least
+surely as claimed. n, unit: number and name of the units that the effect is over. seeds: fewest seeds of a training run of an
+encoder. control, control_low, control_high: the control that shows its effect most surely. p: the smaller of the probabilities of
+the claim and of its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which the
 paper claims the effect to be. cause: what keeps an undecided claim from a verdict, in two or three words. tendency: where the
 95 % intervals of an undecided claim lie all the same. encoder: encoders on which the claim was decided. comparable: whether
 encoder and corpora are the paper's; if not, the claim is replicated, but not its number. item: tables and figures that decide the

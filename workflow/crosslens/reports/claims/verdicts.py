@@ -1,4 +1,4 @@
-"""Verdicts on claims, from the estimates of effects and controls, and from whether the trainings behind them have learned."""
+"""Verdicts on claims, from the estimates of effects and controls, and from whether the training runs behind them have learned."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final, Literal
 
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.estimates import Estimate, add_errors, holm
 from crosslens.numerics.intervals import LEVEL
+from crosslens.reports.claims.claims_file import Claim, ClaimsFile, Control, Effect, Learned, Region, Selection
 from crosslens.reports.claims.contrasts import Contrasts, Part
 from crosslens.reports.claims.evidence import Evidence, Missing, Unconfigured
 from crosslens.reports.claims.forest import interval
-from crosslens.reports.claims.ledger import Claim, Control, Effect, Learned, Ledger, Region, Selection
-from crosslens.runs.errors import DataError
 
 Verdict = Literal["holds", "fails", "undecided", "control fails", "not measured"]
 HOLDS: Final = "holds"
@@ -41,7 +41,7 @@ class Decision:
     """A claim with its verdict, and the numbers that lead to it.
 
     parts: effects of the claim.
-    controls: effects that must be absent, each after its entry in the ledger.
+    controls: effects that must be absent, each after its entry in the claims file.
     cause: what keeps an undecided claim from a verdict, in two or three words: one of the constants from NOT_COMPARABLE to
     INTERPRETATION, of several the first; else "".
     p: the smaller of the probabilities of such effects if the claim were false and if it were true; nan where no effect has an
@@ -96,29 +96,29 @@ class Decision:
         return self.p if any(part.estimate.error for part in self.parts) else math.nan
 
 
-def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
-    """Decisions on the claims of a ledger, by claim. Levels of central claims are Holm's.
+def decide(claims_file: ClaimsFile, contrasts: Contrasts) -> dict[str, Decision]:
+    """Decisions on the claims of a claims file, by claim. Levels of central claims are Holm's.
 
     Raises DataError where a selection mixes numbers of different metrics or definitions.
     """
     measured = {}
-    for key, claim in ledger.claims.items():
+    for key, claim in claims_file.claims.items():
         try:
-            measured[key] = _measure(_comparable(claim, ledger, contrasts.evidence), contrasts)
+            measured[key] = _measure(_comparable(claim, claims_file, contrasts.evidence), contrasts)
         except DataError:  # a damaged table
             raise
         except ValueError as error:
             raise DataError(f"claims.{key}: {error}") from None
-    central = [key for key, claim in ledger.claims.items() if claim.central]
+    central = [key for key, claim in claims_file.claims.items() if claim.central]
     levels = dict(zip(central, holm([measured[key].tested for key in central]), strict=True))
-    unlearned = Unlearned(ledger, contrasts)
+    unlearned = Unlearned(claims_file, contrasts)
     decisions = {}
     for key, decision in measured.items():
-        selections = ledger.sources(decision.claim.effect)
+        selections = claims_file.sources(decision.claim.effect)
         decision = replace(
             decision,
             level=levels.get(key, LEVEL),
-            items=list(dict.fromkeys(ledger.items(decision.claim))),
+            items=list(dict.fromkeys(claims_file.items(decision.claim))),
             in_print={selection.source for selection in selections} == {"published"},
             apart=contrasts.evidence.reasons_apart(selections),
         )
@@ -126,14 +126,14 @@ def decide(ledger: Ledger, contrasts: Contrasts) -> dict[str, Decision]:
     return decisions
 
 
-def _comparable(claim: Claim, ledger: Ledger, evidence: Evidence) -> Claim:
+def _comparable(claim: Claim, claims_file: ClaimsFile, evidence: Evidence) -> Claim:
     """A claim without the effects that set our numbers beside printed ones, where these are not comparable.
 
     A claim that would have no effects left keeps all.
     """
     effects = []
     for effect in claim.effect:
-        selections = ledger.sources([effect])
+        selections = claims_file.sources([effect])
         if not (_mixed(selections) and evidence.reasons_apart(selections)):
             effects.append(effect)
     return claim.model_copy(update={"effect": effects}) if effects else claim
@@ -325,44 +325,44 @@ def _doubt(part: Part) -> tuple[float, float]:
 
 
 class Unlearned:
-    """Reasons why trainings count as having learned nothing."""
+    """Reasons why training runs count as having learned nothing."""
 
-    def __init__(self, ledger: Ledger, contrasts: Contrasts) -> None:
-        self.ledger, self.contrasts = ledger, contrasts
+    def __init__(self, claims_file: ClaimsFile, contrasts: Contrasts) -> None:
+        self.claims_file, self.contrasts = claims_file, contrasts
         self.reasons: dict[str, str] = {}
 
     def __call__(self, recipes: Iterable[str]) -> str:
-        """Reason why one of these trainings is not known to have learned; "" where all have learned."""
-        return next(filter(None, map(self._reason, self._encoder_trainings(recipes))), "")
+        """Reason why one of these training runs is not known to have learned; "" where all have learned."""
+        return next(filter(None, map(self._reason, self._encoder_training_runs(recipes))), "")
 
     def subject(self, parts: Iterable[Part]) -> str:
-        """Subject and verb of a sentence about the trainings of an encoder that parts rest on: "TRAINING has".
+        """Subject and verb of a sentence about the training runs of an encoder that parts rest on: "TRAINING has".
 
-        Of a part that rests on several trainings it is not known about which one the sentence is true.
+        Of a part that rests on several training runs it is not known about which one the sentence is true.
         """
-        names = list(dict.fromkeys(tuple(self._encoder_trainings(part.recipes)) for part in parts))
+        names = list(dict.fromkeys(tuple(self._encoder_training_runs(part.recipes)) for part in parts))
         if any(len(names_of_part) != 1 for names_of_part in names):
             return "a training of an encoder has"
         return f"{names[0][0]} has" if len(names) == 1 else f"{len(names)} trainings of an encoder have"
 
-    def _encoder_trainings(self, recipes: Iterable[str]) -> list[str]:
+    def _encoder_training_runs(self, recipes: Iterable[str]) -> list[str]:
         return [name for name in recipes if self.contrasts.evidence.facts[name]["trained"]]
 
     def _reason(self, recipe: str) -> str:
         if recipe not in self.reasons:
-            entries = [(learned, name) for learned in self.ledger.learned for name in learned.selections
-                       if recipe in self._trainings(learned, name)]  # fmt: skip
+            entries = [(learned, name) for learned in self.claims_file.learned for name in learned.selections
+                       if recipe in self._training_runs(learned, name)]  # fmt: skip
             reasons = (self._shortfall(recipe, learned, name) for learned, name in entries)
             self.reasons[recipe] = next(filter(None, reasons), "") if entries else f"no floor is stated for {recipe}"
         return self.reasons[recipe]
 
-    def _trainings(self, learned: Learned, name: str) -> Sequence[str]:
-        """Trainings of a selection that an entry of `learned` names."""
-        patterns = self.ledger.selection(learned.of, name).recipes or ()
-        return [recipe for pattern in patterns for recipe in self.contrasts.evidence.trainings(pattern)]
+    def _training_runs(self, learned: Learned, name: str) -> Sequence[str]:
+        """Training runs of a selection that an entry of `learned` names."""
+        patterns = self.claims_file.selection(learned.of, name).recipes or ()
+        return [recipe for pattern in patterns for recipe in self.contrasts.evidence.training_runs(pattern)]
 
     def _shortfall(self, recipe: str, learned: Learned, name: str) -> str:
-        """The first level that the score of a training is not surely above, as a sentence; "" where it is above all levels."""
+        """The first level that the score of a training run is not surely above, as a sentence; "" where it is above all levels."""
         for level, floor in learned.above.items():
             constant = isinstance(floor, int | float)
             region = Region(above=float(floor)) if isinstance(floor, int | float) else Region(above=0)

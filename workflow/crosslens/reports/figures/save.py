@@ -7,8 +7,8 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from crosslens.jobs.checksums import checksummed
 from crosslens.reports.figures.style import GREY, NOTE, SMALL, STYLE
-from crosslens.storage.seals import sealed
 
 LINE, GAP = 0.13, 0.04  # inches: of a line of small text, and above it
 
@@ -26,6 +26,6 @@ def save(figure: Figure, path: Path, origin: str) -> None:
         figure.text(0.01, 1 + (strip - GAP) / height, text, fontsize=SMALL, color=GREY["color"], va="top", in_layout=False)
         whole = Bbox.from_extents(0, 0, width, height + strip)
         for suffix, metadata in ((".svg", {"Date": None}), (".png", {"Software": None})):
-            with sealed(path.with_suffix(suffix)) as temporary:
+            with checksummed(path.with_suffix(suffix)) as temporary:
                 figure.savefig(temporary, format=suffix[1:], metadata=metadata, bbox_inches=whole)
     plt.close(figure)

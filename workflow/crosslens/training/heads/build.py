@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from crosslens.config import heads as settings_of
+from crosslens.jobs.errors import DataError
 from crosslens.numerics.subspace import Subspace
-from crosslens.runs.errors import DataError
 from crosslens.training.heads.head import Head
 from crosslens.training.heads.language_model import LanguageModel
 from crosslens.training.heads.linear import Linear

@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from crosslens.recipes import Term
+from crosslens.config.recipes import Term
 
 
 def uniform(parameters: Iterable[torch.Tensor], width: int, generator: torch.Generator) -> None:
@@ -25,7 +25,7 @@ class Head(nn.Module):
     learns: str  # kind of label
     counts: str  # kind of label that decides which words count in a loss
     layer: int | Literal["all"] | None  # layer that is read; ALL: all, concatenated; None: as the units say
-    led = 0  # number of units before a text's words that are read too: 1 for its first piece, or 0
+    led = 0  # number of units before a text's words that are read too: 1 for its first subword, or 0
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""

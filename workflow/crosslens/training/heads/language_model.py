@@ -1,4 +1,4 @@
-"""The head of a masked language model, which predicts the piece of the vocabulary in each masked place."""
+"""The head of a masked language model, which predicts the subword of the vocabulary in each masked place."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -8,11 +8,11 @@ from torch import nn
 from torch.nn import functional
 
 from crosslens.config.heads import TASK
-from crosslens.recipes import Term
-from crosslens.runs.errors import DataError
+from crosslens.config.recipes import Term
+from crosslens.jobs.errors import DataError
 from crosslens.training.heads.head import Head
 
-LOGITS = 2**27  # number of logits in memory at a time where only the most probable piece is needed
+LOGITS = 2**27  # number of logits in memory at a time where only the most probable subword is needed
 SD = 0.02  # standard deviation of the initial weights (Devlin et al. 2019)
 
 
@@ -31,7 +31,7 @@ class Transform(nn.Module):
 
 
 class LanguageModel(Head):
-    """Logits of a transformed state: its products with the encoder's word embeddings plus a bias for each piece.
+    """Logits of a transformed state: its products with the encoder's word embeddings plus a bias for each subword.
 
     BERT and XLM-R have the same head; the embeddings remain part of the encoder.
     """
@@ -81,17 +81,17 @@ class LanguageModel(Head):
         self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
         *, words: int, sentences: int,
     ) -> torch.Tensor:  # fmt: skip
-        """Return the contribution of texts to the mean over masked pieces of -log p(piece), in nats; see `Head.term_loss`."""
+        """Return the contribution of texts to the mean over masked subwords of -log p(subword), in nats; see `Head.term_loss`."""
         return functional.cross_entropy(self(states).float(), labels[TASK], reduction="sum") / words
 
     def classes(
         self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Return the most probable piece of each place, (n,)."""
-        return {TASK: self.pieces(states)}
+        """Return the most probable subword of each place, (n,)."""
+        return {TASK: self.subwords(states)}
 
-    def pieces(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the most probable piece of each state, (n,), without holding the logits of all states at once."""
+    def subwords(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the most probable subword of each state, (n,), without holding the logits of all states at once."""
         rows = max(1, LOGITS // len(self.bias))
         parts = [self(states[start : start + rows]).argmax(-1) for start in range(0, len(states), rows)]
         return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import LinearHead
-from crosslens.recipes import Term
+from crosslens.config.recipes import Term
 from crosslens.training.heads.head import Head, uniform
 from crosslens.training.objectives import LOSSES
 

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from crosslens.config.heads import WORD, Mix
+from crosslens.config.recipes import Term
 from crosslens.encoding.texts import IGNORED
-from crosslens.recipes import Term
 from crosslens.training.heads.head import Head, uniform
 
 
@@ -45,8 +45,8 @@ class Mixed(Head):
     def features(self, states: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
         """Return the inner head's features, (n, width), from states (n, layers * d) of texts with `sizes` words.
 
-        If texts are pooled, the first word of each is its first piece: the LSTM skips it, unless it is alone, and its row is the
-        maximum over the others.
+        If texts are pooled, the first word of each is its first subword: the LSTM skips it, unless it is alone, and its row is
+        the maximum over the others.
         """
         mixed = torch.einsum("l,nld->nd", self.weights.softmax(0), states.view(len(states), len(self.weights), -1))
         firsts = sizes.cumsum(0) - sizes

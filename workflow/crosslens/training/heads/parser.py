@@ -7,9 +7,9 @@ from torch import nn
 
 from crosslens.config.heads import ARC, TAG, ParserHead
 from crosslens.config.labels import UPOS
+from crosslens.config.recipes import Term
 from crosslens.encoding.batches import device_copy
 from crosslens.encoding.texts import IGNORED
-from crosslens.recipes import Term
 from crosslens.training.biaffine import Biaffine
 from crosslens.training.heads.head import Head
 
@@ -17,7 +17,7 @@ from crosslens.training.heads.head import Head
 class Parser(Biaffine, Head):
     """A parser of whole sentences, which may read an embedding of each word's UPOS beside its state.
 
-    If the root's state is that of the first piece, it precedes the words like one of them.
+    If the root's state is that of the first subword, it precedes the words like one of them.
     """
 
     counts = ARC
@@ -68,7 +68,7 @@ class Parser(Biaffine, Head):
     def classes(
         self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Return the relations of words, and their heads under ARC; IGNORED for a first piece."""
+        """Return the relations of words, and their heads under ARC; IGNORED for a first subword."""
         arcs, relations = self.parse(*self.wide(states, sizes, side_labels))
         mask = inside(sizes, states.device)
         trees = {self.learns: relations, ARC: arcs}

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from crosslens.encoding.stored import by_language, layers, read_layers
-from crosslens.measures.subject import Subject
+from crosslens.encoding.stored_states import by_language, layers, read_layers
+from crosslens.jobs.errors import DataError
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.f1 import Counts, accuracy
 from crosslens.numerics.intervals import score_interval
-from crosslens.runs.errors import DataError
 
 DEFINITION = "nearest neighbour after the mean shift"
 

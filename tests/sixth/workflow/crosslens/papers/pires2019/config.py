@@ -1,4 +1,4 @@
-"""pires2019: settings of the trainings, each with its source in the paper."""
+"""pires2019: settings of the training runs, each with its source in the paper."""
 
 from pydantic import Field
 

@@ -5,15 +5,15 @@ from crosslens.papers import captions
 from crosslens.papers.muller2021 import config as muller2021
 from crosslens.papers.pires2019.config import section
 from crosslens.papers.pires2019.recipes import PRETRAINED, recipe_name
-from crosslens.reports.paper import Item, Need
+from crosslens.reports.paper import Need, TableOrFigure
 
 PAPER = "pires2019"
 TUNED = "muller2021/pos/en/ref"
 
 
 @once
-def items(config: Config) -> dict[str, Item]:
-    """Items by name."""
+def items(config: Config) -> dict[str, TableOrFigure]:
+    """Tables and figures by name."""
     sources = {recipe_name(source): source.upper() for source in section(config).source_languages}
     items_by_name = {
         "table2": captions.captioned(

@@ -1,26 +1,26 @@
-"""pires2019: the trainings, a tagger for each source language, and the encoder as it was pretrained."""
+"""pires2019: the training runs, a tagger for each source language, and the encoder as it was pretrained."""
 
 from typing import Any
 
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.config.labels import UPOS
+from crosslens.config.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 from crosslens.config.whole import Config, once
 from crosslens.papers.pires2019.config import section
-from crosslens.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 
 PRETRAINED = "pires2019/pretrained"
 
 
 def recipe_name(source: str) -> str:
-    """Name of a training, which stands in its records."""
+    """Name of a training run, which stands in its records."""
     return f"pires2019/pos/{source}"
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Trainings by name."""
+    """Training runs by name."""
     paper = section(config)
-    shared: dict[str, Any] = {"paper": "pires2019", "encoder": paper.encoder, "reading": paper.reading}
+    shared: dict[str, Any] = {"paper": "pires2019", "encoder": paper.encoder, "tokenisation": paper.tokenisation}
     taggers = [_tagger(source, config, shared) for source in paper.source_languages]
     return {recipe.name: recipe for recipe in [Recipe.without_training(PRETRAINED, **shared), *taggers]}
 

@@ -1,0 +1,66 @@
+"""Artefacts of a folder of results: their checksum files, what was made from what, and which of them an archive has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from crosslens.jobs.checksums import FOLDERS, Checksums, artefacts, readable_checksums
+from crosslens.jobs.snakemake_metadata import noted
+from crosslens.papers import KEYS
+
+BLANKED = ("tokens", "samples")
+"""Stages of which an archive has the files without their texts (blanks.py), since few licences allow these to be passed on."""
+CHECKSUMS_ALONE = ("sources", "corpora", "encoders", "states")  # stages of which it has no more than the checksum files
+WEIGHTS = ".safetensors"
+
+
+@dataclass(frozen=True)
+class Artefacts:
+    """Sealed files and folders of a folder of results.
+
+    results: the folder. checksum files: by place below it, in order.
+    """
+
+    results: Path
+    checksum_files: Mapping[str, Checksums]
+
+    @classmethod
+    def of(cls, results: Path) -> "Artefacts":
+        """All that is checksummed in a folder of results, without the results of other presets below it."""
+        top = ((str(path), readable_checksums(path)) for path in results.glob("[!.]*") if path.is_file())
+        checksummed = chain(top, artefacts(str(results), [*FOLDERS, *KEYS]))
+        return cls(
+            results, {str(Path(path).relative_to(results)): checksums for path, checksums in sorted(checksummed) if checksums}
+        )
+
+    @cached_property
+    def records(self) -> dict[str, dict[str, Any]]:
+        """How each artefact was made, by place: Snakemake's record, `input` by places where it lies below the results."""
+        records = {place: noted(checksums, "record") for place, checksums in self.checksum_files.items()}
+        return {place: record for place, record in records.items() if isinstance(record.get("input"), list)}
+
+    def inputs(self, place: str) -> list[str]:
+        """Artefacts that an artefact was made from, by place."""
+        return [name for name in map(str, self.records.get(place, {}).get("input", ())) if stage(name) in FOLDERS]
+
+    def files(self, place: str) -> list[Path]:
+        """Files of an artefact, without its checksum file."""
+        return sorted(self.checksum_files[place].digests)
+
+
+def stage(place: str) -> str:
+    """Folder of a stage, or of a paper, in which an artefact lies; its own name where it lies in none."""
+    return place.partition("/")[0]
+
+
+def is_packed(place: str) -> bool:
+    """Whether an archive has the files of an artefact as they are."""
+    return stage(place) not in (*BLANKED, *CHECKSUMS_ALONE) and not place.endswith(WEIGHTS)
+
+
+def is_table(place: str) -> bool:
+    """Whether an artefact is a table: of an item, of claims, or the scoreboard."""
+    return place.endswith(".csv") and stage(place) not in FOLDERS

@@ -1,0 +1,36 @@
+"""Tokens and samples without their texts: what counts words and compares labels reads them as it reads the others."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crosslens.jobs import parquet
+from crosslens.jobs.checksums import checksummed
+
+BLANKS: dict[str, str | int] = {
+    "words": "",
+    "subwords": 0,
+    "word": "",
+}  # column of tokens or samples -> value instead of each text
+
+
+def write_blanked(folder: Path, copy: Path) -> None:
+    """Write a copy of a folder of tokens or samples in which every word is empty, and every subword the first of the vocabulary."""
+    with checksummed(copy) as temporary:
+        for file in sorted(folder.rglob("*.parquet")):
+            table = parquet.read(file)
+            for column in BLANKS.keys() & {*table.column_names}:
+                values = _blanks(table[column].combine_chunks(), BLANKS[column])
+                table = table.set_column(table.column_names.index(column), table.field(column), values)
+            parquet.write(table, temporary / file.relative_to(folder), parquet.metadata(file) or None)
+
+
+def _blanks(values: pa.Array, blank: str | int) -> pa.Array:
+    """Values, or lists of as many values, that are all the same."""
+    if not pa.types.is_list(values.type):
+        return pa.repeat(pa.scalar(blank, values.type), len(values))
+    ends = np.cumsum(pc.list_value_length(values).to_numpy(zero_copy_only=False))
+    blanks = pa.repeat(pa.scalar(blank, values.type.value_type), int(ends[-1]) if len(ends) else 0)
+    return pa.ListArray.from_arrays(pa.array([0, *ends], pa.int32()), blanks)

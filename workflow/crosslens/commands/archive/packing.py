@@ -1,0 +1,143 @@
+"""Writing of an archive: a zip file with a folder of results as the workflow left it, without texts, states and weights."""
+
+import json
+import os
+import shlex
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from crosslens.commands.archive.artefacts import BLANKED, Artefacts, is_packed, stage
+from crosslens.commands.archive.blanks import write_blanked
+from crosslens.commands.archive.crate import METADATA, README, WORKFLOW, metadata
+from crosslens.commands.planned_jobs import Job, merged_plan
+from crosslens.commands.status import ALL
+from crosslens.corpora.sources.pins import LOCK
+from crosslens.corpora.sources.registry import load
+from crosslens.jobs.checksums import identities, verified
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import sha256, written
+from crosslens.jobs.machine import revision
+from crosslens.jobs.records import read_json
+from crosslens.papers import papers
+from crosslens.papers.configuration import load_fitting
+from crosslens.reports.about import About
+from crosslens.reports.studies import Studies
+
+SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
+CLAIMS = "claims.csv"  # the verdicts
+CONFIGURATION = "configuration.json"  # not YAML, whose aliases can repeat a value without end
+CHECKSUM_FILES = "checksums"  # folder of the checksum files of what is not in the archive as it is, by place below the results
+LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
+TARGETS = (ALL, "claims", "scoreboard")
+TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal results give equal bytes
+
+
+def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
+    """Write the archive of a folder of results.
+
+    Returns the tables and figures that are not built, and so not in it, and those in it that the present code or configuration
+    would make again. Raises DataError where nothing is built there, a file has changed since it was made, or the results may not
+    be archived.
+    """
+    _check_new(out)
+    artefacts = Artefacts.of(results)
+    values, jobs = merged_plan([*_options(artefacts), *TARGETS])
+    config, _ = load_fitting(values)
+    if Path(config.results) != results:
+        raise DataError(f"{results}: expected the results of its own records, found those of {config.results}; name that folder")
+    config.expect_study()
+    _check_verdicts(artefacts)
+    for place in filter(is_packed, artefacts.checksum_files):
+        verified(results / place)
+    missing, stale = _pending(jobs, artefacts)
+    sources, studies = load(additions=config.sources), Studies(config, papers())
+    preset = About(studies, studies, sources).preset
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for place in (place for place in artefacts.checksum_files if stage(place) in BLANKED):
+            write_blanked(results / place, folder / results / place)
+        keys = {key: value for key, value in values.items() if key not in LOCAL}
+        texts = {README: _read_me(preset, missing), CONFIGURATION: json.dumps(keys, indent=1, ensure_ascii=False)}
+        for file, text in texts.items():
+            (folder / file).write_text(text, "utf-8")
+        files = dict(sorted(_files(artefacts, folder)))
+        facts = {name: (sha256(path), path.stat().st_size) for name, path in files.items()}
+        crate = json.dumps(metadata(preset, facts, artefacts, sources, Path()), indent=1, ensure_ascii=False)
+        (folder / METADATA).write_text(f"{crate}\n", "utf-8")
+        digests = {name: digest for name, (digest, _) in facts.items()} | {METADATA: sha256(folder / METADATA)}
+        (folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())), "utf-8")
+        _write(out, {METADATA: folder / METADATA, SUMS: folder / SUMS} | files)
+    return missing, stale
+
+
+def _check_new(out: Path) -> None:
+    """Raise DataError where something has the name of the archive already."""
+    if os.path.lexists(out):
+        raise DataError(f"{out}: expected no such file, found one: remove it, or name another: OUT=FILE")
+
+
+def _check_verdicts(artefacts: Artefacts) -> None:
+    """Raise DataError where the verdicts are on other tables and measures than there are."""
+    if CLAIMS in artefacts.checksum_files:
+        record = read_json(artefacts.results / f"{CLAIMS}.json")
+        evidence = record["settings"]["evidence"]
+        if identities(map(Path, evidence)) != evidence:
+            raise DataError(
+                f"{artefacts.results / CLAIMS}: expected verdicts on the tables and measures that are here, found others: decide "
+                f"again, and archive then: {record['command']}"
+            )
+
+
+def _options(artefacts: Artefacts) -> list[str]:
+    """Options of the call of snakemake that made the newest table or figure, without its target."""
+    records = [artefacts.results / place for place in artefacts.checksum_files if place.endswith((".csv.json", ".svg.json"))]
+    if not records:
+        raise DataError(
+            f"{artefacts.results}: expected a table or figure, found none: build one, or name the folder of another scale"
+        )
+    newest = max(records, key=lambda path: (path.stat().st_mtime, path))
+    return shlex.split(read_json(newest)["command"])[1:-1]
+
+
+def _read_me(preset: str, missing: Sequence[str]) -> str:
+    """Text of the archive's README."""
+    return f"""# Results of crosslens, {preset} scale
+
+Tables, figures and verdicts, and what `make verify ARCHIVE=FILE` makes them again from, in a clone of crosslens at revision
+{revision()}. There docs/archive.md says what each folder holds.
+
+Not built when this archive was written: {", ".join(missing) or "nothing"}.
+"""
+
+
+def _files(artefacts: Artefacts, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Names in the archive, and the files that have them. folder: of those that were written for it, by their names."""
+    for place, checksums in artefacts.checksum_files.items():
+        if is_packed(place):
+            yield from ((str(path), path) for path in (*artefacts.files(place), checksums.file))
+        else:
+            yield f"{CHECKSUM_FILES}/{checksums.file.relative_to(artefacts.results)}", checksums.file
+    yield from ((str(path.relative_to(folder)), path) for path in folder.rglob("*") if path.is_file())
+    yield from ((str(path), path) for path in (Path(WORKFLOW), LOCK) if path.exists())
+
+
+def _write(out: Path, files: Mapping[str, Path]) -> None:
+    with written(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, path in files.items():
+            info = zipfile.ZipInfo(name, TIME)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            with path.open("rb") as source, archive.open(info, "w") as target:
+                shutil.copyfileobj(source, target)
+        _check_new(out)  # it may have come meanwhile
+
+
+def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
+    """Items of a plan that do not exist, and those that exist and would be made again, by place."""
+    outputs = [Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(".json")]
+    places = sorted(str(path.relative_to(artefacts.results)) for path in outputs if path.suffix != ".png")
+    return [place for place in places if place not in artefacts.checksum_files], [
+        place for place in places if place in artefacts.checksum_files
+    ]

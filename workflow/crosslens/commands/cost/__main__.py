@@ -1,0 +1,140 @@
+"""Print the cost of a run: python -m crosslens.commands.cost [TARGET ...] [--profile NAME] [options of snakemake]."""
+
+import argparse
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+from crosslens.commands.cost import rehearsal
+from crosslens.commands.cost.estimate import FACTORS, Estimator
+from crosslens.commands.planned_jobs import Job, plan
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.quantities import duration, readable
+
+COLUMNS = ("jobs", "with an encoder, GPU time", "others", "the longest", "memory requested", "disk")
+BASES = {
+    "measured": "jobs of this kind have finished here",
+    "rehearsed": "jobs of this kind were rehearsed here",
+    "scaled": "tabulated, times the pace of the trainings that have run here",
+    "tabulated": "with the settings as they come, for an A100 (the published study) or two cores; see docs/cluster.md",
+}
+
+
+@dataclass
+class Line:
+    """Cost of the jobs of a rule, or of all rules. encoders, others: least, likely and most seconds in all; disk: bytes."""
+
+    rule: str
+    jobs: int = 0
+    encoders: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    others: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    longest: float = 0.0
+    memory: int = 0
+    disk: float = 0.0
+    over: int = 0  # jobs that likely take longer than the time that they request
+    bases: Counter[str] = field(default_factory=Counter)  # jobs by what their estimates rest on; "" for no estimate
+
+    def add(self, job: Job, estimator: Estimator) -> None:
+        """Add the cost of a job."""
+        self.jobs += 1
+        self.memory = max(self.memory, job.asked.get("mem_mb", 0))
+        estimate = estimator.estimate(job)
+        self.bases[estimate.basis if estimate else ""] += 1
+        if estimate:
+            gpus = job.asked.get("gpu", 0)
+            total = self.encoders if gpus else self.others
+            total[:] = [before + max(1, gpus) * seconds for before, seconds in zip(total, estimate.range, strict=True)]
+            self.longest, self.disk = max(self.longest, estimate.seconds), self.disk + estimate.disk
+            self.over += estimate.seconds > 60 * job.asked.get("runtime", 10**9)
+
+    def cells(self) -> list[str]:
+        """Texts of its row in the table."""
+        longest = duration(self.longest) if self.longest >= 60 else ""
+        memory = readable(self.memory * 10**6) if self.memory else ""
+        return [self.rule, f"{self.jobs:,}", spent(self.encoders), spent(self.others), longest, memory, readable(int(self.disk))]
+
+
+def spent(seconds: Sequence[float]) -> str:
+    """Likely time, and the range in which it lies: 17 h (5.5 to 50)."""
+    if not seconds[1]:
+        return ""
+    unit, size = ("h", 3600) if seconds[1] >= 3600 else ("min", 60)
+    low, likely, high = (f"{time / size:,.0f}" if time >= 10 * size else f"{time / size:.2g}" for time in seconds)
+    return f"{likely} {unit} ({low} to {high})"
+
+
+def cost(jobs: Sequence[Job], estimator: Estimator) -> list[Line]:
+    """Lines of all rules, the most expensive first, and of their sum last."""
+    lines: dict[str, Line] = {}
+    total = Line("all")
+    for job in jobs:
+        for line in (lines.setdefault(job.rule, Line(job.rule)), total):
+            line.add(job, estimator)
+    return [*sorted(lines.values(), key=lambda line: (-line.encoders[1], -line.others[1])), total]
+
+
+def table(lines: Sequence[Line]) -> Table:
+    """Table with a row for each rule, and one for all."""
+    grid = Table("rule", title="What would run, and what it takes", title_justify="left")
+    for column in COLUMNS:
+        grid.add_column(column, justify="right")
+    for line in lines:
+        if line is lines[-1]:
+            grid.add_section()
+        grid.add_row(*line.cells())
+    return grid
+
+
+def assumptions(lines: Sequence[Line]) -> list[str]:
+    """Sentences on what the hours rest on, and on jobs that they leave out or that may be cut."""
+    *rules, total = lines
+    sentences = [
+        f"{total.bases[basis]:,} jobs {basis}: {words}; the true time lies within a factor of {FACTORS[basis]:g}."
+        for basis, words in BASES.items()
+        if total.bases[basis]
+    ]
+    if unknown := total.bases[""]:
+        sentences.append(f"{unknown:,} jobs unknown, and not in the sums: none of their kind has finished or is tabulated.")
+    if total.over:
+        names = ", ".join(f"{line.over} of {line.rule}" for line in rules if line.over)
+        sentences.append(
+            f"Time limits: {names} likely take longer than they request. Trainings go on where they were cut; for others raise "
+            "it, as in --set-resources tokens:runtime=600 (minutes)."
+        )
+    return [*sentences, "Downloads are not timed."]
+
+
+def main(arguments: list[str]) -> None:
+    """Ask Snakemake for the plan and print its cost; of a rehearsal, print what its jobs took."""
+    parser = argparse.ArgumentParser(prog="crosslens.commands.cost", description=__doc__)
+    parser.add_argument("--profile")
+    named_options, options = parser.parse_known_args(arguments)
+    where = ["--profile", named_options.profile] if named_options.profile else ["--cores", "1"]
+    print("Planning:", shlex.join(["snakemake", *where, *options]), flush=True)
+    try:
+        config, jobs = plan([*where, *options])
+        if config.rehearse:
+            _, jobs = plan([*where, "--forceall", *options])
+    except DataError as error:
+        sys.exit(f"cost: {error}")
+    jobs = [job for job in jobs if job.log]  # a rule without a log only names targets
+    if not jobs:
+        print("cost: everything is built; nothing would run")
+        return
+    console, estimator = Console(width=None if sys.stdout.isatty() else 160), Estimator(config)
+    if config.rehearse:
+        console.print(rehearsal.table(estimator, jobs, config.rehearse))
+        return
+    lines = cost(jobs, estimator)
+    console.print(table(lines))
+    for sentence in assumptions(lines):
+        console.print(f"- {sentence}", soft_wrap=True, highlight=False, markup=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

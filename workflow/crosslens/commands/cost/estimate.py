@@ -1,0 +1,128 @@
+"""Hours of jobs before they run: as jobs of the same kind took, in the study or its rehearsal, else as hours.csv has them.
+
+hours.csv has a row for each kind of job: the folder of results, the beginning of the path of its log below logs/ ("" for all
+other jobs), seconds of a job, seconds of an update of a rehearsed training, and megabytes of the files that it leaves.
+"""
+
+import csv
+import os
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+
+from crosslens.commands.cost.finished import Finished, finished_jobs
+from crosslens.commands.planned_jobs import Job
+from crosslens.corpora.sources.registry import load, size_of
+from crosslens.papers.configuration import WholeConfig
+
+HOURS = Path(__file__).with_name("hours.csv")
+ENCODERS = ("models", "states")  # first parts of the places of jobs that run an encoder
+# Factors by which the true time may differ from an estimate, in both directions, by what the estimate rests on.
+FACTORS = {"measured": 1.25, "rehearsed": 1.5, "scaled": 2.0, "tabulated": 3.0}
+
+
+@dataclass(frozen=True)
+class Row:
+    """Row of hours.csv. update: None for jobs that are no training."""
+
+    seconds: float
+    update: float | None
+    megabytes: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Likely seconds of a job, the key of FACTORS that they rest on, and bytes on disk."""
+
+    seconds: float
+    basis: str
+    disk: float
+
+    @property
+    def range(self) -> list[float]:
+        """Least, likely and most seconds."""
+        factor = FACTORS[self.basis]
+        return [self.seconds / factor, self.seconds, self.seconds * factor]
+
+
+def tabulated(results: str) -> dict[str, Row]:
+    """Rows of hours.csv for a folder of results, by the beginning of a place."""
+    with HOURS.open(newline="", encoding="utf-8") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["results"] == results]
+    return {
+        row["place"]: Row(float(row["seconds"]), float(row["update"]) if row["update"] else None, float(row["megabytes"]))
+        for row in rows
+    }
+
+
+class Estimator:
+    """Estimates of the jobs of a study, or of the study whose rehearsal a configuration describes."""
+
+    def __init__(self, config: WholeConfig) -> None:
+        self.logs, self.official = f"{config.results}/logs", f"{config.results}/sources"
+        self.sources = load(additions=config.sources)
+        study, rehearsal = (config.results, config.counterpart)[:: -1 if config.rehearse else 1]
+        self.rows = tabulated(study)
+        self.kinds = self.rows or tabulated("results")
+        self.finished = {"measured": self._by_kind(study), "rehearsed": self._by_kind(rehearsal)}
+        self.pace = self._pace()
+
+    def kind(self, place: str) -> str:
+        """Kind of the job at a place: the longest beginning of it that is tabulated, or else its first folder."""
+        # Of a measure KIND@PAPER the kind counts, of the jobs trials00, trials01, ... of a search that they are trials.
+        parts = re.sub(r"@[^/]*|(?<=/trials)\d+", "", place).split("/")
+        beginnings = ("/".join(parts[:number]) for number in range(len(parts), 0, -1))
+        return next(filter(self.kinds.__contains__, beginnings), "/".join(parts[:-1][:1]))
+
+    def kind_of(self, job: Job) -> str:
+        """Kind of a job of a plan."""
+        return self.kind(os.path.relpath(job.log[0], self.logs).removesuffix(".log"))
+
+    def estimate(self, job: Job) -> Estimate | None:
+        """Estimate of a job; None where its kind is neither measured nor tabulated."""
+        kind, runs_encoder = self.kind_of(job), bool(job.asked.get("gpu"))
+        measured, rehearsed = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed"))
+        row = self.rows.get(kind, self.rows.get(""))
+        disk = self._bytes(job) or (row.megabytes * 1e6 if row else 0.0)
+        if measured:
+            return Estimate(mean(job.seconds for job in measured), "measured", disk)
+        if rehearsed and not runs_encoder:  # all texts are read in a rehearsal too
+            return Estimate(mean(job.seconds for job in rehearsed), "rehearsed", disk)
+        if row and row.update and (update := mean_update(rehearsed)):
+            return Estimate(row.seconds * update / row.update, "rehearsed", disk)
+        if row and runs_encoder and self.pace:
+            return Estimate(row.seconds * self.pace, "scaled", disk)
+        return Estimate(row.seconds, "tabulated", disk) if row else None
+
+    def _bytes(self, job: Job) -> int | None:
+        """Bytes of the official file that a job fetches, by the table of sources; None of other jobs and of unknown files."""
+        if job.rule not in ("fetch", "dump_sample"):
+            return None
+        return size_of(os.path.relpath(job.output[0], self.official), self.sources).bytes
+
+    def _by_kind(self, results: str) -> Mapping[str, list[Finished]]:
+        """Finished jobs of a folder of results by their kind."""
+        jobs = defaultdict(list)
+        for place, job in finished_jobs(Path(results)).items():
+            jobs[self.kind(place)].append(job)
+        return jobs
+
+    def _pace(self) -> float | None:
+        """Measured over tabulated time of jobs that run an encoder, the median of their kinds; None where none has run."""
+        ratios = []
+        for kind, row in self.rows.items():
+            if kind.split("/")[0] in ENCODERS:
+                if jobs := self.finished["measured"].get(kind):
+                    ratios.append(mean(job.seconds for job in jobs) / row.seconds)
+                elif row.update and (update := mean_update(self.finished["rehearsed"].get(kind, []))):
+                    ratios.append(update / row.update)
+        return median(ratios) if ratios else None
+
+
+def mean_update(jobs: Sequence[Finished]) -> float | None:
+    """Mean seconds of an update of rehearsed training runs; None where there are none."""
+    updates = [job.update for job in jobs if job.update]
+    return mean(updates) if updates else None

@@ -1,0 +1,78 @@
+"""Reports of committed runs for the site: docs/results/PRESET/[PAPER/]report.html has the tables of a run, and links lead there.
+
+Only the site has them. In the repository a link leads to the table itself, a CSV.
+"""
+
+import re
+from collections.abc import Container
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from snakemake.utils import update_config
+
+from crosslens.commands.documents.templates import TABLES, TERMS
+from crosslens.config.presets import read_yaml
+from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.jobs.checksums import write_checksums
+from crosslens.papers import papers
+from crosslens.papers.configuration import load
+from crosslens.reports import spread
+from crosslens.reports.about import About
+from crosslens.reports.pages import page, read_terms
+from crosslens.reports.paper import Paper, TableOrFigure
+from crosslens.reports.studies import Studies
+
+PUBLISHED = "config.yaml"
+OVERLAYS = {"demo": ["demo/overlay.yaml"], "laptop": ["laptop/overlay.yaml", "laptop/extracted.yaml"]}
+"""Scale -> files that were read over config.yaml in its committed runs."""
+
+LINK = re.compile(rf"\]\((?P<folder>(?:[\w./-]*/)?{Path(TABLES).name}/[\w/-]+/)(?P<name>\w+)\.csv\)")
+
+
+def configuration(root: Path, *overlays: str) -> dict[str, Any]:
+    """Values of config.yaml with those of overlays."""
+    values = read_yaml(root / PUBLISHED)
+    for file in overlays:
+        update_config(values, read_yaml(root / file))
+    return values
+
+
+def write(root: Path, site: Path) -> None:
+    """Write the reports into a copy of the documents, and let its links to tables lead to them.
+
+    root: the repository; site: the copy, which is changed.
+    """
+    terms, sources = read_terms(root / TERMS), load_sources()
+    published = Studies(load(configuration(root)), papers())
+    tables = set()
+    for preset, overlays in OVERLAYS.items():
+        folder = site / TABLES / preset
+        about = About(Studies(load(configuration(root, *overlays)), papers()), published, sources)
+        for paper in about.here.papers:
+            items = committed(paper, about, folder)
+            files = [folder / f"{paper.path(name)}.csv" for name in items]
+            for file in (*files, *(file.with_name(f"{file.name}.json") for file in files)):
+                write_checksums(file)
+            if items:
+                several = spread.tables(root, preset, map(paper.path, items))
+                text = page(about.page(paper, items, report=True), files, terms, None, several)
+                (folder / f"{paper.path('report')}.html").write_text(text, "utf-8")
+            tables |= {file.relative_to(site).as_posix() for file in files}
+    for document in site.rglob("*.md"):
+        text = document.read_text("utf-8")
+        document.write_text(LINK.sub(partial(_to_report, document.parent, site, tables), text), "utf-8")
+
+
+def committed(paper: Paper, about: About, folder: Path) -> dict[str, TableOrFigure]:
+    """Tables of a paper that are in a folder of results, by name."""
+    return {name: item for name, item in paper.items(about.config).items() if (folder / f"{paper.path(name)}.csv").is_file()}
+
+
+def _to_report(folder: Path, site: Path, tables: Container[str], link: re.Match[str]) -> str:
+    """A link to a table as one to its section of a report, where the site has one.
+
+    folder: of the document; tables: paths, below `site`, of those in a report.
+    """
+    table = (folder / link["folder"] / f"{link['name']}.csv").resolve().relative_to(site.resolve()).as_posix()
+    return f"]({link['folder']}report.html#{link['name']})" if table in tables else link[0]

@@ -1,0 +1,111 @@
+"""Messages beside those of Snakemake: on unknown targets, and on what a run lacks, before its first job."""
+
+import os
+import re
+import shutil
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from crosslens.config.base import nearest
+from crosslens.config.presets import Preset
+from crosslens.config.whole import Config
+
+KEPT_IN_SPITE = (
+    "Some jobs run because of changes to settings, code or the set of inputs: -n --quiet host says which. To keep results all "
+    "the same: the same command with --touch instead of -n."
+)
+SHOWN = {"table": ".csv", "figure": ".svg"}  # first output of a table and of a figure: the file to ask for
+
+
+def unknown_target(
+    message: str, targets: Sequence[str], results: str, presets: Iterable[Preset], misfits: Mapping[str, str] = {}
+) -> str:
+    """Message with advice in the place of Snakemake's "No rule to produce TARGET ...".
+
+    targets: rules, and files of tables and figures; results: folder of the results of this call; misfits: key of a paper, or
+    folder of its items -> why the paper does not fit the configuration, which is then the whole message.
+    """
+    target = message.partition("No rule to produce ")[2].partition(" (")[0]
+    folder, *words = [os.path.dirname(target), *re.split("[/.]", target)]
+    if paper := next(filter(misfits.__contains__, (folder, *words)), None):
+        return misfits[paper]
+    for preset in presets:
+        if target.startswith(f"{preset.results}/") and f"{results}/{os.path.relpath(target, preset.results)}" in targets:
+            return f"{message}\nIt belongs to the {preset.name} scale: add --profile {preset.profile}."
+    files = {name: file for file in reversed(targets) for name in (file, Path(file).name, Path(file).stem)}
+    near = dict.fromkeys(files[name] for name in get_close_matches(target, files, n=3))
+    return f"{message}\n" + (f"Did you mean {' or '.join(near)}?" if near else "`make status` lists all tables and figures.")
+
+
+def reason(message: str) -> str:
+    """Text of the WorkflowError in Snakemake's message on a function that raised it; the whole message for another error."""
+    match = re.search(r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$", message, re.DOTALL | re.MULTILINE)
+    return "\n".join(line.strip() for line in match[1].split("\n")) if match else message
+
+
+def missing_command(executor: str | None) -> str | None:
+    """The message for a cluster profile on a machine from which no job can be submitted."""
+    if executor != "slurm" or shutil.which("sbatch"):
+        return None
+    return (
+        "sbatch: command not found, so no job can be submitted: start this on a login node of the cluster, load its SLURM "
+        "module, or run here with --executor local --cores N"
+    )
+
+
+def missing_image(methods: Iterable[object], image: str) -> str | None:
+    """The message where jobs are to run in an image that is not there. methods: of software deployment, as --sdm has them."""
+    if "apptainer" not in map(str, methods) or Path(image).exists():
+        return None
+    return f"{image}: expected the image for --sdm apptainer, found none; build it as docs/install.md says, or link to it here"
+
+
+def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
+    """The message where resources are set for rules that do not exist, which Snakemake does not notice; "" where all do."""
+    return "\n".join(f"set-resources: no rule '{name}'{nearest(name, rules)}" for name in names if name not in rules)
+
+
+def published_here(executor: str | None, results: str, rules: Iterable[str]) -> str | None:
+    """A warning where the training runs of the published study would run on this machine. rules: of the jobs that are to run."""
+    training_runs = sum(rule.startswith("train") for rule in rules)
+    if executor != "local" or results != "results" or not training_runs:
+        return None
+    return (
+        f"this is the published study: {training_runs} trainings of its size on this machine, for which one GPU is a matter of days; "
+        "add --profile demo for the small one, --profile slurm for a cluster"
+    )
+
+
+def warnings(values: Mapping[str, Any], config: Config, misfits: Collection[str] = ()) -> list[str]:
+    """Warnings on a configuration before anything runs.
+
+    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, mirrors,
+    folders of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel
+    for this platform.
+    """
+    missing = [
+        f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
+        for mirror in config.mirror
+        if not Path(mirror).is_dir()
+    ]
+    missing += [
+        f"reuse: expected a folder of results, found none at {folder}; everything is made here"
+        for folder in config.reuse
+        if not Path(folder).is_dir()
+    ]
+    fetched = [
+        f"encoders.{name}: no package for this platform, so {encoder.id} is fetched from the hub; its weights are not quantised, "
+        "and results differ slightly from those in the documentation"
+        for name, encoder in config.encoders.items()
+        if encoder.source == "hub" and values["encoders"][name]["source"] != "hub"
+    ]
+    absent = [
+        f"encoders.{name}.path: expected a folder with config.json, found none at {encoder.path}; correct it before it is needed"
+        for name, encoder in config.encoders.items()
+        if encoder.source == "folder" and not Path(encoder.path, "config.json").is_file()
+    ]
+    papers = ", ".join(f"papers.{key}" for key in misfits)
+    omitted = [f"{papers}: omitted, as other settings do not fit; asking for one of the tables says which"] if misfits else []
+    return missing + fetched + absent + omitted

@@ -1,0 +1,235 @@
+"""Trial of an encoder of one's own, its overlay, and the tables of the demo, or the passport, that are built with it.
+
+`make try ENCODER=FOLDER`, or ENCODER=OWNER/NAME@COMMIT: python -m crosslens.commands.own_encoder try ENCODER
+`make passport ENCODER=...`: python -m crosslens.commands.own_encoder passport ENCODER
+"""
+
+import json
+import logging
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import expanduser, isdir  # of an unknown user it leaves ~NAME
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from joblib import cpu_count
+from pydantic import ValidationError
+
+from crosslens.config.encoders import FolderEncoder, HubEncoder
+from crosslens.config.presets import read_yaml
+from crosslens.config.tokenisations import Tokenisation
+from crosslens.corpora.sources.places import Layout
+from crosslens.corpora.sources.registry import load
+from crosslens.encoding.encoders.build import build
+from crosslens.encoding.encoders.describe import describe
+from crosslens.encoding.encoders.folder import COUNTED, Description, read
+from crosslens.encoding.encoders.trim import trim
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import written
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """Pages that are built with an encoder, and the preset at which they are.
+
+    about: first words of the overlay's comment.
+    options: of snakemake, before its files of configuration.
+    files: of configuration, into which the overlay is merged.
+    suffix: of the overlay's name after that of the encoder.
+    results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
+    corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
+    reading: key of the tokenisation with which it does so.
+    jobs: that share the cores, even where there are fewer; None, as the options and the files of configuration say.
+    longest: subwords of a text at most, where the encoder has positions for more than the reading's maximum.
+    """
+
+    about: str
+    options: tuple[str, ...]
+    files: tuple[str, ...]
+    suffix: str
+    results: str
+    pages: tuple[str, ...]
+    papers: str
+    corpora: tuple[str, ...]
+    tokenisation: str
+    jobs: int | None = None
+    longest: int = 0
+
+    def overlay(self, name: str) -> Path:
+        """File of the overlay of an encoder of that name."""
+        return Path(f"{name}{self.suffix}.yaml")
+
+    def targets(self, name: str) -> list[str]:
+        """Files that are built."""
+        return [f"{self.results}/{page}".format(name) for page in self.pages]
+
+    def command(self, name: str) -> list[str]:
+        """Arguments of snakemake that build the pages with the overlay."""
+        cores = ["--cores", str(max(cpu_count(), self.jobs))] if self.jobs else []
+        return [*self.options, *cores, "--configfile", *self.files, str(self.overlay(name)), "--", *self.targets(name)]
+
+
+PURPOSES = {
+    "try": Purpose(
+        about="The demo with an encoder of your own, as `make try` wrote it.",
+        options=("--profile", "demo"),
+        files=("config.yaml", "demo/overlay.yaml"),
+        suffix="",
+        results="results/{}",
+        pages=("table1.html", "figure3.html"),
+        papers="{{ tanti2021: {{ encoder: {} }} }}",
+        corpora=("udpos", "xnli", "wikipedia"),
+        tokenisation="without_unknown",
+    ),
+    "passport": Purpose(
+        about="The passport of an encoder, as `make passport` wrote it.",
+        options=(),
+        files=("config.yaml",),
+        suffix="-passport",
+        results="results",
+        pages=("passport/{}.html",),
+        papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
+        corpora=(),
+        tokenisation="sentences",
+        jobs=3,  # passes of the encoder and of its two draws of random weights, which take equally long
+        longest=2048,  # bytes of a sentence can be more than 512
+    ),
+}
+USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
+
+
+def settings_of(text: str) -> FolderEncoder | HubEncoder:
+    """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
+    (id, _, commit), paths = text.partition("@"), filter(None, (text, expanduser(text)))
+    try:
+        if folder := next(filter(isdir, paths), None):
+            return FolderEncoder(source="folder", path=folder)
+        if "/" in id:  # addresses on the hub begin with an owner
+            return HubEncoder(source="hub", id=id, revision=commit)
+        faults = "no folder of that name"
+    except ValidationError as error:
+        faults = "; ".join(f"{problem['loc'][0]}: {problem['msg']}" for problem in error.errors())
+    raise DataError(f"expected {USAGE}, found {text!r:.200}: {faults}")
+
+
+def name_of(encoder: FolderEncoder | HubEncoder) -> str:
+    """Name of the encoder in its overlay, of the overlay and of the folder of results: my-xlm-roberta-base."""
+    last = encoder.id.rpartition("/")[2] if encoder.source == "hub" else Path(encoder.path).resolve().name
+    name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-")[:40].removeprefix("my-")
+    return f"my-{name or 'encoder'}"
+
+
+def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Description:
+    """Put the encoder into a temporary folder as the workflow's rules do, and return its description with its whole vocabulary.
+
+    hub: folder of the files of an encoder from the hub. Raises DataError where a trial of its tokenizer or its weights fails.
+    """
+    log = logging.getLogger("crosslens")
+    Path("results").mkdir(exist_ok=True)
+    with TemporaryDirectory(prefix=".try-", dir="results") as folder:  # as large as the encoder
+        tokenizer = Path(folder, "tokenizer")
+        describe(encoder, [], tokenizer, log, hub)
+        build(encoder, tokenizer, Path(folder, "encoder"), log, hub)
+        return read(tokenizer)
+
+
+def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
+    """Text of the overlay of an encoder: trimmed if its tokenizer can be, and with texts no longer than it has positions."""
+    entry, remark = {**_entry(encoder), "corpora": list(purpose.corpora)}, ""
+    if purpose.corpora:
+        try:
+            trim(description, [["trial"]])
+            remark = " # its vocabulary is trimmed to these texts, which saves memory"
+        except DataError:
+            entry["corpora"], remark = [], f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
+    settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
+    positions, usual = _positions(description), _longest_text(purpose)
+    lines = [
+        f"# {purpose.about} Edit it, and run again:",
+        f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
+        f"results: {purpose.results.format(name)}",
+        *([f"threads: {max(1, cpu_count() // purpose.jobs)}"] if purpose.jobs else []),
+        f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
+    ]
+    if positions is not None and (longest := min(positions, max(usual, purpose.longest))) != usual:
+        lines.append(
+            f"tokenisations: {{ {purpose.tokenisation}: {{ maximum: {longest} }} }} # the encoder has {positions} positions"
+        )
+    lines.append(f"papers: {purpose.papers.format(name)}")
+    return "\n".join(lines) + "\n"
+
+
+def _positions(description: Description) -> int | None:
+    """Subwords of the longest text that the encoder has positions for; None if config.json states no limit."""
+    config = description.config
+    most = config.get("max_position_embeddings")
+    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
+    return None if most is None else int(most) - unused
+
+
+def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, Any]:
+    """Keys of an encoder's entry that say which one it is."""
+    return encoder.model_dump(include={"source", "path", "id", "revision"})
+
+
+def _longest_text(purpose: Purpose) -> int:
+    """Subwords of the longest text that the encoder reads."""
+    maxima = [
+        read_yaml(Path(file)).get("tokenisations", {}).get(purpose.tokenisation, {}).get("maximum") for file in purpose.files
+    ]
+    return int(next(filter(None, reversed(maxima)), Tokenisation().maximum))
+
+
+def _snakemake(*options: str) -> int:
+    """Status of a call of snakemake."""
+    return subprocess.run([sys.executable, "-m", "snakemake", *options]).returncode
+
+
+def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:
+    """Folder of the files of an encoder from the hub, fetched by the workflow's rule. Exits where that fails."""
+    results = purpose.results.format(name)
+    files = Layout(f"{results}/sources", load()).of_encoder(encoder, "DESCRIPTION", "WEIGHTS")
+    settings = [f"results={results}", f"encoders={json.dumps({name: _entry(encoder)})}"]
+    if status := _snakemake(*purpose.options, "--config", *settings, "--", *files):
+        sys.exit(status)
+    return Path(files[0]).parent
+
+
+def _check_overlay(path: Path, name: str, encoder: FolderEncoder | HubEncoder) -> None:
+    """Raise DataError where an overlay of that name is there already, of another encoder."""
+    entry = read_yaml(path).get("encoders", {}).get(name, {}) if path.exists() else _entry(encoder)
+    if not _entry(encoder).items() <= entry.items():
+        raise DataError(f"{path}: expected the overlay of this encoder, found another's: rename that file, or remove it")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Try an encoder, write its overlay if there is none, and build the pages. arguments: a key of PURPOSES, and the encoder."""
+    key, *words = arguments
+    purpose = PURPOSES[key]
+    try:
+        encoder = settings_of(" ".join(words))
+        name = name_of(encoder)
+        path = purpose.overlay(name)
+        _check_overlay(path, name, encoder)
+        description = try_folder(encoder, _fetch(purpose, name, encoder) if isinstance(encoder, HubEncoder) else None)
+        if path.exists():
+            print(f"{path} is there already, and used as it is", flush=True)
+        else:
+            with written(path) as temporary:
+                temporary.write_text(overlay(purpose, name, encoder, description), "utf-8")
+            print(f"The encoder passed its trial. Its overlay, for you to edit: {path}", flush=True)
+    except DataError as error:
+        sys.exit(f"{key}: {error}")
+    status = _snakemake(*purpose.command(name))
+    if not status:
+        print("Built:", *purpose.targets(name))
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

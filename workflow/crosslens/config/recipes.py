@@ -1,0 +1,361 @@
+"""Recipes: complete descriptions of training runs, whose settings alone decide whether a training runs again.
+
+A recipe has heads on an encoder and a list of stages; a stage is some epochs over phases; a phase adds up loss terms and updates
+some modules. Every objective of the papers is composed of these: supervised training is one phase of one term; gradient reversal
+is a second term whose gradient is reversed on its way to the encoder; entropy maximisation is two phases an epoch.
+
+The names of recipes and heads have no meaning: all properties are fields.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from crosslens.config import static_embeddings
+from crosslens.config.base import Frozen, Split
+from crosslens.config.heads import Head, LanguageModelHead, Layer
+from crosslens.config.units import Units
+
+ENCODER: Final = "encoder"
+STATES_BYTES: Final = 2**34  # largest size of the states of labelled units that are computed once
+BOTTOM_BYTES: Final = 2**32  # largest size of the outputs of frozen blocks that are computed once; constants, whatever the memory
+
+
+class Data(Frozen):
+    """Texts that are read by a term, a selection or a score."""
+
+    corpus: str
+    split: Split
+    languages: tuple[str, ...]
+    capped_by: str | None = None  # language whose number of texts / number of languages limits each language's random sample
+    texts: Annotated[int, Field(ge=1)] | None = None  # largest number of texts of each language, the first ones
+    # Number of subwords of the windows of running text, special ones included: crosslens.encoding.packing.
+    window: Annotated[int, Field(ge=3)] | None = None
+    within: Literal["page", "text"] = "page"  # unit beyond which no window extends
+    masked: bool = False  # whether texts are masked once, the same in every epoch: held-out text of a masked language model
+
+    def files(self) -> list[tuple[str, str, str]]:
+        """(corpus, language, split) of each file."""
+        return [(self.corpus, language, self.split) for language in self.languages]
+
+
+class Artefact(Frozen):
+    """A measure of another recipe's states that a training run reads, such as `subspaces`, whose rows are not records."""
+
+    kind: str
+    recipe: str
+    seed: int
+
+
+class Penalty(Frozen):
+    """Keeps hidden states near those of a frozen anchor within the subspaces of an artefact: L-DAR (liang2021).
+
+    Added to a term's loss: weight times the sum over layers of the mean over labelled units of |(E - F) Q w|, where E are the
+    states, F the anchor's, Q the first directions of the layer's subspace and w their shares of the first ones' eigenvalues.
+    See crosslens.training.anchor.
+    """
+
+    weight: float
+    layers: tuple[Layer, ...] | Literal["all"] = "all"  # all: the outputs of all blocks
+    dimensions: int  # at most the subspace's rank
+    method: str = "densray"
+    anchor: Literal["pretrained", "released"] = "pretrained"
+
+
+class Term(Frozen):
+    """One summand of a loss, a mean over labelled units."""
+
+    head: str
+    data: Data
+    loss: Literal["cross_entropy", "uniformity", "entropy", "tree"] = "cross_entropy"
+    weight: float = 1.0
+    layer: Layer | None = None  # layer whose states the head reads here; None: the head's own
+    reversal: float | None = None  # the gradient into the encoder is multiplied by -reversal
+    penalty: Penalty | None = None  # penalty added to the term, which needs an encoder that is trained
+    divided_twice: bool = False  # the mean is divided by the number of labelled units once more (muller2021's sibling code)
+
+
+class Score(Frozen):
+    """Predictions of a head on some texts."""
+
+    head: str
+    data: Data
+
+
+class Drift(Frozen):
+    """A measurement of the distances of labelled units' states from an anchor's, by layer, as in a penalty.
+
+    It is made with or without a penalty in the training run, so that both can be compared (liang2021).
+    """
+
+    head: str
+    data: Data
+    penalty: Penalty
+
+
+class Halving(Frozen):
+    """Halving of the rates after each epoch whose score does not exceed the best one before it (wu2019, section 4.1)."""
+
+    floor: float  # the stage ends once a head's rate would be below it
+
+
+class Phase(Frozen):
+    """One pass over the first term's data: the terms' sum is minimised in the updated modules.
+
+    The other terms' data are recycled in new shuffles to as many texts, or cut to them (tanti2021's code:
+    lang_ent_max_cls/training_process.py 183-192, common/dataset/dataset.py 316-352).
+    """
+
+    terms: tuple[Term, ...]
+    update: tuple[str, ...]  # ENCODER and head names
+    # Number of the encoder's lowest blocks that are not updated, nor are its embeddings; their dropout is off unless the recipe's
+    # encoder_dropout_when_frozen says otherwise. None: all is updated.
+    frozen_layers: Annotated[int, Field(ge=0)] | None = None
+    at_most: Data | None = None  # data whose number of texts limits a pass, for which texts are drawn anew each time
+    # Number of steps of a pass; the next pass continues where it ends, through shuffle after shuffle of all texts.
+    updates: Annotated[int, Field(ge=1)] | None = None
+
+    def items(self, sizes: Mapping[Data, int]) -> int:
+        """Number of texts of each term in a pass without a number of updates. sizes: number of texts of each Data."""
+        return min(sizes[data] for data in (self.terms[0].data, self.at_most) if data)
+
+    def steps(self, batch: int, sizes: Mapping[Data, int]) -> int:
+        """Number of steps of a pass, whose last batch may be smaller."""
+        return self.updates or -(-self.items(sizes) // batch)
+
+
+class Stage(Frozen):
+    """Epochs of phases, of which the best is kept, the untrained one included (tanti2021's code: training_process.py 320-342).
+
+    Weights are scored after each pass: an epoch or, in a stage of one phase, `interval` updates. The history has a row a pass.
+    """
+
+    name: str
+    phases: tuple[Phase, ...]
+    epochs: int
+    batch: int
+    batch_of: Literal["texts", "subwords"] = "texts"  # subwords: a step has as many texts as have so many subwords on average
+    encoder_rate: float = 0.0
+    head_rate: float
+    head_rates: dict[str, float] = {}  # of heads that learn at another rate
+    new_heads: tuple[str, ...]  # re-initialised at the start
+    carries: tuple[str, ...] = ()  # heads whose optimiser goes on with its moments from the stage before
+    select_head: str
+    select_data: Data
+    # Number of updates of a pass that is not an epoch: the same batches in the same order, scored within and across epochs, and
+    # after the last one (XTREME's --save_steps, third_party/run_tag.py 194-206).
+    interval: Annotated[int, Field(ge=1)] | None = None
+    keep: Literal["best", "last"] = "best"  # pass whose weights the stage ends with
+    halving: Halving | None = None  # with it, epochs is the largest number of epochs
+    # Accuracies and distances that are written to the history, at the start and after each phase.
+    watch: tuple[Score | Drift, ...] = ()
+
+    @model_validator(mode="after")
+    def _an_interval_is_of_one_phase(self) -> Self:
+        if self.interval and len(self.phases) > 1:
+            raise ValueError(f"{self.name}: expected one phase beside an interval, found {len(self.phases)}")
+        return self
+
+    def texts_a_step(self, length: float) -> int:
+        """Number of texts of a step. length: mean length of the texts, in subwords."""
+        return self.batch if self.batch_of == "texts" else max(1, round(self.batch / length))
+
+    def trains_encoder(self) -> bool:
+        """Whether any phase updates the encoder."""
+        return any(ENCODER in phase.update for phase in self.phases)
+
+    def updates(self, sizes: Mapping[Data, int]) -> int:
+        """Number of updates of all epochs. sizes: number of texts of each Data."""
+        return self.epochs * sum(phase.steps(self.batch, sizes) for phase in self.phases)
+
+    def passes(self, sizes: Mapping[Data, int]) -> int:
+        """Number of passes, after each of which weights are scored; the last may be shorter."""
+        return -(-self.updates(sizes) // self.interval) if self.interval else self.epochs
+
+    def loss_columns(self, phase: int) -> list[str]:
+        """Columns of the history for the losses of a phase's terms, which are numbered throughout the stage."""
+        first = sum(len(before.terms) for before in self.phases[:phase])
+        return [
+            f"loss {i} {term.head} {name}"
+            for i, term in enumerate(self.phases[phase].terms, first)
+            for name in ([term.loss, "penalty"] if term.penalty else [term.loss])
+        ]
+
+
+class Edit(Frozen):
+    """A change of an encoder before it is trained: RANDOM-INIT (muller2021, section 2.1)."""
+
+    layers: tuple[int, ...] | Literal["all"] = ()  # re-initialised blocks, 1 to L
+    embeddings: bool = False  # and the embeddings
+    initialisation: Literal["bert", "released"] = "bert"  # see crosslens.training.edit
+    sd: float | None = None  # of bert's first weights; None: as the encoder's configuration says
+
+    def changes(self) -> bool:
+        """Whether anything is changed."""
+        return bool(self.layers) or self.embeddings
+
+
+class Masking(Frozen):
+    """Random choice of the subwords that a masked language model predicts (Devlin et al. 2019, section 3.1)."""
+
+    share: float = 0.15  # share of predicted subwords among all but special ones
+    masked: float = 0.8  # share of these that the mask replaces
+    random: float = 0.1  # share that a random subword of the vocabulary replaces; the rest stays
+
+
+class Static(Frozen):
+    """Word embeddings learnt from running text; see crosslens.training.static_embeddings."""
+
+    data: Data
+    embeddings: static_embeddings.Static
+
+
+class Model(Frozen):
+    """Weights of another recipe's training runs; a training run with seed s starts from those at index s modulo their number."""
+
+    recipe: str
+    seeds: tuple[int, ...]
+
+    def seed(self, training: int) -> int:
+        """Seed of the model from which a training run starts. training: seed of the training run."""
+        return self.seeds[training % len(self.seeds)]
+
+
+class Recipe(Frozen):
+    """One training, from an encoder to predictions on all its targets. Without stages the encoder is only edited."""
+
+    name: str
+    paper: str | None = None
+    task: str | None = None  # task of the paper; None: nothing is learnt
+    source: str | None = None  # source of the task's training data: a language, or a name that the paper uses
+    trial: dict[str, int | float] = {}  # hyperparameters of a trial of a search
+    keeps_weights: bool = True
+    encoder: str
+    tokenisation: str  # of its texts: how they become tokens
+    units: Units = Units()
+    artefact: Artefact | None = None  # artefact of the directions that penalties and projections name
+    pretrained: Model | None = None  # model whose encoder's weights replace those of the encoder's folder at the start
+    edit: Edit = Edit()
+    static: Static | None = None  # training of an encoder without blocks, instead of stages
+    heads: dict[str, Head]
+    stages: tuple[Stage, ...]
+    scores: tuple[Score, ...]
+    init_sd: float | None  # standard deviation of linear heads' initial weights; None: PyTorch's default
+    dropout: float  # before linear heads
+    input_dropout: float = 0.0  # of the states that heads of every kind read, of the same units in a whole text
+    warmup: float = 0.0
+    decay: Literal["none", "linear"] = "none"
+    weight_decay: float = 0.0
+    decays: Literal["encoder", "matrices"] = "encoder"  # matrices: of encoder and heads, without biases and layer norms
+    beta2: float = 0.999  # of AdamW
+    epsilon: float = 1e-8
+    clip: float | None = None
+    select_by: Literal["paper", "token", "accuracy", "spans", "las", "subwords"] = "token"
+    encoder_dropout: bool = True  # while it is trained
+    encoder_dropout_when_frozen: bool = False
+    length_pools: bool = False  # batches of texts of similar length
+    precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
+    masking: Masking = Masking()
+    # Number of parts of a batch, each with its own random stream for dropout; their gradients, computed one after the other or on
+    # several GPUs, are added.
+    parts: Annotated[int, Field(ge=1)] = 1
+
+    @classmethod
+    def without_training(cls, name: str, *, paper: str, encoder: str, tokenisation: str, edit: Edit | None = None) -> Self:
+        """An encoder that is not trained: as it was pretrained, or with an edit such as random weights."""
+        empty: dict[str, Any] = {"heads": {}, "stages": (), "scores": (), "init_sd": None, "dropout": 0.0}
+        return cls(name=name, paper=paper, encoder=encoder, tokenisation=tokenisation, edit=edit or Edit(), **empty)
+
+    @model_validator(mode="after")
+    def _penalties_reach_the_encoder(self) -> Self:
+        for phase in (phase for stage in self.stages for phase in stage.phases):
+            if ENCODER not in phase.update and any(term.penalty for term in phase.terms):
+                raise ValueError(f"{self.name}: expected a penalty in phases that update the encoder alone, found one elsewhere")
+        return self
+
+    @model_validator(mode="after")
+    def _one_set_of_labels(self) -> Self:
+        for head in self.heads.values():
+            if head.labels != self.labels(head.learns):
+                raise ValueError(f"{self.name}: expected the same labels for all heads that learn '{head.learns}', found others")
+        return self
+
+    def trains(self) -> bool:
+        """Whether anything is trained or edited; otherwise the recipe is the pretrained encoder."""
+        return bool(self.stages) or self.static is not None or self.edit.changes()
+
+    def reads_running_text(self) -> bool:
+        """Whether it learns from texts without their words and labels."""
+        return self.static is not None or any(isinstance(head, LanguageModelHead) for head in self.heads.values())
+
+    def labels(self, learnt: str) -> tuple[str, ...]:
+        """Labels of a kind, TASK or LANGUAGE; () if no head learns it."""
+        return next((head.labels for head in self.heads.values() if head.learns == learnt), ())
+
+    def taught(self, head: str) -> list[Data]:
+        """The different texts from which a head learns."""
+        terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]
+        return list(dict.fromkeys(term.data for term in terms if term.head == head))
+
+    def settings(self) -> dict[str, Any]:
+        """The recipe as an argument of `Recipe.model_validate`, ready for JSON, without fields at their defaults.
+
+        So a new field with a default leaves the settings of every recipe unchanged.
+        """
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def rehearsed(self) -> Self:
+        """The recipe with a single pass of each stage, an epoch, and of each static embedding."""
+        stages = tuple(stage.model_copy(update={"epochs": min(stage.epochs, 1), "interval": None}) for stage in self.stages)
+        static = self.static and self.static.model_copy(
+            update={"embeddings": self.static.embeddings.model_copy(update={"epochs": 1})}
+        )
+        return self.model_copy(update={"stages": stages, "static": static})
+
+    def reads(self, term: Term) -> int | Literal["all"] | None:
+        """Layer whose states a term's head reads; ALL: all layers; None: the states that the units name."""
+        return self.heads[term.head].reads() if term.layer is None else term.layer
+
+    def penalties(self) -> list[Penalty]:
+        """The different penalties of all terms."""
+        terms = [term for stage in self.stages for phase in stage.phases for term in phase.terms]
+        return list(dict.fromkeys(term.penalty for term in terms if term.penalty))
+
+    def anchored(self) -> list[Penalty]:
+        """The different penalties whose distances a training computes, as a loss or to monitor them."""
+        drifts = [item.penalty for stage in self.stages for item in stage.watch if isinstance(item, Drift)]
+        return list(dict.fromkeys([*self.penalties(), *drifts]))
+
+    def trains_encoder(self) -> bool:
+        """Whether any stage updates the encoder."""
+        return any(stage.trains_encoder() for stage in self.stages)
+
+    def keeps_states(self, stage: Stage) -> bool:
+        """Whether states of labelled units are computed once for a stage: nothing trains the encoder, and its dropout is off."""
+        return not (stage.trains_encoder() or self.encoder_dropout_when_frozen)
+
+    def frozen_bottom(self, stage: Stage) -> int | None:
+        """Number of the encoder's lowest blocks whose outputs are computed once for a stage; None if all run in each step.
+
+        They run in each step if their dropout is on, or if a head or penalty reads a layer other than the last.
+        """
+        numbers = {phase.frozen_layers for phase in stage.phases if ENCODER in phase.update}
+        terms = [term for phase in stage.phases for term in phase.terms]
+        reads_other_layers = any(term.penalty or self.reads(term) is not None for term in terms)
+        if len(numbers) != 1 or self.encoder_dropout_when_frozen or reads_other_layers or self.units.state == "mean":
+            return None
+        return numbers.pop()
+
+    def data(self) -> list[Data]:
+        """The different texts that the recipe reads."""
+        data = [term.data for stage in self.stages for phase in stage.phases for term in phase.terms]
+        data += [phase.at_most for stage in self.stages for phase in stage.phases if phase.at_most]
+        data += [stage.select_data for stage in self.stages]
+        data += [score.data for stage in self.stages for score in stage.watch] + [score.data for score in self.scores]
+        data += [self.static.data] if self.static else []
+        return list(dict.fromkeys(data))
+
+    def files(self) -> list[tuple[str, str, str]]:
+        """(corpus, language, split) of each file that the recipe reads, each once."""
+        return list(dict.fromkeys(file for data in self.data() for file in data.files()))

@@ -1,0 +1,47 @@
+"""The synthetic corpora: their languages and sizes."""
+
+from pydantic import Field, field_validator
+from synthetic.paths import paths
+from synthetic.tables import languages_present
+
+from crosslens.config.base import Count, Language, Section
+
+
+class SyntheticCorpus(Section):
+    """Languages and sizes of the synthetic corpora."""
+
+    languages: list[Language] = Field([], description="languages; each is a folder of resources/synthetic")
+    train_languages: list[Language] = Field(["en"], description="languages that also have a training treebank")
+    train: Count = Field(800, description="sentences per training language")
+    dev: Count = Field(150, description="sentences per language")
+    test: Count = Field(150, description="sentences per language")
+    parallel: Count = Field(150, description="sentences of the parallel treebanks")
+    articles: Count = Field(80, description="articles of a dump; 60 give about 150 paragraphs")
+    nli_train: Count = Field(300, description="prompts (a premise, three hypotheses) in MultiNLI's format, in English")
+    nli_dev: Count = Field(50, description="prompts per language in XNLI's format, and in MultiNLI's in English")
+    nli_test: Count = Field(50, description="prompts per language in XNLI's format")
+    records: Count = Field(
+        40,
+        description="records per language and split in the other formats; three times as many sentences and news documents in "
+        "train",
+    )
+    documents: Count = Field(
+        10, description="documents of running text per language, each of about 20 sentences; what they say differs by language"
+    )
+    seed: int = Field(0, ge=0, description="seed for everything that is generated")
+
+    @field_validator("languages", "train_languages")
+    @classmethod
+    def _has_folders(cls, languages: list[str]) -> list[str]:
+        present = languages_present()
+        unknown = [code for code in languages if code not in present]
+        if unknown:
+            raise ValueError(
+                f"{', '.join(unknown)} not among the synthetic corpus's languages ({', '.join(present)}): docs/new-language.md says "
+                "how to write one; other languages need real data, for instance at the laptop scale"
+            )
+        return languages
+
+    def files(self) -> list[str]:
+        """Paths of all files that are written, as in the official distributions."""
+        return list(paths(self.languages, self.train_languages))

@@ -1,0 +1,28 @@
+"""Official files that a person must supply, which a run names before its first job."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+
+from crosslens.corpora.sources.mirrors import found_in
+from crosslens.corpora.sources.registry import Source, place_of
+
+NAMED = 3  # files of a source that a line names
+
+
+def by_hand(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> list[str]:
+    """A message for each source whose files nobody may distribute: which are in no mirror, how to obtain them, where to put them.
+
+    files: those that are to be fetched, as SOURCE/PATH or SOURCE-sample/BLOCKS-SEED/PATH.
+    """
+    missing = defaultdict(list)
+    for source, path, _ in (place_of(file, sources) for file in sorted(files)):
+        if not sources[source].url and not found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors))):
+            missing[source].append(f"{source}/{path}")
+    folder = mirrors[0] if mirrors else "a folder MIRROR, and add `mirror: [MIRROR]` to the configuration, or to an overlay"
+    lines = []
+    for source, paths in missing.items():
+        names = ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
+        remedy = f"put what is missing below {folder}"
+        lines.append(f"{names}: in no mirror, and cannot be downloaded ({sources[source].manual}); {remedy}")
+    return lines

@@ -1,0 +1,119 @@
+"""Digests of files that no checksum is published for, pinned when they were first read: sources.lock.tsv.
+
+What is fetched for the first time may be anything. Its digest waits beside it, in .NAME.unread, until a step has read the file
+as what it should be; only then does it become a pin, which later fetches must match.
+"""
+
+import csv
+import io
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+from crosslens.jobs.bounded import read_text
+from crosslens.jobs.call import set_aside
+from crosslens.jobs.checksums import digest
+from crosslens.jobs.errors import DataError, short
+from crosslens.jobs.files import written
+
+logger = logging.getLogger(__name__)
+
+LOCK = Path("sources.lock.tsv")  # in the working directory: beside the results that rest on it, to be committed with them
+NAMED = 5  # files that a line names
+LARGEST = 10**8  # bytes of the table: a line a file
+FIELDS = ("file", "sha256", "bytes", "from")
+PATIENCE = 60.0  # seconds that other jobs may take to pin theirs
+
+Row = dict[str, str]
+
+
+def digests(lock: Path = LOCK) -> dict[str, str]:
+    """Digest of each file (SOURCE/PATH) of the table."""
+    return {file: row["sha256"] or "" for file, row in _read(lock).items()}
+
+
+def pinned(file: str, lock: Path) -> str | None:
+    """The digest that a file (SOURCE/PATH) had when it was first read, None if it never was."""
+    return _read(lock).get(file, {}).get("sha256")
+
+
+def await_reading(path: Path, file: str, sha256: str, size: int, origin: str) -> None:
+    """Note beside `path`, which takes its name afterwards, the digest to be pinned once the file has been read.
+
+    file: SOURCE/PATH. origin: where it came from. A note that is there gives way: nothing has read that file.
+    """
+    with written(_note(path)) as temporary:
+        temporary.write_text(_table([dict(zip(FIELDS, (file, sha256, str(size), origin), strict=True))]), "utf-8")
+
+
+def forget(path: Path) -> None:
+    """Remove the note beside a file that needs no pin, or has one."""
+    _note(path).unlink(missing_ok=True)
+
+
+@contextmanager
+def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
+    """Official files are read in the block: when it ends well, those that were fetched for the first time are pinned in `lock`.
+
+    Raises DataError where another digest of the file has been pinned meanwhile. One that is raised in the block also says how to
+    fetch the files again that are not pinned: those that it names, or all.
+    """
+    unread = {path: row for path in map(Path, paths) for row in _read(_note(path)).values()}
+    try:
+        yield
+    except DataError as error:
+        paths = [path for path in unread if str(path) in str(error)] or list(unread)
+        if not paths:
+            raise
+        more = f" and {len(paths) - NAMED} more" * (len(paths) > NAMED)
+        moves = " && ".join(set_aside(Path(path)) for path in paths[:NAMED])
+        remedy = f"{moves}{more}, and the next run fetches again what nothing has read before"
+        raise DataError(f"{error}; or {remedy}") from error
+    for path, row in unread.items():
+        try:
+            _pin(path, row, lock)
+            forget(path)
+        except OSError as error:  # a read-only working directory; what was read is as good
+            logger.warning("%s: its digest could not be pinned in %s: %s", path, lock, error)
+
+
+def _pin(path: Path, row: Row, lock: Path) -> None:
+    """Add a file's row to the lock; several jobs may do so at a time. Raises DataError where it has another digest there."""
+    with FileLock(lock.with_name(f".{lock.name}.busy"), timeout=PATIENCE):
+        rows = _read(lock)
+        expected, actual = rows.setdefault(row["file"], row)["sha256"], digest(path)
+        if not expected == row["sha256"] == actual:
+            raise DataError(
+                f"{path}: expected sha256 {expected}, that of the first time, found {actual}; {set_aside(path)} to "
+                f"fetch it again, or, if the change of the file is intended, delete the line of {row['file']} in {lock}"
+            )
+        with written(lock) as temporary:
+            temporary.write_text(_table([rows[file] for file in sorted(rows)]), "utf-8")
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(f".{path.name}.unread")
+
+
+def _table(rows: Iterable[Row]) -> str:
+    """Rows as text: a line each, after a header."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, FIELDS, delimiter="\t", lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return text.getvalue()
+
+
+def _read(lock: Path) -> dict[str, Row]:
+    """Rows by file. Raises DataError where the table is not one."""
+    if not lock.exists():
+        return {}
+    table = csv.DictReader(io.StringIO(read_text(lock, LARGEST), newline=""), delimiter="\t")
+    if table.fieldnames is None or set(table.fieldnames) != set(FIELDS):
+        raise DataError(
+            f"{lock}: expected columns {', '.join(FIELDS)}, found {short(table.fieldnames)}; restore or delete the file"
+        )
+    return {row["file"]: row for row in table}

@@ -1,0 +1,92 @@
+"""Where official files lie below the results, and which of them corpora and encoders are made of."""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from crosslens.config.corpora import Corpus, OfficialCorpus, ParagraphCorpus
+from crosslens.config.encoders import Encoder
+from crosslens.config.tokenisations import Tokenisation
+from crosslens.corpora.sources.registry import Source, place_of
+
+
+class Layout(NamedTuple):
+    """folder: SOURCE/PATH of every official file lies below it. sources: the table of sources."""
+
+    folder: str
+    sources: Mapping[str, Source]
+
+    def place(self, file: str) -> tuple[str, str]:
+        """Source and path of an official file, of which `file` is a copy or, of a dump, a sample."""
+        source, path, _ = place_of(file.removeprefix(f"{self.folder}/"), self.sources)
+        return source, path
+
+    def facts(self, source: str, path: str) -> dict[str, Any]:
+        """Addresses of an official file, with its digest and size: arguments of `fetch`."""
+        entry = self.sources[source]
+        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": entry.sha256_of(path), "size": entry.bytes_of(path)}
+        facts |= {"git_blob": blob} if (blob := entry.git_blob_of(path)) else {}  # few files have one: settings of others stay
+        facts |= {"smallest": entry.smallest} if entry.smallest else {}
+        return facts | {"manual": entry.manual, "mirror": entry.mirror}
+
+    def parts(self, corpus: OfficialCorpus) -> dict[str, dict[str, list[str]]]:
+        """Archive -> LANG.SPLIT -> patterns of its members; under "", official files that lie in no archive."""
+        parts: dict[str, dict[str, list[str]]] = {}
+        for language, split in corpus.stored():
+            source, archive = corpus.distribution([split])
+            folder, files = f"{self.folder}/{source}", corpus.files_of(language, split)
+            if not archive:
+                files = [f"{folder}/{file}" for pattern in files for file in self.sources[source].matching(pattern)]
+            parts.setdefault(f"{folder}/{archive}" if archive else "", {})[f"{language}.{split}"] = files
+        return parts
+
+    def texts(self, corpus: OfficialCorpus) -> dict[str, str]:
+        """Language -> archive of the documents that a corpus lists by id."""
+        archives = {language: corpus.texts_of(language) for language in corpus.languages}
+        return {language: f"{self.folder}/{'/'.join(archive)}" for language, archive in archives.items() if archive}
+
+    def of_corpus(self, corpus: Corpus) -> list[str]:
+        """Files that a corpus is made of: its official files, each once, the tables of WALS, or dumps and their indices."""
+        if isinstance(corpus, OfficialCorpus):
+            parts = self.parts(corpus)
+            unarchived = chain.from_iterable(parts.get("", {}).values())
+            return list(dict.fromkeys([*filter(None, parts), *unarchived, *self.texts(corpus).values()]))
+        if isinstance(corpus, ParagraphCorpus):
+            return list(chain.from_iterable((*self._index(corpus, code), self.dump(corpus, code)) for code in corpus.languages))
+        return [f"{self.folder}/{corpus.source}/{corpus.folder}/{table}.csv" for table in corpus.TABLES]
+
+    def dump(self, corpus: ParagraphCorpus, language: str) -> str:
+        """A language's dump, or the sample of it."""
+        source = f"{corpus.source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else corpus.source
+        return f"{self.folder}/{source}/{corpus.file_of(language)}"
+
+    def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:
+        """The index from which a sample of a dump's blocks is drawn."""
+        file = corpus.file_of(language).removesuffix(".xml.bz2")
+        return [f"{self.folder}/{corpus.source}/{file}-index.txt.bz2"] if corpus.blocks else []
+
+    def of_encoder(self, encoder: Encoder, *kinds: str) -> list[str]:
+        """Official files of an encoder; kinds, of one from the hub: DESCRIPTION, WEIGHTS."""
+        if encoder.source == "vocabulary":
+            return [f"{self.folder}/{encoder.vocabulary}/vocab.txt"]
+        if encoder.source != "hub":
+            return []
+        files = chain.from_iterable(getattr(encoder, kind) for kind in kinds)
+        return [f"{self.folder}/hub/{encoder.id}/{encoder.revision}/{file}" for file in files]
+
+    def package(self, encoder: Encoder) -> dict[str, str | None] | None:
+        """Pinned version of the package that an encoder comes in, and sha256 of its file; None for encoders of other sources."""
+        if encoder.source != "packaged":
+            return None
+        source = self.sources[encoder.PACKAGE]
+        return {"version": source.version, "sha256": source.sha256_of(encoder.FILE)}
+
+    def of_tokenisation(self, tokenisation: Tokenisation) -> list[str]:
+        """The models that find sentences, where a tokenisation asks for them."""
+        return [f"{self.folder}/{file}" for file in tokenisation.official()]
+
+    def fetched(self, corpora: Iterable[Corpus], encoders: Iterable[Encoder], tokenisations: Iterable[Tokenisation]) -> list[str]:
+        """All files that are not generated, each once."""
+        of_encoders = (self.of_encoder(encoder, "DESCRIPTION", "WEIGHTS") for encoder in encoders)
+        files = chain.from_iterable((*of_encoders, *map(self.of_tokenisation, tokenisations), *map(self.of_corpus, corpora)))
+        return [file for file in dict.fromkeys(files) if not file.startswith(f"{self.folder}/synthetic/")]

@@ -1,0 +1,211 @@
+"""Files of checksums, which are written with an artefact and verified whenever it is read.
+
+A checksum file has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, the artefact's place below
+the folder of results and the record of how it was made (storage/metadata.py).
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from crosslens.jobs.call import command, set_aside
+from crosslens.jobs.digest_cache import stamp
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.files import sha256, share, written
+
+SUMS = ".SHA256SUMS"  # seal of a folder, inside it; that of a single file is beside it as .NAME.sha256
+RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
+NO_DIGEST = "without the digest that it was written with"
+FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", "models", "states", "measures", "scores")
+"""Folders of results in which the artefacts of the stages lie."""
+UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
+
+
+@dataclass(frozen=True)
+class Checksums:
+    """Content of a checksum file.
+
+    file: its path. sums: its lines with digests. notes: its comments by their first word: `artefact`, the place of the artefact
+    below the folder of results; `record` and `inputs`, how it was made. A checksum file that a user made with sha256sum has no
+    notes.
+    """
+
+    file: Path
+    sums: str
+    notes: Mapping[str, str]
+
+    @cached_property
+    def identity(self) -> str:
+        """Sixteen hex digits that stand for the checksummed content."""
+        return hashlib.sha256(self.sums.encode()).hexdigest()[:16]
+
+    @property
+    def digests(self) -> dict[Path, str]:
+        """File -> sha256. Raises ValueError if a line has no digest."""
+        lines = [line.split("  ", 1) for line in self.sums.split("\n")[:-1]]
+        return {self.file.parent / name: digest for digest, name in lines}
+
+    def edited(self, digest: Callable[[Path], str]) -> bool:
+        """Whether a file has changed since it was checksummed, or one of a folder is missing.
+
+        digest: sha256 of a file. It is computed only for files that were written, renamed or replaced after the checksum file:
+        the time of such a change (ctime) cannot be set.
+        """
+        try:
+            written_at = self.file.stat().st_ctime_ns
+            files = [item for item in self.digests.items() if self.file.name == SUMS or item[0].exists()]
+            return any(path.stat().st_ctime_ns >= written_at and digest(path) != expected for path, expected in files)
+        except (OSError, ValueError):  # missing, no regular file, or a damaged seal
+            return True
+
+    @classmethod
+    def read(cls, file: Path) -> "Checksums":
+        """A checksum file in its file. Raises OSError if it cannot be read, ValueError if it is not text."""
+        lines = file.read_text("utf-8").split("\n")[:-1]
+        comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
+        sums = [line for line in lines if not line.startswith("# ")]
+        return cls(file, "".join(f"{line}\n" for line in sums), {word: text for word, _, text in comments})
+
+    def write(self) -> None:
+        """Write the checksum file atomically."""
+        comments = [f"# {word} {text}\n" for word, text in self.notes.items()]
+        with written(self.file) as temporary:
+            temporary.write_text("".join(comments) + self.sums, "utf-8")
+
+
+@contextmanager
+def checksummed(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path like `written`, and seal what was written there, for everything that a later step reads.
+
+    A file in a folder that is itself being written is covered by the folder's checksum file.
+    """
+    path = Path(path)
+    is_covered = any(UNFINISHED.fullmatch(parent.name) for parent in path.parents)
+
+    def finish(content: Path) -> None:
+        if content.is_dir() or not is_covered:
+            write_checksums(content, path)
+        share(content)
+
+    with written(path, finish) as temporary:
+        yield temporary
+
+
+def write_checksums(content: Path, path: Path | None = None) -> None:
+    """Write the checksum file of a folder into it, or that of a file beside it. path: final path of the artefact; None: `content`."""
+    path = path or content
+    if content.is_dir():
+        file = content / SUMS
+        lines = [f"{sha256(part)}  {part.relative_to(content).as_posix()}\n" for part in sorted(_visible(content))]
+    else:
+        file, lines = checksum_file_beside(path), [f"{sha256(content)}  {path.name}\n"]
+    place = _place(path)
+    Checksums(file, "".join(lines), {"artefact": place} if place else {}).write()
+
+
+def checksum_file_beside(path: Path) -> Path:
+    """Place of the checksum file of a file."""
+    return path.with_name(f".{path.name}.sha256")
+
+
+def read_checksums(artefact: Path) -> Checksums:
+    """The checksum file of a file or folder. Raises FileNotFoundError if it has none, ValueError if the checksum file is not text."""
+    return Checksums.read(artefact / SUMS if artefact.is_dir() else checksum_file_beside(artefact))
+
+
+def readable_checksums(artefact: Path) -> Checksums | None:
+    """The checksum file of a file or folder; None if it has none, or one that cannot be read."""
+    try:
+        return read_checksums(artefact)
+    except (OSError, ValueError):
+        return None
+
+
+def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Checksums]]:
+    """Yield paths of checksummed artefacts in folders of results, and their checksum files. Links to folders are not followed."""
+    for top in folders:
+        for folder, subfolders, names in os.walk(f"{results}/{top}"):
+            if SUMS in names:
+                subfolders.clear()
+                paths = [folder]
+            else:
+                subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+                paths = [f"{folder}/{name}" for name in names if not name.startswith(".")]
+            for path in paths:
+                if checksums := readable_checksums(Path(path)):
+                    yield path, checksums
+
+
+def identities(paths: Iterable[Path]) -> dict[str, str]:
+    """Identity of the checksum file of each file that exists, by its path; "" where it has none, which its reader then reports."""
+    checksum_files = {str(path): readable_checksums(path) for path in sorted({*paths}) if path.exists()}
+    return {path: checksums.identity if checksums else "" for path, checksums in checksum_files.items()}
+
+
+def verified(path: Path) -> Path:
+    """The path itself, after verifying every byte of a checksummed file or folder, or of a part of such a folder.
+
+    Raises DataError, with the command that makes the artefact again, if something is damaged, missing, new, or belongs elsewhere.
+    A file is read for this once in a process.
+    """
+    artefact = next((folder for folder in (path, *path.parents) if (folder / SUMS).is_file()), path)
+    digests = _digests(artefact)
+    expected = {file: digest for file, digest in digests.items() if path in (file, *file.parents)}
+    files = _visible(path) if path.is_dir() else [path] if path.exists() else []
+    if differences := expected.keys() ^ files:
+        raise _damaged(min(differences), artefact, "missing" if min(differences) in expected else NO_DIGEST)
+    if not expected:
+        raise _damaged(path, artefact, "missing")
+    for file, expected_digest in expected.items():
+        if digest(file) != expected_digest:
+            raise _damaged(file, artefact, "not what was written, damaged or changed since")
+    return path
+
+
+def digest(file: Path) -> str:
+    """sha256 of a file, computed once in a process as long as the file stays the same."""
+    return _digest(file, *stamp(file))
+
+
+@cache
+def _digest(path: Path, *stamp: int) -> str:
+    return sha256(path)
+
+
+def _digests(artefact: Path) -> dict[Path, str]:
+    """Digests of an artefact's files. Raises DataError if it has no checksum file, a damaged one, or that of another place."""
+    try:
+        checksums = read_checksums(artefact)
+        digests = checksums.digests
+    except FileNotFoundError:
+        raise _damaged(artefact, artefact, NO_DIGEST if artefact.exists() else "missing") from None
+    except ValueError:
+        raise _damaged(artefact, artefact, "its file of checksums is damaged") from None
+    place = Path(checksums.notes.get("artefact", ""))
+    if place.parts and artefact.absolute().parts[-len(place.parts) :] != place.parts:
+        fault = f"expected what belongs here, found what was made as {place}"
+        raise _damaged(artefact, artefact, fault, "restore the right one, or ")
+    return digests
+
+
+def _place(path: Path) -> str:
+    """Place of an artefact below its folder of results; "" outside a run of the workflow."""
+    roots = [Path(root) for root in os.environ.get(RESULTS, "").split(os.pathsep) if root and path.is_relative_to(root)]
+    return path.relative_to(max(roots, key=lambda root: len(root.parts))).as_posix() if roots else ""
+
+
+def _visible(folder: Path) -> set[Path]:
+    """All files in a folder except hidden ones, such as checksum files and files of Snakemake, editors and file systems."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)}
+
+
+def _damaged(file: Path, artefact: Path, fault: str, first: str = "") -> DataError:
+    again = command(artefact)
+    away = f"{set_aside(artefact)} && " if os.path.lexists(artefact) else ""
+    return DataError(f"{file}: {fault}; {first}{f'{away}{again}' if again else f'move {artefact} away and build it again'}")

@@ -1,0 +1,124 @@
+"""Coordinates of hidden states in language subspaces that were fitted on other words, by seed: the input of linear probes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crosslens.encoding.stored_states import read_random, width
+from crosslens.measures.subspaces import METHODS
+from crosslens.numerics.inlp import inlp
+from crosslens.numerics.intervals import mean_intervals, pairs_intervals
+from crosslens.numerics.statistics import Statistics
+from crosslens.numerics.streams import stream
+from crosslens.numerics.subspace import Subspace
+from crosslens.numerics.windows import Window
+
+INLP = "inlp"
+SHARE = 0.8  # of words, or of texts, that probes learn from
+INLP_ROUNDS, INLP_WORDS = 2, 300  # rounds of at most n - 1 directions; words of a language that it learns from
+
+States = Mapping[str, np.ndarray]
+"""Language -> (m, d)."""
+
+
+def subspaces(
+    paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float
+) -> dict[int, dict[str, Subspace]]:
+    """Return seed -> method -> subspace of all d directions, fitted on a random share of each language's words to train on.
+
+    paths: language -> file of states. share: fraction of the evenly drawn words. The released code has half the words, one draw
+    for all seeds and layers (liang2021: densray_lda.py, lines 61-64, and no fit of a second seed, lines 72 and 88); here each
+    seed has its own draw, the same at all layers. One language is in memory at a time, and a few words of all for INLP.
+    """
+    sums = {seed: Statistics(width(next(iter(paths.values())), layer)) for seed in seeds}
+    samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in seeds}
+    for language, path in paths.items():
+        states = read_random(path, layer, "train")
+        for seed in seeds:
+            order = np.random.default_rng(stream(seed, "fit", language)).permutation(len(states))
+            chosen = states[order[: max(1, round(share * len(states)))]]
+            sums[seed].update(chosen, language)
+            if INLP in methods:
+                samples[seed][language] = chosen[:INLP_WORDS]
+    return {
+        seed: {
+            method: (inlp(samples[seed], INLP_ROUNDS) if method == INLP else METHODS[method](sums[seed])).completed(seed=seed)
+            for method in methods
+        }
+        for seed in seeds
+    }
+
+
+def held_out(paths: Mapping[str, Path], layer: int) -> dict[str, np.ndarray]:
+    """Return the states by language of words of texts on which no subspace was fitted, (m, d) float32 each."""
+    return {language: read_random(path, layer, "test") for language, path in paths.items()}
+
+
+def split_words(states: States, seed: int, most: int | None = None) -> tuple[States, States]:
+    """Return random words of each language to train probes on, and the rest to test them on.
+
+    most: number of words of a language to use; None: all. SHARE of them are for training, 8,000 of 10,000 in liang2021,
+    section 4.1.
+    """
+    train, test = {}, {}
+    for language, vectors in states.items():
+        order = np.random.default_rng(stream(seed, "split", language)).permutation(len(vectors))[:most]
+        cut = round(SHARE * len(order))
+        train[language], test[language] = vectors[order[:cut]], vectors[order[cut:]]
+    return train, test
+
+
+def split_texts(states: States, texts: Mapping[str, np.ndarray], seed: int) -> tuple[States, States]:
+    """Return train and test states split by whole texts, so that words of one text, and its topic, are on one side only.
+
+    texts: language -> text of each word, (m,).
+    """
+    train, test = {}, {}
+    for language, vectors in states.items():
+        names, numbers = np.unique(texts[language], return_inverse=True)
+        order = np.random.default_rng(stream(seed, "split", language)).permutation(len(names))
+        train_texts = order[: min(len(names) - 1, max(1, round(SHARE * len(names))))]
+        inside = np.isin(numbers, train_texts)
+        train[language], test[language] = vectors[inside], vectors[~inside]
+    return train, test
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Train and test states along directions of a subspace, and the columns of each draw of each window."""
+
+    train: States
+    test: States
+    windows: Sequence[Window]
+    columns: list[np.ndarray]  # columns of each draw, window by window
+    owners: np.ndarray  # (draws,) number of each draw's window
+
+    @classmethod
+    def of(cls, subspace: Subspace, train: States, test: States, windows: Sequence[Window]) -> "Coordinates":
+        """Return centred coordinates along the directions that occur in any of the windows."""
+        draws = [draw for window in windows for draw in window.draws]
+        directions = np.unique(np.concatenate(draws))
+        along = [
+            {language: subspace.coordinates(vectors, directions, centred=True) for language, vectors in part.items()}
+            for part in (train, test)
+        ]
+        owners = np.repeat(np.arange(len(windows)), [len(window.draws) for window in windows])
+        return cls(along[0], along[1], windows, [np.searchsorted(directions, draw) for draw in draws], owners)
+
+    def records(
+        self, values: np.ndarray, pairs: Sequence[tuple[str, str]] | None = None, /, **common: Any
+    ) -> Iterator[dict[str, Any]]:  # fmt: skip
+        """Yield a record a window: the mean over items of the mean over draws, with its interval; nothing without items.
+
+        values: (items, draws). pairs: the pair of languages of each item, for intervals over languages; None: over items.
+        """
+        if not len(values):
+            return
+        by_window = np.stack([values[:, self.owners == number].mean(1) for number in range(len(self.windows))], 1)
+        intervals = pairs_intervals(by_window, pairs) if pairs else mean_intervals(by_window, items=True)
+        for window, value, low, high in zip(self.windows, *intervals, strict=True):
+            place = {"window": window.kind, "x": window.x, "language": "all", "split": "test", "n": len(values)}
+            yield common | place | {"value": float(value), "low": float(low), "high": float(high)}

@@ -1,0 +1,34 @@
+"""Baselines of masked language modelling: subwords that counts of the training text predict in masked places."""
+
+import numpy as np
+
+from crosslens.encoding.texts import Texts
+
+NAMED = "masked subwords of held-out text that are named"
+MODEL, BIGRAM, MAJORITY, GAIN = (
+    "by the model", "by the most frequent subword after the one before", "by the most frequent subword",
+    "by the model, less by the most frequent subword after the one before",
+)  # fmt: skip
+"""Definitions of NAMED."""
+
+
+def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarray]:
+    """Return the predictions of BIGRAM and of MAJORITY, a subword for each masked place, (n_masked,) int64.
+
+    train: running text; masked_texts: text as a model sees it, whose labelled words are the masked places; size: of the
+    vocabulary. Special subwords, before and after each text, are never predicted. After a subword that nothing follows
+    in train, such as the mask, the most frequent of all is predicted. Ties go to the first in the vocabulary.
+    """
+    inner = np.full(len(train.subwords), True)
+    inner[train.end_rows()] = False
+    rows = np.flatnonzero(inner)
+    majority = int(np.bincount(train.subwords[rows], minlength=size).argmax())
+    pairs, counts = np.unique(train.subwords[rows - 1].astype(np.int64) * size + train.subwords[rows], return_counts=True)
+    before, after = pairs // size, pairs % size
+    best = np.full(size, majority)
+    order = np.lexsort(
+        (-after, counts, before)
+    )  # the last assignment wins: the most frequent subword, the first in the vocabulary among ties
+    best[before[order]] = after[order]
+    places = np.repeat(masked_texts.subword_offsets[:-1], np.diff(masked_texts.word_offsets)) + masked_texts.positions
+    return {BIGRAM: best[masked_texts.subwords[places - 1]], MAJORITY: np.full(len(places), majority)}

@@ -1,0 +1,97 @@
+"""Hidden states of parallel sentences in several languages, and means over pairs of languages with their intervals."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow.compute as pc
+
+from crosslens.encoding.stored_states import by_language, layers, read_layers
+from crosslens.jobs import parquet
+from crosslens.jobs.errors import DataError
+from crosslens.numerics.halves import blocks, halves
+from crosslens.numerics.intervals import jackknife
+from crosslens.numerics.streams import stream
+
+SHUFFLED_PAIRS, FORMULA = "shuffled pairs", "formula"  # floors, as items of their records; those of a measure itself have none
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """States of n sentences in K languages, alphabetically, at the stored layers."""
+
+    languages: list[str]  # (K,)
+    ids: list[str]  # (n,) block by block
+    labels: np.ndarray  # (n,) topic, '' where the corpus has none
+    blocks: np.ndarray  # (n,) number of the block of neighbouring sentences that each lies in
+    half: np.ndarray  # (n,) 0 or 1, half of the blocks that each lies in
+    layers: list[int]
+    states: list[np.ndarray]  # of each layer, (K, n, d) float32
+
+    @classmethod
+    def read(cls, folder: Path, block: int) -> Self:
+        """States of a corpus from its folder. block: length of a block in the numbering of sentences.
+
+        Raises DataError where the sentences of languages differ, or their ids are no numbers.
+        """
+        paths = by_language(folder)
+        pairs = {language: read_layers(path) for language, path in paths.items()}
+        ids = next(iter(pairs.values()))[0]
+        for language, (own_ids, _) in pairs.items():
+            if own_ids != ids:
+                different = ", ".join(sorted({*own_ids} ^ {*ids})[:3]) or "in another order"
+                raise DataError(
+                    f"{paths[language]}: expected the sentences of {next(iter(paths))}, with the same ids, found others "
+                    f"({different}): name parallel texts, or remove the language"
+                )
+        depths, groups = layers(folder), blocks(ids, block)
+        order = np.argsort(groups, kind="stable")  # blocks side by side, which the jackknife of CKA leaves out as runs
+        states = [np.stack([pairs[language][1][number][order] for language in paths]) for number in range(len(depths))]
+        if unfit := [layer for layer, values in zip(depths, states, strict=True) if not np.isfinite(values).all()]:
+            raise DataError(f"{folder}: expected finite states, found others at layer {unfit[0]}; extract them in float32")
+        labels = parquet.read(next(iter(paths.values())), columns=["label"])["label"].to_numpy(zero_copy_only=False)
+        sentences = [ids[row] for row in order]
+        return cls([*paths], sentences, labels[order], groups[order], halves(sentences, block), depths, states)
+
+    def number(self, language: str) -> int:
+        """Place of a language among the languages. Raises DataError where it is missing."""
+        if language not in self.languages:
+            raise DataError(f"parallel texts: expected {language} among the languages, found {', '.join(self.languages)}: add it")
+        return self.languages.index(language)
+
+    def orders(self, draws: int, seed: int) -> np.ndarray:
+        """Random orders of the sentences, (draws, n), by which pairs of translations are torn apart."""
+        generator = np.random.default_rng(stream(seed, "pairs"))
+        return np.stack([generator.permutation(len(self.ids)) for _ in range(draws)])
+
+
+def lengths(file: Path, ids: list[str]) -> np.ndarray:
+    """Number of subwords of each sentence of a file of tokens, special ones included, (n,), in the order of ids.
+
+    Raises DataError where a sentence is missing.
+    """
+    table = parquet.read(file, columns=["id", "subwords"])
+    sizes = dict(zip(table["id"].to_pylist(), pc.list_value_length(table["subwords"]).to_pylist(), strict=True))
+    if missing := [id for id in ids if id not in sizes]:
+        raise DataError(f"{file}: expected a row for each sentence, found none for {missing[0]}; make the tokens again")
+    return np.array([sizes[id] for id in ids])
+
+
+def mean_over_blocks(values: np.ndarray, blocks: np.ndarray, *, score: bool = True) -> dict[str, Any]:
+    """Part of a record: the mean of values of sentences (n,), its interval over blocks, and n.
+
+    score: whether values are from 0 to 1, and so is the interval.
+    """
+    sums, sizes = np.bincount(blocks, values), np.bincount(blocks)
+    without = (values.sum() - sums) / (len(values) - sizes)
+    return estimate(float(values.mean()), without, len(values), score=score)
+
+
+def estimate(value: float, without: np.ndarray, n: int, *, score: bool = True) -> dict[str, Any]:
+    """Part of a record: a value of n sentences and its interval by the jackknife.
+
+    without: (blocks,) the value without each block.
+    """
+    low, high = jackknife(value, without, n, score=score)
+    return {"value": value, "low": float(low), "high": float(high), "n": n}

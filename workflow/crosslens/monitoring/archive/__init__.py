@@ -1,1 +1,0 @@
-"""The archive of a scale: one file with the results and all that its tables and verdicts are rebuilt from (docs/archive.md)."""

@@ -1,0 +1,41 @@
+"""liu2020: shares of masked subwords of held-out text that language models name, shown beside all their other scores."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from crosslens.measures.shared.masked_baselines import BIGRAM, MAJORITY, MODEL, NAMED
+from crosslens.papers.liu2020.names import Study, pretraining, title
+from crosslens.reports import cells
+from crosslens.reports.cells import where
+
+TRANSLATOR = "the model that translates"
+HELD_OUT = "held-out text"
+"""Column of these numbers in tables whose columns are languages or directions."""
+
+
+def lines(records: pd.DataFrame, recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Lines with the shares that each model names, and that guesses name. recipes: row -> recipe."""
+    rows = where(records, measure=NAMED, language="all")
+    for row, recipe in recipes.items():
+        for definition in (MODEL, BIGRAM, MAJORITY) if recipe in set(rows["recipe"]) else ():
+            yield cells.line(row, HELD_OUT, NAMED, definition, cells.cell(where(rows, recipe=recipe, definition=definition)))
+
+
+def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
+    """The numbers of `lines` as the end of a figure's note, '' where there are none. recipes: model -> recipe."""
+    shares = 100 * where(records, measure=NAMED, language="all").groupby(["recipe", "definition"])["value"].mean()
+    parts = [
+        f"{model} {shares[recipe, MODEL]:.0f} % ({shares[recipe, BIGRAM]:.0f} %)"
+        for model, recipe in recipes.items()
+        if (recipe, MODEL) in shares
+    ]
+    return f" Masked subwords of held-out text that are named (by the bigram): {', '.join(parts)}." if parts else ""
+
+
+def of_sizes(study: Study, sizes: Sequence[str]) -> dict[str, str]:
+    """How figures name the masked language models of some sizes of data, such as less or less-epochs -> recipe."""
+    berts = (*study.berts(), *study.equal_epochs)
+    models = [(model, size) for model in berts if (size := model.partition("/")[2]) in sizes]
+    return {title(model) + f" ({size})" * (len(sizes) > 1): pretraining(model) for model, size in models}

@@ -1,0 +1,207 @@
+"""liu2020: the tables and figures, each with its needs and the settings of its module."""
+
+from dataclasses import asdict
+from typing import Any
+
+from crosslens.config.base import languages_table
+from crosslens.config.whole import Config, once
+from crosslens.papers import captions
+from crosslens.papers.liu2020.config import section
+from crosslens.papers.liu2020.names import (
+    ALL,
+    LAST,
+    OVER_PAIRS,
+    OVER_UNITS,
+    PAPER,
+    RELEASED,
+    STATIC,
+    UNTRAINED,
+    UNTRAINED_MODEL,
+    Study,
+    nli,
+    place,
+    pretraining,
+    title,
+)
+from crosslens.papers.liu2020.recipes import examples, recipes, translator
+from crosslens.reports.paper import Need, TableOrFigure
+
+RETRIEVAL, XNLI, TRANSLATION, MASKED = "retrieval", "classification", "translation", "masked"
+SUBWORDS, SHIFTED = "language_of_subwords", "language_after_shift"
+"""Kinds of measures."""
+TRANSLATED = ("table1", "table2", "figure7", "figure8")
+"""Items of one model that translates."""
+
+
+@once
+def items(config: Config) -> dict[str, TableOrFigure]:
+    """Tables and figures by name."""
+    paper, study_fields = section(config), asdict(study(config))
+    sizes = list(paper.pretraining.sizes)
+    settings: dict[str, Any] = {"study": study_fields}
+    masked_need, translation_need = (MASKED, translator(config)), (TRANSLATION, translator(config))
+    items_by_name = {
+        "table1": _item("table1", "translation", config, [("example_translations", translator(config)), masked_need], settings),
+        "table2": _item("table2", "translation", config, [translation_need, masked_need], settings),
+        "table3": _vocabulary(config),
+        "table4": _item("table4", "transfer", config, [("transfer", LAST), (XNLI, ALL), (XNLI, LAST)], settings),
+    }
+    berts = [model for model in paper.pretrained() if model.startswith("bert")]
+    for of_words, of_pairs, size in zip(("figure1", "figure3"), ("figure2", "figure4"), sizes, strict=False):
+        models = [model for model in paper.pretrained() if model.endswith(f"/{size}")]
+        of_size = {"study": study_fields, "sizes": [size]}
+        items_by_name[of_words] = _item(of_words, "retrieval_figures", config, _retrieval(models), of_size)
+        items_by_name[of_pairs] = _item(of_pairs, "xnli_figures", config, _nli(models), of_size)
+    of_windows = {"study": study_fields, "sizes": sizes}
+    retrieval_needs, nli_needs = (
+        [(RETRIEVAL, pretraining(model)) for model in berts],
+        [(XNLI, nli(model)) for model in (*berts, UNTRAINED_MODEL)],
+    )
+    items_by_name["figure5"] = _item("figure5", "retrieval_figures", config, retrieval_needs + _masked(berts), of_windows)
+    items_by_name["figure6"] = _item("figure6", "xnli_figures", config, nli_needs + _masked(berts), of_windows)
+    for name in ("figure7", "figure8"):
+        items_by_name[name] = _item(name, "translation_figures", config, [translation_need, masked_need], settings)
+    words_needs = _retrieval([*paper.pretrained(), *paper.equal_epochs()])
+    items_by_name["retrieval"] = _item("retrieval", "retrieval", config, words_needs, settings)
+    items_by_name["nli"] = _item("nli", "xnli", config, _nli(paper.pretrained()), settings)
+    shifted_models = [RELEASED, *[LAST] * paper.identification.fine_tuned]
+    identification_needs = [(SUBWORDS, name) for name in most_text(config)] + [(SHIFTED, name) for name in shifted_models]
+    items_by_name["languages"] = _item("languages", "languages", config, identification_needs, settings, OVER_UNITS)
+    items_by_name["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
+    if paper.vocabulary.altered:
+        items_by_name["accents"] = _accents(config)
+    items_by_name["text"] = _text(config)
+    return {name: items_by_name[name] for name in captions.items(PAPER) if name in items_by_name}
+
+
+def study(config: Config) -> Study:
+    """The configured pretrainings, translations and names."""
+    paper = section(config)
+    codes = dict.fromkeys([*config.corpora[paper.pretraining.corpus].languages, *config.corpora[paper.nli.corpus].languages])
+    return Study(
+        source=paper.source_language,
+        encoder=paper.encoder,
+        models=paper.pretrained(),
+        sizes=paper.pretraining.sizes,
+        windows=paper.pretraining.bert.windows,
+        translator=translator(config),
+        translation=paper.translation.model_dump(exclude={"variants"}),
+        nli=paper.nli.languages,
+        half=paper.nli.pretrained_half,
+        equal_epochs=[*paper.equal_epochs()],
+        names={code: languages_table()[code]["name"] for code in codes},
+    )
+
+
+def names(config: Config) -> dict[str, str | int]:
+    """Values of each $NAME in claims.yaml: names of a preset's models, and where the shift is added."""
+    paper, configured_study = section(config), study(config)
+    long, *shorter = (paper.bert_name(window) for window in paper.pretraining.bert.windows)
+    less, more = configured_study.sizes
+    top = config.encoders[recipes(config)[configured_study.translator].encoder].blocks() or 12
+    layer, weight = configured_study.translation["printed"]
+    names_by_key: dict[str, str | int] = {
+        "less": less,
+        "more": more,
+        "long": long,
+        "long_title": title(long),
+        "encoder": configured_study.encoder,
+        "translator": configured_study.translator,
+        "layer": min(configured_study.translation["layer"], top),
+        "place": place(min(layer, top), weight),
+    }
+    if paper.identification.fine_tuned:
+        names_by_key["fine_tuned"] = LAST
+    for short in shorter[:1]:
+        windows = f"window {configured_study.windows[1]} against {configured_study.windows[0]}"
+        names_by_key |= {"short": short, "short_title": title(short), "windows": windows}
+    return names_by_key
+
+
+def most_text(config: Config) -> list[str]:
+    """Recipes of the models that are pretrained on most text, and of a BERT with random weights."""
+    paper = section(config)
+    largest_size = list(paper.pretraining.sizes)[-1]
+    return [*(pretraining(model) for model in paper.pretrained() if model.endswith(f"/{largest_size}")), UNTRAINED]
+
+
+def _retrieval(models: list[str]) -> list[tuple[str, str]]:
+    """Needs of word retrieval: pretrained models, the released one and one with random weights, and BERTs' masked subwords."""
+    return [(RETRIEVAL, name) for name in (*map(pretraining, models), RELEASED, UNTRAINED)] + _masked(models)
+
+
+def _nli(models: list[str]) -> list[tuple[str, str]]:
+    """Needs of XNLI: some pretrained models, frozen and fine-tuned, and the released one, and BERTs' masked subwords."""
+    features = [nli(model, features=True) for model in (*models, UNTRAINED_MODEL)]
+    tuned = [nli(model) for model in (*models, UNTRAINED_MODEL) if not model.startswith(tuple(STATIC))]
+    return [(XNLI, name) for name in (*features, *tuned, ALL, LAST)] + _masked(models)
+
+
+def _masked(models: list[str]) -> list[tuple[str, str]]:
+    """Needs of scores on masked subwords, of the masked language models among some pretrained models."""
+    return [(MASKED, pretraining(model)) for model in models if model.startswith("bert")]
+
+
+def _vocabulary(config: Config) -> TableOrFigure:
+    paper = section(config)
+    settings = {
+        "corpus": paper.vocabulary.corpus,
+        "source": paper.source_language,
+        "languages": [paper.source_language, *paper.translation.languages],
+    }
+    return captions.captioned(PAPER, "table3", "vocabulary", settings=settings, decimals=None, **_subwords(config))
+
+
+def _accents(config: Config) -> TableOrFigure:
+    paper = section(config)
+    tokenisations = {name: config.tokenisations[name] for name in paper.vocabulary.altered}
+    settings = {
+        "corpus": paper.vocabulary.corpus,
+        "source": paper.source_language,
+        "languages": [paper.source_language, *paper.nli.languages],
+        "tokenisations": {
+            ", ".join(["without accents"] * tokenisation.strip_accents + ["in lower case"] * tokenisation.lower_case): name
+            for name, tokenisation in tokenisations.items()
+        },
+    }
+    return captions.captioned(
+        PAPER, "accents", "accents", settings=settings, tokenisations=tuple(tokenisations), cites="wu2019", **_subwords(config)
+    )
+
+
+def _text(config: Config) -> TableOrFigure:
+    part = section(config).pretraining
+    settings = {
+        "corpus": part.corpus,
+        "languages": config.corpora[part.corpus].languages,
+        "sizes": part.sizes,
+        "windows": [{"name": title(f"bert-{window}"), **examples(window, part.bert)} for window in part.bert.windows],
+    }
+    tokens: dict[str, Any] = {"corpora": (part.corpus,), "encoder": part.bert.encoder, "tokenisation": part.tokenisation}
+    return captions.captioned(PAPER, "text", "text", settings=settings, decimals=None, **tokens)
+
+
+def _subwords(config: Config) -> dict[str, Any]:
+    """Fields of items that count subwords and need no weights."""
+    vocabulary = section(config).vocabulary
+    return {
+        "corpora": (vocabulary.corpus,),
+        "encoder": vocabulary.encoder,
+        "tokenisation": vocabulary.tokenisation,
+        "tokenizer": True,
+    }
+
+
+def _item(
+    name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any], single: str = OVER_PAIRS
+) -> TableOrFigure:  # fmt: skip
+    paper = section(config)
+    pretrained = tuple(paper.pretraining.seeds)
+
+    def seeds(kind: str, recipe: str) -> tuple[int, ...]:
+        if kind in (TRANSLATION, "example_translations") or recipe == RELEASED or name in TRANSLATED:
+            return pretrained[:1]
+        return pretrained if kind in (RETRIEVAL, MASKED, SUBWORDS) else tuple(paper.seeds)
+
+    item_needs = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
+    return captions.captioned(PAPER, name, module, single=single, needs=item_needs, settings=settings)

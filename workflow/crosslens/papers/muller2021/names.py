@@ -1,0 +1,149 @@
+"""muller2021: names in the tables and figures, their columns and their recipes.
+
+Muller, Elazar, Sagot and Seddah (2021), First align, then predict.
+Layers are blocks, counted from 1; tables 2, 6, 7 and 8 print them from 0 (0-1 is 1-2 here), tables 1 and 5 from 1.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+TASKS = {"parsing": "Parsing", "pos": "POS", "ner": "NER"}
+METRICS = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
+LANGUAGES = {
+    "en": "ENGLISH", "ar": "ARABIC", "fr": "FRENCH", "de": "GERMAN", "tr": "TURKISH", "id": "INDONESIAN", "ru": "RUSSIAN",
+    "pt": "PORTUGUESE", "es": "SPANISH", "fi": "FINNISH", "it": "ITALIAN", "sl": "SLOVENIAN", "cs": "CZECH", "pl": "POLISH",
+    "hi": "HINDI", "zh": "CHINESE", "ja": "JAPANESE",
+}  # fmt: skip
+
+PAIRS = ("1-2", "3-4", "5-6", "7-8", "9-10", "11-12")
+GROUPS = ("1", "2", "1-2", "3-4", "1-3", "4-6", "7-9", "10-12", "1-4", "5-8", "9-12")
+REF, ALL, ALL_EMBEDDINGS = "ref", "all", "all_embeddings"
+# The caption of table 5 says that ALL is trained from scratch, and the sibling code's switch for it loads nothing, the
+# embeddings included (mbert-unseen-languages, model/architecture/modeling_multitask.py, lines 600-603).
+HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL, from scratch", ALL: "ALL, pretrained embeddings"}
+FROM_ZERO = ("table2", "table6", "table7", "table8")
+PRINTED_LAYERS = 12  # of the paper's encoder
+BY_LANGUAGE = {"parsing": "table6", "pos": "table7", "ner": "table8"}
+
+ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"figure{number}" for number in range(1, 9))
+
+
+class Compared(NamedTuple):
+    """Encoders whose states an item compares.
+
+    targets: languages compared with English; none where similarities of all languages are correlated with scores. tasks: of the
+    fine-tuned encoders. edited: whether encoders with re-initialised blocks 1-2 are shown too: the paper names no layers, and
+    these cost most.
+    """
+
+    targets: Sequence[str]
+    tasks: Sequence[str]
+    edited: bool = False
+
+
+TARGETS = ("fr", "de", "tr", "id", "ar")
+COMPARED = {
+    "table4": Compared((), tuple(TASKS)),
+    "figure1": Compared(("ru",), tuple(TASKS)),
+    "figure2": Compared(("ru",), ("ner",), edited=True),
+    "figure3": Compared((), tuple(TASKS)),
+    "figure4": Compared(TARGETS, ("ner",)),
+    "figure5": Compared(TARGETS, tuple(TASKS)),
+    "figure6": Compared((*TARGETS, "ru"), ("parsing",), edited=True),
+    "figure7": Compared((*TARGETS, "ru"), ("pos",), edited=True),
+    "figure8": Compared((*TARGETS, "ru"), ("ner",), edited=True),
+}
+
+DOMAIN = "_domain"  # after the source's code: trained on the corpus of table 2
+PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
+
+
+@dataclass(frozen=True)
+class Study:
+    """The configured sources, corpora of the test sets and their languages."""
+
+    sources: Sequence[str]
+    own: Mapping[str, str]  # task -> corpus that it is trained on, with test sets of the languages' own
+    parallel: str  # corpus of parallel treebanks
+    domains: Mapping[str, str]  # trained, literature, web, entities -> corpus of table 2, as far as configured
+    languages: Mapping[str, Sequence[str]]  # corpus -> its languages
+    names: Mapping[str, str]  # language -> name
+    with_subtypes: str  # definition under which relations with subtypes are scored
+
+    @property
+    def tasks(self) -> list[str]:
+        """Configured tasks, in the order of print."""
+        return [task for task in TASKS if task in self.own]
+
+    def name(self, language: str) -> str:
+        """Name of a language in the tables, as printed if the paper prints it."""
+        return LANGUAGES.get(language) or self.names[language].upper()
+
+    def targets(self, task: str) -> list[str]:
+        """Languages with a test set in tables 1 and 6 to 8: the printed ones in their order, then the others."""
+        corpora = [self.own[task], *([] if task == "ner" else [self.parallel])]
+        configured = dict.fromkeys(language for corpus in corpora for language in self.languages[corpus])
+        return [*LANGUAGES, *(language for language in configured if language not in LANGUAGES)]
+
+    def text(self, task: str, language: str) -> tuple[str, str]:
+        """Corpus and language of the test set in tables 1 and 6 to 8: the parallel treebank, or the only one there is."""
+        own_corpus = self.own[task]
+        parallel = task != "ner" and (language in self.languages[self.parallel] or language not in self.languages[own_corpus])
+        return self.parallel if parallel else own_corpus, language
+
+    def domain(self, domain: str, language: str) -> tuple[tuple[str, str], ...]:
+        """The text of a domain of table 2; none where it is not configured."""
+        return ((self.domains[domain], language),) if domain in self.domains else ()
+
+    def apart(self, task: str, languages: Iterable[str]) -> str:
+        """Remark that names the languages scored on their own test sets, while others are scored on parallel ones."""
+        names = [
+            self.name(language).capitalize()
+            for language in languages
+            if task != "ner" and self.text(task, language)[0] != self.parallel
+        ]
+        return f"{', '.join(names)} on {self.own[task]}: not in {self.parallel}" if names else ""
+
+
+def recipe_name(task: str, source: str, layers: str) -> str:
+    """Name of a training run, which stands in its records. layers: ref, all, all_embeddings, or blocks as in 1-2."""
+    return f"muller2021/{task}/{source}/{layers if layers == REF else f'init{layers}'}"
+
+
+def layer_sets(name: str) -> tuple[str, ...]:
+    """Sets of re-initialised blocks that are the columns of a table."""
+    return (*HEADS, *GROUPS) if name == "table5" else (REF, *PAIRS)
+
+
+def column(name: str, layers: str) -> str:
+    """Head of a column, with blocks counted from 1: table 5 has scores throughout, the others differences to REF."""
+    return HEADS.get(layers) or (layers if name == "table5" else f"delta {layers}")
+
+
+def printed_column(name: str, layers: str) -> str:
+    """Head of the same column as printed."""
+    if layers in HEADS:
+        return HEADS[layers].partition(",")[0]  # the paper prints one column ALL for both
+    if name in FROM_ZERO:
+        layers = "-".join(str(int(layer) - 1) for layer in layers.split("-"))
+    return column(name, layers)
+
+
+def item_recipes(item: str, sources: Sequence[str], further: Sequence[str] = ()) -> tuple[str, ...]:
+    """Recipes of an item; table 3, which has hyperparameters, is none of ITEMS.
+
+    sources: source languages; further: sets of re-initialised blocks, such as 1-4, beside the printed ones.
+    """
+    if item in COMPARED:
+        _, tasks, edited = COMPARED[item]
+        training_runs = product(tasks, ["en"], dict.fromkeys([REF, "1-2", *further]) if edited else [REF])
+        return (PRETRAINED, UNTRAINED, *(recipe_name(*names) for names in training_runs))
+    if item == "table2":
+        tasks_and_sources = [("parsing", f"en{DOMAIN}"), ("pos", f"en{DOMAIN}"), ("ner", "en")]
+    else:
+        tasks = [task for task in TASKS if item in ("table1", "table5", BY_LANGUAGE[task])]
+        tasks_and_sources = [*product(tasks, ["en"] if item == "table5" else sources)]
+    sets = dict.fromkeys([*layer_sets(item), *further])
+    return tuple(recipe_name(*names, layers) for names in tasks_and_sources for layers in sets)

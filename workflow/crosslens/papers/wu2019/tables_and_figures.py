@@ -1,0 +1,111 @@
+"""wu2019: the tables and figures, each with its needs and the settings of its module."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from crosslens.config.base import languages_table
+from crosslens.config.whole import Config, once
+from crosslens.papers import captions
+from crosslens.papers.wording import by_seeds
+from crosslens.papers.wu2019.config import section
+from crosslens.papers.wu2019.names import FULL, IDENTIFICATION, PAPER, RELEASED_ROOT, TABLES, TAGS, UNTRAINED, Study
+from crosslens.papers.wu2019.recipes import grid, recipes, study
+from crosslens.reports.paper import Need, TableOrFigure
+
+MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
+"""Task -> kind of the measure of its scores."""
+
+
+@once
+def items(config: Config) -> dict[str, TableOrFigure]:
+    """Tables and figures by name."""
+    configured_study = study(config)
+    of_tables = {table: [task] for task, table in TABLES.items() if task in configured_study.tasks}
+    items_by_name = {"table1": _item("table1", "tables", settings={"study": asdict(study(config))}, decimals=None)}
+    items_by_name |= {table: _table(table, tasks[0], configured_study, config) for table, tasks in of_tables.items()}
+    variants = [
+        configured_study.zero_shot(task, variant)
+        for task in configured_study.tasks
+        for variant in (FULL, *configured_study.variants)
+    ]
+    if configured_study.variants:
+        of_variants = {"needs": _needs(variants, config), "settings": {"study": asdict(study(config))}}
+        items_by_name["figure1"] = _item("figure1", "figures", **of_variants)
+        items_by_name["figure1_cells"] = _item("figure1_cells", "layers", form="table", **of_variants)
+    if section(config).identification:
+        layers = {name: list(recipes(config)[name].heads) for name in (IDENTIFICATION, UNTRAINED)}
+        needs = _needs(list(layers), config)
+        items_by_name["figure2"] = _item("figure2", "identification", needs=needs, settings={"layers": layers})
+    items_by_name |= _overlap(configured_study, config)
+    if trials := grid(config):
+        settings_by_trial = {trial.name: {"task": trial.task, "variant": trial.variant.name} | trial.values for trial in trials}
+        needs = tuple(Need("history", trial.job, tuple(section(config).seeds[:1])) for trial in trials)
+        items_by_name["search"] = _item(
+            "search", "search", needs=needs, settings={"trials": settings_by_trial}, decimals=None, searched=True
+        )
+    return {name: _named(name, items_by_name[name], configured_study) for name in captions.items(PAPER) if name in items_by_name}
+
+
+def _named(name: str, item: TableOrFigure, configured_study: Study) -> TableOrFigure:
+    """An item whose heading (of a task's table) or caption (of other items) names the corpora that are not the paper's."""
+    for task, table in TABLES.items():
+        if name == table and (instead := configured_study.instead(task)):
+            return replace(item, shows=f"{item.shows} ({instead})")
+    if name in ("table1", "figure1", "figure1_cells", "figure3", "search") and configured_study.note:
+        return replace(item, caption=f"{item.caption}\n\n{configured_study.note}")
+    return item
+
+
+def _table(name: str, task: str, configured_study: Study, config: Config) -> TableOrFigure:
+    of_source = [configured_study.zero_shot(task)]
+    if task == "parsing":
+        of_source += [
+            configured_study.zero_shot(task, TAGS),
+            *([configured_study.zero_shot(task, RELEASED_ROOT)] if configured_study.released_root else []),
+        ]
+    names = list(dict.fromkeys([*of_source, *configured_study.in_language(task).values()]))
+    return _item(name, "tables", needs=_needs(names, config), settings={"study": asdict(study(config))})
+
+
+def _overlap(configured_study: Study, config: Config) -> dict[str, TableOrFigure]:
+    """The table of overlaps, and figure 3 where a task is trained."""
+    paper = section(config)
+    if paper.overlap is None or not paper.compared():
+        return {}
+    trains = {str(task): paper.compared_texts(task, config, "train")[paper.source_language] for task in paper.compared()}
+    tests = {str(task): paper.compared_texts(task, config, "test") for task in paper.compared()}
+    codes = sorted({code for languages in tests.values() for code in languages})
+    facts = {code: {key: languages_table()[code][key] for key in ("name", "family", "genus", "script")} for code in codes}
+    corpora = tuple(
+        dict.fromkeys(
+            [*trains.values(), *(corpus for corpus_by_language in tests.values() for corpus in corpus_by_language.values())]
+        )
+    )
+    texts = {"source": paper.source_language, "trains": trains, "tests": tests, "languages": facts}
+    fields: dict[str, Any] = {
+        "corpora": corpora,
+        "encoder": paper.overlap.encoder,
+        "tokenisation": paper.overlap.tokenisation,
+        "tokenizer": True,
+    }
+    items_by_name = {"overlap": _item("overlap", "overlap", settings=texts, typology=paper.overlap.typology, **fields)}
+    if tasks := [task for task in configured_study.tasks if task in tests]:
+        needs = _needs([configured_study.zero_shot(task) for task in tasks], config)
+        settings = texts | {"recipes": {task: configured_study.zero_shot(task) for task in tasks}}
+        items_by_name["figure3"] = _item("figure3", "figure3", needs=needs, settings=settings, **fields)
+    return items_by_name
+
+
+def _needs(names: list[str], config: Config) -> tuple[Need, ...]:
+    configured = recipes(config)
+    kinds = {name: MEASURES.get(str(configured[name].task), "classification") for name in names}
+    return tuple(Need(kinds[name], name, tuple(section(config).seeds)) for name in names)
+
+
+def _item(name: str, module: str, **fields: Any) -> TableOrFigure:
+    numbers = {len(need.seeds) for need in fields.get("needs", ())}
+    values = {
+        "spread": by_seeds(numbers, "spread over {} seeds", "intervals, the jackknife over texts,"),
+        "mean": by_seeds(numbers, ", with the mean over {} seeds", ", with the score of one seed"),
+    }
+    return captions.captioned(PAPER, name, module, values=values, **fields)

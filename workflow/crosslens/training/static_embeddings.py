@@ -1,0 +1,41 @@
+"""Static embeddings of subwords, trained jointly on the texts of all languages."""
+
+from logging import Logger
+from typing import Any
+
+import numpy as np
+import torch
+
+from crosslens.config.static_embeddings import GloVe, Word2Vec
+from crosslens.encoding.encoders.load import default_device
+from crosslens.encoding.texts import Texts
+from crosslens.training import cooccurrence, glove
+from crosslens.training.checkpoint import CheckpointFile
+
+
+def train(
+    settings: GloVe | Word2Vec,
+    texts: Texts,
+    vocabulary: int,
+    size: int,
+    *,
+    seed: int,
+    threads: int,
+    log: Logger,
+    checkpoint_file: CheckpointFile | None = None,
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Return vectors (vocabulary, size), float32, zeros for subwords that the texts lack, and a row of the history an epoch.
+
+    checkpoint_file: from which a stopped training goes on; None: there are no checkpoints. Raises DataError where the texts are
+    too short to learn from.
+    """
+    torch.set_num_threads(threads)
+    if isinstance(settings, Word2Vec):
+        from crosslens.training import word2vec  # gensim takes a second, for which no other training has to wait
+
+        log.info("device: the processor, on which gensim trains")
+        return word2vec.train(settings, texts, vocabulary, size, seed=seed, log=log, checkpoint_file=checkpoint_file)
+    pairs = cooccurrence.count(texts, vocabulary, settings.window, log)
+    return glove.train(
+        settings, pairs, vocabulary, size, seed=seed, device=default_device(), log=log, checkpoint_file=checkpoint_file
+    )

@@ -1,0 +1,95 @@
+"""Features of the synthetic corpus's languages in the World Atlas of Language Structures, as its CLDF tables.
+
+Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic corpus/typology.csv, some of its
+features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from synthetic.errors import check
+from synthetic.tables import TABLES, language_facts, read_languages, rows
+
+COLUMNS = {
+    "languages": "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus ISO_codes Samples_100 "
+    "Samples_200",
+    "parameters": "ID Name Description Contributor_ID Chapter Area",
+    "codes": "ID Parameter_ID Name Description Number icon",
+    "values": "ID Language_ID Parameter_ID Value Code_ID Comment Source Example_ID",
+}
+"""The tables of the release and their columns."""
+
+
+FACTS = dict(
+    ID="wals", Name="name", Glottocode="glottocode", ISO639P3code="iso639_3", Family="family", Genus="genus", ISO_codes="iso639_3"
+)  # columns of the languages' table, and of resources/languages.csv
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of the atlas: the names of its values by number, and the number of each language."""
+
+    id: str
+    name: str
+    area: str
+    codes: Mapping[str, str]
+    values: Mapping[str, str]
+
+
+@cache
+def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
+    """The features of typology.csv in its order."""
+    languages = read_languages(tables)
+    features: dict[str, Feature] = {}
+    codes: dict[str, dict[str, str]] = {}
+    values: dict[str, dict[str, str]] = {}
+    header = "feature,name,area,value,code,languages"
+    for place, (id, name, area, number, code, codes_of_languages) in rows(tables / "typology.csv", header):
+        feature = Feature(id, name, area, codes.setdefault(id, {}), values.setdefault(id, {}))
+        is_new = features.setdefault(id, feature) == feature and number not in codes[id]
+        check(is_new, place, f"value {number} of {id} a second time or under another name, expected once; correct it")
+        codes[id][number] = code
+        for language in codes_of_languages.split():
+            is_new = language in languages and language not in values[id]
+            check(is_new, place, f"`{language}`, expected a language of languages.csv, once in {id}; correct it")
+            values[id][language] = number
+    return tuple(features.values())
+
+
+def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of the four tables, for some languages."""
+    facts = {code: language_facts()[code] for code in languages}
+    samples = {"Samples_100": "false", "Samples_200": "false"}
+    tables: dict[str, Iterable[dict[str, str]]] = {
+        "languages": ({name: row[fact] for name, fact in FACTS.items()} | samples for row in facts.values()),
+        "parameters": (
+            {"ID": feature.id, "Name": feature.name, "Chapter": feature.name, "Area": feature.area} for feature in features
+        ),
+        "codes": (
+            {"ID": f"{feature.id}-{number}", "Parameter_ID": feature.id, "Name": code, "Number": number}
+            for feature in features
+            for number, code in feature.codes.items()
+        ),
+        "values": (
+            {
+                "ID": f"{feature.id}-{row['wals']}",
+                "Language_ID": row["wals"],
+                "Parameter_ID": feature.id,
+                "Value": feature.values[code],
+                "Code_ID": f"{feature.id}-{feature.values[code]}",
+            }
+            for feature in features
+            for code, row in facts.items()
+            if code in feature.values
+        ),
+    }
+    for name, table in tables.items():
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, COLUMNS[name].split(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+        yield f"wals-2020/cldf/{name}.csv", stream.getvalue().encode()

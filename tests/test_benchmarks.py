@@ -9,11 +9,6 @@ from pathlib import Path
 import pytest
 from conftest import as_texts
 from crosslens.config.heads import TASK
-from crosslens.papers import papers
-from crosslens.papers.configuration import load_fitting
-from crosslens.reports.studies import Studies
-from snakemake.utils import update_config
-from test_config import merged
 
 
 @pytest.fixture
@@ -81,41 +76,3 @@ def test_texts_of_benchmarks_are_tokenised_as_those_of_the_workflow(training, en
     rows = [{"id": str(number), "language": "xx", "forms": ["a", "b"], "upos": ["NOUN", "VERB"]} for number in range(3)]
     texts = training.common.tokenised(encoder_folder, rows)
     assert texts.ids == ["0", "1", "2"] and texts.edges == (1, 1, 1) and (texts.labels[TASK] >= 0).all()
-
-
-@pytest.fixture
-def growth(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
-    import growth
-
-    yield growth
-    sys.modules.pop("growth")
-
-
-@pytest.mark.parametrize(
-    ("values", "exponent"),
-    [((5, 7, 11), 1), ((2, 5, 17), 2), ((100, 110, 150), 2), ((9, 9, 9), None), ((100, 103, 102), None), ((100, 101, 103), None)],
-)
-def test_growth_is_that_of_the_part_that_varies(growth, values, exponent):
-    assert growth.exponent(values) == (exponent and pytest.approx(exponent))
-
-
-@pytest.mark.parametrize(("scale", "configuration"), [("demo", "demo"), ("tests/workflow", "tests")])
-def test_studies_of_growth_have_as_much_of_what_varies_as_they_say(growth, scale, configuration):
-    sizes: dict[str, list[int]] = {}
-    for name, variants in growth.studies(scale):
-        for study in variants:
-            values = merged(configuration)
-            for overlay in study.overlays:
-                update_config(values, overlay)
-            config, misfits = load_fitting(values)
-            assert "tanti2021" not in misfits and not (misfits and name == "papers")
-            sizes.setdefault(name, []).append(
-                {
-                    "languages": len(config.corpora["wikipedia"].languages),
-                    "texts": config.synthetic.train,
-                    "seeds": len(Studies(config, papers()).seeds("tanti2021/pos/finetuned")),
-                    "papers": len(study.targets),
-                }[name]
-            )
-    assert all(values == [size * values[0] for size in growth.SIZES] for values in sizes.values()), sizes

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from crosslens.commands.status import unverified
@@ -40,12 +39,6 @@ def mirror_with(tmp_path: Path, suffix: str, content: bytes = CONTENT, name: str
     path.parent.mkdir(parents=True)
     path.write_bytes(packed)
     return tmp_path / "mirror"
-
-
-@pytest.fixture(autouse=True)
-def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mirrors of these tests are as they stay."""
-    monkeypatch.setattr("crosslens.corpora.sources.fetch.FRESH", 0.0)
 
 
 def got(tmp_path: Path, file: str = FILE, **settings: object) -> bytes:
@@ -363,35 +356,6 @@ def test_the_hub_is_where_the_user_says(endpoint: str, address: str) -> None:
     environment = os.environ | {"HF_ENDPOINT": endpoint, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.split() == [address, "https://x/a"]
-
-
-@pytest.mark.parametrize("announced", [10**12, 10**18 - 1])
-@pytest.mark.parametrize("size", [None, 10**15])
-@pytest.mark.fault("A server announces more than the disk holds", "refused")
-def test_a_file_that_the_disk_has_no_room_for_is_refused_before_a_byte_is_written(tmp_path, server, monkeypatch, announced, size):
-    monkeypatch.setattr(Handler, "announced", announced)
-    assert "expected room for " in failure(tmp_path, urls=[f"{server}/file"], size=size)
-    assert (tmp_path / "target/x.part").stat().st_size == 0
-
-
-def test_a_disk_that_fills_ends_a_download_and_keeps_a_reserve(tmp_path, server, monkeypatch):
-    blocks = [10**6, *range(15_000, 0, -500)]  # of a byte, 10**6 in all: free before each check
-    disk = lambda _: SimpleNamespace(f_bavail=blocks.pop(0), f_blocks=10**6, f_frsize=1)  # noqa: E731
-    monkeypatch.setattr(network, "os", SimpleNamespace(**{**vars(os), "fstatvfs": disk}))
-    message = failure(tmp_path, urls=[f"{server}/file"], sha256=DIGEST)
-    assert "and 10.0 kB to spare, found " in message and (tmp_path / "target/x.part").stat().st_size < len(CONTENT)
-
-
-@pytest.mark.parametrize("kind", ["link", "dangling", "hard link"])
-@pytest.mark.fault("Something is planted beside a download", "refused")
-def test_what_is_planted_beside_a_download_is_not_written_to(tmp_path, server, kind):
-    victim, planted = tmp_path / "victim", tmp_path / "target/x.part"
-    planted.parent.mkdir()
-    victim.write_text("x")
-    {"link": lambda: planted.symlink_to(victim), "dangling": lambda: planted.symlink_to(tmp_path / "new"),
-     "hard link": lambda: planted.hardlink_to(victim)}[kind]()  # fmt: skip
-    assert f"{planted}: expected the part of a download" in failure(tmp_path, urls=[f"{server}/file"])
-    assert victim.read_text() == "x" and not (tmp_path / "new").exists()
 
 
 def test_a_later_call_goes_on(tmp_path: Path, server: str) -> None:

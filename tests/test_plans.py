@@ -105,7 +105,7 @@ def downloads(jobs: list[Job], target: str) -> tuple[int, int]:
             waiting += [made_by[file] for file in job.input if file in made_by]
     sources = load_sources()
     files = [file.removeprefix("results/sources/") for file, job in reached.items() if job.rule in ("fetch", "dump_sample")]
-    sizes = [size_of(file, sources).bytes for file in files if sources[place_of(file, sources)[0]].url]
+    sizes = [size_of(file, sources) for file in files if sources[place_of(file, sources)[0]].url]
     return len(sizes), sum(size or 0 for size in sizes)
 
 

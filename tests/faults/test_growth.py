@@ -3,7 +3,7 @@
 An input is something small that is repeated. It is doubled until reading it takes long enough to be measured, and then once more.
 Where that takes longer, it is doubled again: time takes a step, but only one, where the data outgrow a cache of the processor,
 while a time that grows with the square exceeds the ratio at every doubling.
-That it is refused is as good as that it is read: damage and hostile files are in test_corpora_mutations.py and test_hostile.py.
+That it is refused is as good as that it is read: damage and hostile files are in test_corpora_mutations.py.
 """
 
 import bz2
@@ -164,13 +164,6 @@ def numbered(text: str, before: str = "", after: str = "", apart: str = "") -> M
     return make
 
 
-def random_parts(parts: str, seed: int, before: str = "", after: str = "") -> Make:
-    """A few parts in some order, again and again."""
-    choices = parts.split(" ")
-    unit = "".join(Random(seed).choices(choices, k=4)).replace("_", " ").replace("\\n", "\n")
-    return repeated(unit, before, after)
-
-
 def nested(begin: str, end: str, before: str = "", after: str = "") -> Make:
     return lambda number: (before + begin * number + end * number + after).encode()
 
@@ -198,23 +191,12 @@ ENTRIES = "".join(f"a{i} b{i}\n" for i in range(20))
 PAGE = "<page><title>%s</title><ns>0</ns><revision><text>%s</text></revision></page>"
 CLOSE = "</mediawiki>"
 DOCUMENT = REUTERS.decode("iso-8859-1") % ("CCAT", 1)
-MARKUP = (
-    '[[ ]] [ ] {{ }} {{{ }}} { } {|_ |} \\n{| \\n|} \\n|- | = \\n== <ref> </ref> <ref_name=a/> <ref_name="a '
-    "\" ' '' ''' < <b <b_ > /> </ </b> <b> <div> </div> <br> <Br> </br> <!-- --> <nowiki> </nowiki> "
-    "<nowiki/> <gallery> </gallery> <li> <p> <td> <table> </table> http://a // [http://a_ [[a:b| "
-    "[[File:a| [[a| &amp; & &# \\n* \\n: ; , a_ -{ }- ( ) __TOC__ ---- {{a| {{a|b= {{!}} <a_b=c_ [mailto:"
-)
 WIKITEXT = {
     "blank lines": repeated("\n", "a\n"),
     "references": repeated("<ref name=a/>"),
     "templates": numbered("{{a|b=%d}} x "),
     "breaks": repeated("<br>"),
     "a line after breaks": repeated("abc ", "<br>" * 900),
-    "crossing": repeated("{{a|[[b| }} ]]"),
-    "links that do not end": repeated("[[a|b ] ]"),
-    "ends first": lambda number: b"]]" * number + b"[[a|" * number,
-    "ends of comments first": lambda number: b"-->" * number + b"<!--" * number,
-    "comments in links": repeated("[[a|{{{<!--"),
     "nested templates": nested("{{a|", "}}"),
     "nested links": nested("[[a|", "]]"),
     "nested braces": nested("{", "}"),
@@ -231,7 +213,7 @@ WIKITEXT = {
     "digits": repeated("1", "{{formatnum:", "}}"),
     "emptied brackets in each other": repeated("(", "", "{{a}})))"),
     "paragraphs": numbered("Ein Absatz mit [[einem]] Link, der Nummer %d.\n\n"),
-} | {f"markup {seed}": random_parts(MARKUP, seed) for seed in range(6)}
+}
 
 
 def of_a_page(make: Make) -> Make:

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import pytest
 from crosslens.config.encoders import FolderEncoder
 from crosslens.jobs.errors import DataError
-from crosslens.jobs.files import remove
 from forked import snakemake
 from study import copy_repository, environment
 from synthetic.write import Sizes, write_sources
@@ -318,39 +317,13 @@ def test_what_changes_no_result_reruns_nothing(study: Path, deed) -> None:
         assert planned(study) == {}
 
 
-def zeros(path: Path) -> None:
-    with open(path, "wb") as stream:
-        stream.truncate(3 * 10**9)
-
-
-NO_FILES: dict[str, Callable[[Path], object]] = {
-    "config.json": os.mkfifo,
-    "tokenizer.json": lambda path: path.symlink_to("/dev/zero"),
-    "special_tokens_map.json": Path.mkdir,
-    "model.safetensors": zeros,
-}
-
-
-@pytest.mark.parametrize("name", NO_FILES)
-@pytest.mark.fault("A file of an own encoder is a pipe, a device, a folder, or zeros without end", "refused")
-def test_what_is_no_file_in_an_encoder_s_folder_ends_in_one_line(study: Path, name) -> None:
-    path = study / "my-encoder" / name
-    with put_back(study):
-        path.unlink(missing_ok=True)
-        NO_FILES[name](path)
-        status, said = run(study, "-n")
-        remove(path)
-    assert status and "Traceback" not in said
-    assert len([line for line in said.splitlines() if line.startswith(f"my-encoder/{name}: expected a file")]) == 1
-
-
 NUMBERS = ("1e999", "NaN", "1" * 5000, "12.0", "-1", "1001", "true", '"12"', "[2]", "[" * 10**5)
 
 
 @pytest.mark.parametrize(
     "content",
     [*(f'{{"model_type": "bert", "num_hidden_layers": {number}}}'.encode() for number in NUMBERS),
-     b"", b"{", b"\xff", b"[" * 10**5, b'"' + b"x" * 10**7 + b'"'],
+     b"", b"{", b"\xff", b"[" * 10**5],
     ids=lambda content: content[:60].decode("latin-1"),
 )  # fmt: skip
 @pytest.mark.fault("Config.json of an own encoder, as planning reads it", "refused")

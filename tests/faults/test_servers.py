@@ -166,7 +166,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     constants = {"PAUSE": 0.0, "SPACING": 0.0, "ATTEMPTS": 2, "SLOWEST": 10_000, "WINDOW": 1, "UNMEASURED": 3 * 10**6}
     for name, value in constants.items():
         monkeypatch.setattr(network, name, value)
-    monkeypatch.setattr("crosslens.corpora.sources.fetch.FRESH", 0.3)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
@@ -248,28 +247,6 @@ def test_a_file_is_trusted_once_and_another_refused(tmp_path, impatient, caplog)
     assert len(said) == 1 and "no digest is published: trusting what http" in said[0]
 
 
-@pytest.mark.fault("A mirror's file is still being written when it is fetched for the first time", "refused")
-def test_a_mirrors_file_that_grows_is_not_pinned(tmp_path, impatient) -> None:
-    copy, done, lock = tmp_path / "mirror/file.bin", threading.Event(), tmp_path / "lock.tsv"
-    copy.parent.mkdir()
-    copy.write_bytes(CONTENT)
-
-    def grow() -> None:
-        while not done.wait(0.02):
-            with open(copy, "ab") as stream:
-                stream.write(b"more")
-
-    thread = threading.Thread(target=grow)
-    thread.start()
-    try:
-        with pytest.raises(DataError, match="is being written"):
-            fetch("source/file.bin", tmp_path / "x" / "file.bin", urls=[], mirror=[copy.parent], lock=lock)
-    finally:
-        done.set()
-        thread.join()
-    assert not lock.exists() and not (tmp_path / "x" / "file.bin").exists()
-
-
 @pytest.mark.parametrize("content", [b"", PAGE], ids=["empty", "web page"])
 def test_what_is_no_file_in_a_mirror_is_not_pinned(tmp_path, content) -> None:
     (tmp_path / "file.bin").write_bytes(content)
@@ -338,7 +315,6 @@ def of_encoders() -> dict[str, Format]:
 
 def test_error_pages_are_no_data(tmp_path, often, tally, monkeypatch) -> None:
     """Each is refused, by fetching or by reading; the right file that comes later is pinned, without an edit of the lock."""
-    monkeypatch.setattr("crosslens.corpora.sources.fetch.FRESH", 0.0)
     counted, refused_at_once = tally("An error page of status 200 in the place of a file of which nothing is known"), 0
     forms = formats() | {"cc-100": in_splits("de.txt", formats()["cc-100"].content)} | of_encoders()
     cases = [(page, form) for form in forms for page in PAGES]

@@ -6,7 +6,6 @@ import bz2
 import csv
 import hashlib
 import lzma
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,7 @@ from synthetic.nli import prompts
 from synthetic.paths import MLDOC, SIB200, sib200_path
 from synthetic.realise import realise
 from synthetic.running import EVERYDAY, everyday
-from synthetic.tables import TABLES, languages_present
+from synthetic.tables import languages_present
 from synthetic.topics import CODES, FIELDS, TOPICS, passage
 from synthetic.topics import documents as news
 from synthetic.wals import read_features
@@ -214,29 +213,6 @@ def test_typology_is_what_wals_says(sources):
     there = {id for id, row in real["values"].items() if row["Language_ID"] in languages and row["Parameter_ID"] in features}
     assert set(written["values"]) == there
     assert set(written["codes"]) == {id for id, row in real["codes"].items() if row["Parameter_ID"] in features}
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("81A,Another name,Word Order,8,VSO or VOS,", "value 8 of 81A a second time or under another name"),
-        ('81A,"Order of Subject, Object and Verb",Word Order,1,SOV,', "value 1 of 81A a second time"),
-        ("144A,Position of Negative Word,Word Order,1,NegSVO,xx", "`xx`, expected a language of languages.csv, once"),
-        (
-            "144A,Position of Negative Word,Word Order,1,NegSVO,fi fi",
-            "`fi`, expected a language of languages.csv, once in 144A; correct it",
-        ),
-    ],
-)
-def test_a_bad_line_of_typology_is_named_before_anything_is_written(line, message, tmp_path):
-    tables = tmp_path / "tables"
-    shutil.copytree(TABLES, tables)
-    with open(tables / "typology.csv", "a", encoding="utf-8") as stream:
-        stream.write(line + "\n")
-    last = len((tables / "typology.csv").read_text(encoding="utf-8").splitlines())
-    with pytest.raises(SyntheticCorpusError, match=rf"typology.csv:{last}: {message}"):
-        write_sources(tmp_path / "sources", ["en"], 0, SMALL, tables)
-    assert not (tmp_path / "sources").exists()
 
 
 # The readers.

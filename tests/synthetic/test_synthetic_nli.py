@@ -2,16 +2,14 @@
 
 import itertools
 import math
-import shutil
 from collections import Counter, defaultdict
 
 import pytest
 from crosslens.config.labels import NLI
-from synthetic.errors import SyntheticCorpusError
 from synthetic.grammar import read_grammar
 from synthetic.nli import DENIAL, Statement, label_of, prompts, statements
 from synthetic.realise import Meaning, realise
-from synthetic.tables import TABLES, languages_present, read_related
+from synthetic.tables import languages_present
 
 LANGUAGES = languages_present()
 
@@ -147,18 +145,3 @@ def test_neither_the_hypothesis_nor_overlap_tells_all_labels(language):
     best = {number: labels.most_common(1)[0][0] for number, labels in missing.items()}
     right = [best.get(sum(word not in premise for word in hypothesis)) == label for label, premise, hypothesis in test]
     assert sum(right) / len(test) < 0.85
-
-
-# Tables.
-
-
-@pytest.mark.parametrize("relation", ["opposites", "overlaps"])
-@pytest.mark.parametrize("line", ["big,large", "big,big", "big,horse", "big,", "big,small\nsmall,big"])
-def test_a_bad_relation_gives_one_readable_error(tmp_path, relation, line):
-    shutil.copy(TABLES / "concepts.csv", tmp_path)
-    (tmp_path / f"{relation}.csv").write_text(f"concept,{relation}\n{line}\n")
-    with pytest.raises(
-        SyntheticCorpusError, match=rf"{relation}.csv:[23]: `\w+` and `\w*`, expected two concepts of one kind"
-    ) as error:
-        read_related(relation, tmp_path)
-    assert "\n" not in str(error.value)

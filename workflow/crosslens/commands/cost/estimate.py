@@ -101,7 +101,7 @@ class Estimator:
         """Bytes of the official file that a job fetches, by the table of sources; None of other jobs and of unknown files."""
         if job.rule not in ("fetch", "dump_sample"):
             return None
-        return size_of(os.path.relpath(job.output[0], self.official), self.sources).bytes
+        return size_of(os.path.relpath(job.output[0], self.official), self.sources)
 
     def _by_kind(self, results: str) -> Mapping[str, list[Finished]]:
         """Finished jobs of a folder of results by their kind."""

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 from urllib.parse import quote
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -22,13 +22,6 @@ SOURCES_YAML = Path(__file__).parents[4] / "resources" / "sources.yaml"
 Text = Annotated[str, Field(min_length=1)]
 Url = Annotated[str, Field(pattern=r"^https://")]
 BLOCK = 130_000  # bytes of a block of 100 pages of a multistream dump, about: 90,000 in enwiki, 170,000 in jawiki
-
-
-class Size(NamedTuple):
-    """Size of a file. bytes: None if neither known nor estimated."""
-
-    bytes: int | None
-    is_known: bool
 
 
 class OfficialFile(Section):
@@ -199,11 +192,14 @@ def place_of(file: str, sources: Mapping[str, Source]) -> tuple[str, str, int | 
     return source.removesuffix("-sample"), path, int(blocks.partition("-")[0])
 
 
-def size_of(file: str, sources: Mapping[str, Source]) -> Size:
-    """Size of an official file, or of a sample of a dump, by the table of sources. file: as in `place_of`."""
+def size_of(file: str, sources: Mapping[str, Source]) -> int | None:
+    """Bytes of an official file, or of a sample of a dump, known or estimated, by the table of sources; None of an unknown one.
+
+    file: as in `place_of`.
+    """
     source, path, blocks = place_of(file, sources)
-    exact, estimate = sources[source].bytes_of(path), sources[source].estimate_of(path)
+    exact = sources[source].bytes_of(path)
+    whole = sources[source].estimate_of(path) if exact is None else exact
     if blocks is None:
-        return Size(exact, True) if exact is not None else Size(estimate, False)
-    whole = exact or estimate
-    return Size(min(blocks * BLOCK, whole) if whole else blocks * BLOCK, False)
+        return whole
+    return min(blocks * BLOCK, whole) if whole else blocks * BLOCK

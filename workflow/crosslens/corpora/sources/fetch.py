@@ -4,6 +4,7 @@ import hashlib
 import io
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from crosslens.corpora.sources.mirrors import found_in, opened
 from crosslens.corpora.sources.network import Remote, Unavailable
 from crosslens.corpora.sources.pins import LOCK, await_reading, forget, pinned
 from crosslens.jobs import files
+from crosslens.jobs.digest_cache import stamp
 from crosslens.jobs.errors import DataError
 
 logger = logging.getLogger(__name__)
 
 CHUNK = 10**6  # bytes copied at a time
+FRESH = 1.0  # seconds for which a mirror's file must not have changed before it may be pinned
 
 
 def fetch(
@@ -39,7 +42,7 @@ def fetch(
     file: SOURCE/PATH, the path being that of the official distribution, with slashes.
     urls: where it is, in order of preference; [] if it cannot be downloaded.
     mirror: folders of this source, in order; each may hold the path as it is, or with .xz or .gz added. They come before
-    the network.
+    the network. One that somebody is still writing is refused.
     sha256, git_blob, size: expected digest, id in a git repository and bytes of the official file, that is, without the
     compression that a mirror added; None if unknown. Where neither digest nor id is known, what can be the file is trusted the
     first time, and the log says so: what begins as its format does (formats.py), has at least `smallest` bytes and is not cut
@@ -56,7 +59,7 @@ def fetch(
     origin, complete = (str(copy), True) if copy else _download(file, part, urls, mirror, size, manual)
     with files.written(target) as temporary:
         if copy:
-            _copy(copy, path, temporary, size)
+            _copy(copy, path, temporary, size, settled=first_fetch)
         else:
             os.replace(part, temporary)
         digest, received = files.sha256(temporary), temporary.stat().st_size
@@ -149,8 +152,11 @@ def _path(file: str) -> PurePosixPath:
     return PurePosixPath(*parts[1:])
 
 
-def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None) -> None:
-    """Copy a mirror's file, unpacked. Raises DataError where it is not whole."""
+def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None, settled: bool) -> None:
+    """Copy a mirror's file, unpacked. settled: only one that nobody seems to write. Raises DataError where it is not whole."""
+    before = stamp(copy)
+    if settled and time.time() - copy.stat().st_mtime < FRESH:
+        time.sleep(FRESH)
     with open(target, "wb") as sink, opened(copy, path) as source:
         received = 0
         while chunk := source.read(CHUNK):
@@ -158,6 +164,8 @@ def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None) -> No
             if size is not None and received > size:
                 raise DataError(f"{copy}: expected {size} bytes, found more; replace it")
             sink.write(chunk)
+    if settled and stamp(copy) != before:
+        raise DataError(f"{copy}: expected a file that is complete, found that it is being written; try again when it is")
 
 
 def _git_blob(path: Path) -> str:

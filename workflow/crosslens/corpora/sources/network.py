@@ -18,7 +18,7 @@ from crosslens.jobs.bounded import read_text
 from crosslens.jobs.errors import DataError, shown
 from crosslens.jobs.files import written
 from crosslens.jobs.progress import Progress
-from crosslens.jobs.quantities import duration
+from crosslens.jobs.quantities import duration, readable
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -33,6 +33,7 @@ CONNECT = 15  # seconds
 SLOWEST, WINDOW = 1000, 60  # lowest rate in bytes a second, and the seconds over which it is measured
 TICK = 1.0  # seconds between two looks at a silent connection
 UNMEASURED = 1000 * MEGABYTE  # bytes of a body whose size nobody knows
+RESERVE = 1000 * MEGABYTE  # bytes that stay free on a disk, or a hundredth of a smaller one
 HUB = "https://huggingface.co/"
 ENDPOINT = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/") + "/"  # the hub, or a copy of it, as for huggingface_hub
 CERTIFICATES = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")  # variables with the certificates of a user's network
@@ -184,6 +185,8 @@ class Remote:
         Beside the part lies what version of which URL it is of. It is begun anew where this URL is another, or the server has
         another version by now, does not tell the version, or cannot send a part; but not before the file begins to come.
         """
+        if os.path.lexists(part) and (part.is_symlink() or not part.is_file() or part.stat().st_nlink > 1):
+            raise Unavailable(f"{part}: expected the part of a download, found a link or another kind of file: remove it")
         self._persist(lambda: self._continue(part), lambda: self.received(part))
         _note(part).unlink()
 
@@ -244,6 +247,7 @@ class Remote:
         """Write a body after the `have` bytes of a part. Raises Unavailable where it is too large."""
         most = next(size for size in (self.expected_size, self.size, UNMEASURED) if size is not None)
         began, rest = have, self.size - have if self.size else 0
+        self._expect_room(sink, rest)
         with Progress(rest // MEGABYTE, f"MB of {self.name}", logger) as progress:
             for chunk in answer.chunks():
                 have += len(chunk)
@@ -251,10 +255,19 @@ class Remote:
                     sink.flush()
                     sink.truncate(0)
                     raise Unavailable(f"{self.url}: expected {most} bytes at most, received more")
+                self._expect_room(sink, len(chunk))
                 sink.write(chunk)
                 progress.advance((have - began) // MEGABYTE - progress.done)
         if self.size is None and "transfer-encoding" in answer.headers:  # such a body says where it ends
             self.size = have
+
+    def _expect_room(self, sink: BinaryIO, number: int) -> None:
+        """Raise Unavailable unless a number of bytes fits on the disk of a file, and some stay free for others."""
+        disk = os.fstatvfs(sink.fileno())
+        free, reserve = disk.f_bavail * disk.f_frsize, min(RESERVE, disk.f_blocks * disk.f_frsize // 100)
+        if number + reserve > free:
+            expected = f"expected room for {readable(number)} and {readable(reserve)} to spare"
+            raise Unavailable(f"{self.url}: {expected}, found {readable(free)} free: make room, if the file is of that size")
 
     @contextmanager
     def _asked(self, *headers: str) -> Iterator[_Answer]:

@@ -1,4 +1,4 @@
-"""Shared by the tests: synthetic corpus sentences as corpus files, a tiny random encoder with and without a pooler, its tokens."""
+"""Fixtures of all tests: synthetic sentences as corpus files, a tiny random encoder with and without a pooler, its tokens."""
 
 import json
 import logging

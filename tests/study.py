@@ -89,7 +89,7 @@ def plan(root: Path, *options: str) -> tuple[Config, list[planning.Job]]:
 
 
 def pretend(root: Path, word: str, *targets: str) -> None:
-    """Put something in the place of each output that a run would make now, checksummed as by its job, and have it taken for built."""
+    """Put something in the place of each output that a run would make now, checksummed as by its job."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(checksums.RESULTS, str(root / RESULTS))
         rows = tiny(root, *targets, "--summary").partition("output_file\t")[2].splitlines()[1:]

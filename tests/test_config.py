@@ -151,7 +151,7 @@ WRONG = [  # key, its value, the key that the message names if it is another, an
     ("corpora.wikipedia.file", "{wikki}.xml", "corpora.wikipedia", "expected no names in braces other than {code}"),
     ("corpora.xnli_all.limits", {"train": 10, "test": 5}, "corpora.xnli_all", "expected `parallel: true`, since"),
     ("synthetic.languages", ["de", "en"], "", "expected ar, es, fr, hi, tr too, read by corpora.udpos.languages"),
-    ("synthetic.languages", ["de", "sw"], "", "sw not among the synthetic corpus's languages"),
+    ("synthetic.languages", ["de", "sw"], "", "sw not among the synthetic languages"),
     ("papers.muller2021.pairs", [[1], [2, 3]], "", "expected block numbers up to 2, which encoders.random has, found 3"),
     (f"{PAPER}.source_language", "tr", "", "corpora.udpos has no training data for 'tr': add it there"),
     ("corpora.wikipedia.languages", ["en", "tr"], f"{PAPER}.language_corpus", "has no de, which corpora.udpos tests; de, which"),

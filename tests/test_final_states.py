@@ -1,4 +1,4 @@
-"""States that a training run has computed with its final weights, which it leaves for the job that stores those of sampled words."""
+"""States computed with a training run's final weights, left for the job that stores those of sampled words."""
 
 import logging
 import shutil

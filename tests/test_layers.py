@@ -12,11 +12,8 @@ LAYERS = (  # from the ground up: a room imports from those of earlier lines and
     ("crosslens.jobs",),
     ("synthetic",),
     ("crosslens.config",),
-    ("crosslens.config.recipes", "crosslens.numerics"),
-    ("crosslens.corpora.sources",),
+    ("crosslens.numerics",),
     ("crosslens.corpora",),
-    ("crosslens.encoding.encoders",),
-    ("crosslens.encoding.tokens",),
     ("crosslens.encoding",),
     ("crosslens.training",),
     ("crosslens.measures",),
@@ -24,7 +21,6 @@ LAYERS = (  # from the ground up: a room imports from those of earlier lines and
     ("crosslens.papers",),
     ("crosslens.graph",),
     ("crosslens.commands",),
-    ("documents",),
 )
 ROOMS = 15  # at most, beside recipes.py
 

@@ -52,7 +52,7 @@ def resolve(name, config):
 
 
 def test_published_settings(config):
-    """550 training runs: 110 settings of five seeds, 63 of tables 1 and 6 to 8; three are ours (ALL with pretrained embeddings)."""
+    """550 training runs: 110 settings of five seeds, 63 of tables 1 and 6 to 8; three are ours (ALL, embeddings kept)."""
     found = [name for name, recipe in recipes.recipes(config).items() if recipe.stages]
     assert len(found) == len(set(found)) == 110 and len(config.papers.muller2021.seeds) == 5
     assert len([name for name in found if name in item_recipes("table1", ("en", "ru", "ar"))]) == 63

@@ -1,4 +1,4 @@
-"""Trials that share a job: the files are those of training runs alone, a stopped job goes on, and nothing else is taken for them."""
+"""Trials that share a job: their files are those of separate training runs, and a stopped job goes on."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Special subwords around texts and pairs, as tokenizers add them: none is taken for an ordinary subword, nor the other way round."""
+"""Special subwords around texts and pairs, as tokenizers add them: none is taken for an ordinary subword, or vice versa."""
 
 from collections import Counter
 from functools import partial

@@ -366,7 +366,7 @@ def lengths(subwords: int, longest: int, seed: int) -> list[int]:
 
 @pytest.mark.parametrize("longest", [1, 9, 63])
 def test_windows_of_wu2019_of_sentences_of_every_length(longest):
-    """Each word is labelled once, after exactly the 64 subwords before it; no window has more than 127 subwords, and all are fed."""
+    """Each word is labelled once, after the 64 subwords before it; no window has more than 127 subwords, and all are fed."""
     for subwords in range(1, 601):
         sizes = lengths(subwords, longest, subwords)
         found = windows(sizes, 127, 64)
@@ -450,7 +450,7 @@ TREES = Tokenisation(maximum=512, train_maximum=129, words=140, whole_words=True
 
 @pytest.mark.parametrize(("split", "room"), [("train", 127), ("test", 510)])
 def test_sentences_with_trees_end_with_a_whole_word(split, room):
-    """wu2019's parser: training sentences before the word that would reach 128 subwords, others after 140 words or 510 subwords."""
+    """wu2019's parser cuts training sentences before 128 subwords, others after 140 words or 510 subwords."""
     tokenizer = long_wordpiece()
     sentences = ([1] * 600, [1] * 140, [1] * 127, [1] * 128, [2] * 63 + [1, 1], [2] * 64, [40] * 14, [128, 1], [600, 1], [1, 600])
     for sizes in sentences:

@@ -560,7 +560,7 @@ def test_first_best_epoch_wins_and_the_untrained_one_is_a_candidate(bench, score
 
 @pytest.mark.parametrize(("interval", "dropout"), [(4, 0.1), (5, 0.0), (100, 0.1)])
 def test_the_best_of_weights_at_some_updates_and_at_the_end_is_kept(bench, interval, dropout):
-    """XTREME's run_tag.py keeps it so; steps, batches and the last weights are those of a training run that is rated by epochs."""
+    """XTREME's run_tag.py keeps it so; steps, batches and last weights are those of a run that is rated by epochs."""
     of = recipe("finetuned", epochs=3, dropout=dropout, encoder_rate=2e-2)
     of = of.model_copy(update={"stages": of.stages[:1]})
     rated = [trained_stage(of, interval=interval, keep=keep) for keep in ("best", "last")]

@@ -161,7 +161,7 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
 
 
 def untracked(reads: Path, scripts: Iterable[str]) -> list[tuple[str, str]]:
-    """Script and file of each tokenisation outside the results that is not tracked; all of the scripts must have read some file."""
+    """Script and file of each read outside the results that is not tracked; all of the scripts must have read some file."""
     lines = (line.split("\t") for line in reads.read_text().splitlines())
     pairs = {(script.removesuffix(".py"), path) for script, path in lines}
     assert {script for script, _ in pairs} >= {*scripts}

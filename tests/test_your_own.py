@@ -115,4 +115,4 @@ def test_a_language_that_the_synthetic_corpus_lacks_is_refused_before_anything_r
     (root / "swahili.yaml").write_text(text)
     files = ("config.yaml", "demo/overlay.yaml", "swahili.yaml")
     said = snakemake(root, "--profile", "demo", "--configfile", *files, "--", "results/polish/table1.csv", works=False)
-    assert "synthetic.languages: sw not among the synthetic corpus's languages" in said and not (root / "results/polish").exists()
+    assert "synthetic.languages: sw not among the synthetic languages" in said and not (root / "results/polish").exists()

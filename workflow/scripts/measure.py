@@ -1,4 +1,4 @@
-"""Make one kind of measure of a recipe: of what its training runs predicted, of hidden states, of samples, or with its encoder."""
+"""Make one kind of measure of a recipe: of its predictions, of hidden states, of samples, or with its encoder."""
 
 from importlib import import_module
 from pathlib import Path

@@ -108,7 +108,7 @@ class _Draft:
 
 @lru_cache(maxsize=4096)  # articles often share sentences, and three hypotheses share a premise
 def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
-    """The sentence of a meaning in a language. Raises SyntheticCorpusError, which names frame, word and key, if a form is missing."""
+    """The sentence of a meaning. Raises SyntheticCorpusError, which names frame, word and key, if a form is missing."""
     lookup = _Lookup(grammar, dict(meaning.fillers))
     template = lookup.template(meaning.frame)
     drafts = [draft for number in range(1, len(template.words) + 1) for draft in _drafts(lookup, template, number)]

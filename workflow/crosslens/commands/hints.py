@@ -68,12 +68,12 @@ def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
 
 
 def published_here(executor: str | None, results: str, rules: Iterable[str]) -> str | None:
-    """A warning where the training runs of the published study would run on this machine. rules: of the jobs that are to run."""
+    """A warning where training runs of the published study would run on this machine. rules: of the jobs to run."""
     training_runs = sum(rule.startswith("train") for rule in rules)
     if executor != "local" or results != "results" or not training_runs:
         return None
     return (
-        f"this is the published study: {training_runs} trainings of its size on this machine, for which one GPU is a matter of days; "
+        f"this is the published study: {training_runs} training runs of its size on this machine, which take days on one GPU; "
         "add --profile demo for the small one, --profile slurm for a cluster"
     )
 

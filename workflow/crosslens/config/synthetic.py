@@ -37,7 +37,7 @@ class SyntheticCorpus(Section):
         unknown = [code for code in languages if code not in present]
         if unknown:
             raise ValueError(
-                f"{', '.join(unknown)} not among the synthetic corpus's languages ({', '.join(present)}): docs/new-language.md says "
+                f"{', '.join(unknown)} not among the synthetic languages ({', '.join(present)}): docs/new-language.md says "
                 "how to write one; other languages need real data, for instance at the laptop scale"
             )
         return languages

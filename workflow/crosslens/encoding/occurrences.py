@@ -134,7 +134,7 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
 
 
 def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """A trie of spellings: state x 2^32 + subword -> next state, from state 0, and state -> numbers of the words that end there."""
+    """A trie of spellings: state x 2^32 + subword -> next state, from state 0; state -> numbers of the words that end there."""
     steps: dict[int, int] = {}
     ends: dict[int, set[int]] = defaultdict(set)
     for number, spelled in enumerate(spellings):

@@ -1,4 +1,4 @@
-"""Sampled words on disk: CORPUS/LANG.parquet, a row a word or text, in the order of the splits and, within each, of the tokens."""
+"""Sampled words on disk: CORPUS/LANG.parquet, a row for each word or text, in the order of splits and tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -289,7 +289,7 @@ class Artefacts:
     # Items, and what tells of them.
 
     def item_tokens(self, paper: Paper, item: TableOrFigure) -> dict[str, str]:
-        """Folders of the tokens that an item reads, by name: CORPUS under its tokenisation, CORPUS/TOKENISATION under further ones."""
+        """Folders of the tokens that an item reads: CORPUS under its tokenisation, CORPUS/TOKENISATION under further ones."""
         encoder, tokenisation = (
             item.encoder or self._section(paper).encoder,
             item.tokenisation or self._section(paper).tokenisation,

@@ -97,7 +97,7 @@ def checksummed(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_checksums(content: Path, path: Path | None = None) -> None:
-    """Write the checksum file of a folder into it, or that of a file beside it. path: final path of the artefact; None: `content`."""
+    """Write the checksum file of a folder into it, of a file beside it. path: final path of the artefact; None: `content`."""
     path = path or content
     if content.is_dir():
         file = content / SUMS
@@ -114,7 +114,7 @@ def checksum_file_beside(path: Path) -> Path:
 
 
 def read_checksums(artefact: Path) -> Checksums:
-    """The checksum file of a file or folder. Raises FileNotFoundError if it has none, ValueError if the checksum file is not text."""
+    """The checksum file of a file or folder. Raises FileNotFoundError if it has none, ValueError if that is not text."""
     return Checksums.read(artefact / SUMS if artefact.is_dir() else checksum_file_beside(artefact))
 
 
@@ -127,7 +127,7 @@ def readable_checksums(artefact: Path) -> Checksums | None:
 
 
 def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Checksums]]:
-    """Yield paths of checksummed artefacts in folders of results, and their checksum files. Links to folders are not followed."""
+    """Yield paths of artefacts in folders of results, and their checksum files. Links to folders are not followed."""
     for top in folders:
         for folder, subfolders, names in os.walk(f"{results}/{top}"):
             if SUMS in names:
@@ -142,7 +142,7 @@ def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[
 
 
 def identities(paths: Iterable[Path]) -> dict[str, str]:
-    """Identity of the checksum file of each file that exists, by its path; "" where it has none, which its reader then reports."""
+    """Identity of the checksum file of each file that exists, by its path; "" without one, which the reader reports."""
     checksum_files = {str(path): readable_checksums(path) for path in sorted({*paths}) if path.exists()}
     return {path: checksums.identity if checksums else "" for path, checksums in checksum_files.items()}
 

@@ -27,7 +27,7 @@ EDITED = "edited"  # identity of an artefact that has changed since it was check
 
 
 def noted(checksums: Checksums, word: str, prefix: str = "") -> dict[str, Any]:
-    """The JSON object in a note of a checksum file; empty if there is none. prefix: what stands there for the folder of results."""
+    """The JSON object in a note of a checksum file, or {}. prefix: what the note has in place of the folder of results."""
     text = checksums.notes.get(word, "").replace(PLACE, json.dumps(prefix)[1:-1])
     with suppress(DataError):
         if isinstance(value := parse_json(text, checksums.file), dict):
@@ -93,7 +93,7 @@ class ChecksumMetadata:
         return values if all(isinstance(values.get(name), list) for name in ("params", "input")) else {}
 
     def inputs(self, checksums: Checksums) -> dict[str, Any]:
-        """Identity of each checksummed input of an artefact, by its place below the results, as it was when the artefact was made."""
+        """Identity of each input of an artefact when it was made, by the input's place below the results."""
         return noted(checksums, "inputs")
 
     def fits(self, checksums: Checksums, params: Set[str], inputs: Set[str]) -> bool:

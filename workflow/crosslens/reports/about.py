@@ -23,7 +23,7 @@ PRINTED = Path(__file__).parents[3] / "resources" / "published"  # PAPER.csv: th
 
 
 class Uses(NamedTuple):
-    """Keys of encoders and of corpora and seeds of training runs on which numbers rest; as keys of dictionaries, in their order."""
+    """Encoders, corpora and seeds of training runs on which numbers rest; as keys of dictionaries, in their order."""
 
     encoders: dict[str, None]
     corpora: dict[str, None]

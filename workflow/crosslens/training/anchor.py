@@ -21,7 +21,7 @@ from crosslens.training.objectives import subspace_distance
 class Anchor(nn.Module):
     """A frozen copy of an encoder, and the directions of each layer along which states are compared with its states.
 
-    Anchor "pretrained": the encoder from which the training run starts, without dropout, as the paper describes. Then the distance is
+    Anchor "pretrained": the encoder from which the run starts, without dropout, as the paper describes. Then the distance is
     0 at the first step if the encoder's own dropout is off. Anchor "released": what the released code does in effect
     (run_tag_LDAR.py; likewise run_tag_LDAR_miltisource.py). Its anchor, a second BertModel (line 91), has parameter names that no
     checkpoint of BERT has, so that the random weights of line 92 stay; line 93 puts it in evaluation mode, which line 219 undoes

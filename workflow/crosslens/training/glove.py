@@ -75,7 +75,7 @@ def train(
 
 
 class Model:
-    """Vectors (m, d) of m subwords as words and as contexts, their biases (m,) as either, and AdaGrad's sums of squares, from 1."""
+    """Vectors (m, d) of m subwords as words and contexts, biases (m,) of both, and AdaGrad's sums of squares, from 1."""
 
     def __init__(self, m: int, size: int, settings: GloVe, *, seed: int, device: torch.device) -> None:
         """Uniform within 1/2 of 0, divided by the size, biases too (src/glove.c:125)."""

@@ -17,7 +17,7 @@ BLANKS: dict[str, str | int] = {
 
 
 def write_blanked(folder: Path, copy: Path) -> None:
-    """Write a copy of a folder of tokens or samples in which every word is empty, and every subword the first of the vocabulary."""
+    """Write a copy of a folder of tokens or samples with every word empty and every subword the first of the vocabulary."""
     with checksummed(copy) as temporary:
         for file in sorted(folder.rglob("*.parquet")):
             table = parquet.read(file)

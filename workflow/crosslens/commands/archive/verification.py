@@ -36,7 +36,7 @@ NAME = r"[\w@=+,-][\w@=+,.-]*"
 UNPACKED = re.compile(
     rf"(results|{CHECKSUM_FILES})(/{NAME})*/(\.SHA256SUMS|\.{NAME}\.sha256|{NAME}\.(csv|html|json|parquet|png|svg|txt))", re.ASCII
 )
-"""Names of files that are unpacked, with data and checksum files; none of them is code, and none that Snakemake reads by itself."""
+"""Names of the files that are unpacked, data and checksum files; none is code, and none is read by Snakemake itself."""
 READ = (CONFIGURATION, METADATA)  # further files that are unpacked
 OTHERS = (README, WORKFLOW, str(LOCK))  # compared with their digests alone
 LINE = re.compile("([0-9a-f]{64})  (.+)")  # of SUMS

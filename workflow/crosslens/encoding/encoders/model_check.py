@@ -83,7 +83,7 @@ def _first(output: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
 
 
 def _choose_texts(description: Description) -> list[list[int]]:
-    """Subwords of a long text, of two that differ in their last subword alone, and of a short one, from all over the vocabulary."""
+    """Subwords of a long text, of two that differ in their last subword, and of a short one, from the whole vocabulary."""
     config, vocabulary = description.config, description.tokenizer["model"]["vocab"]
     special = {token["id"] for token in description.tokenizer["added_tokens"]}
     numbers = set(vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary)))

@@ -1,5 +1,7 @@
 """Weights of an encoder: read from safetensors with current names, and trimmed to the subwords of its tokenizer."""
 
+import errno
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +13,13 @@ from safetensors.torch import load_file, save_file
 
 from crosslens.encoding.encoders.folder import LANGUAGE_MODEL, SAVE_AGAIN, WEIGHTS, json_object, message
 from crosslens.jobs.errors import DataError
+from crosslens.jobs.quantities import readable
 
 PYTORCH, INDEX = "pytorch_model.bin", ".index.json"
 SETS = ("*.safetensors", "*.safetensors" + INDEX, "*model*.bin", "*model*.bin" + INDEX)
 """Names of files with weights of PyTorch, whole or in parts, and of indices of parts. Those of other frameworks do not matter."""
 LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
+HOLES = 0.1  # share of a file
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 PREFIX = re.compile(r"((?:.*\.)?)(?:embeddings\.(?:word|tok)_embeddings|embed_tokens|embeddings)\.weight")
 """Word embeddings of most encoders, of ModernBERT, of ports of decoders and of XLM, after the name of the encoder in a model."""
@@ -27,13 +31,19 @@ State = dict[str, torch.Tensor]
 def read(path: Path) -> State:
     """Weights of a file without heads, in float32 and with current names.
 
-    Raises DataError if there is no file, or another set of weights beside it, or if a weight is not finite or larger than any
-    that an encoder learns.
+    Raises DataError if there is no file, or another set of weights beside it, if the file is sparse, or if a weight is not finite
+    or larger than any that an encoder learns.
     """
     if not path.is_file():
         remedy = "convert it by make convert ENCODER=FOLDER OUT=NEW"
         raise DataError(f"{path.parent}: expected an encoder with safetensors weights, found no {WEIGHTS}: {remedy}")
     files(path.parent)
+    size_on_disk, size = _count_stored_bytes(path), path.stat().st_size
+    if size - size_on_disk > HOLES * size:
+        raise DataError(
+            f"{path}: expected {readable(size)} of weights, found {readable(size_on_disk)} and holes (a sparse file, such as of "
+            "a download that has not ended): fetch or convert the weights again"
+        )
     state = load(path)
     prefix = next((match[1] for match in map(PREFIX.fullmatch, state) if match), "")
     odd = [name for name, value in state.items() if not name.endswith("position_ids") and not _is_sound(value)]
@@ -77,6 +87,19 @@ def _is_sound(value: torch.Tensor) -> bool:
         return value.is_floating_point()
     low, high = torch.aminmax(value.float())  # NaN where there is one
     return bool(low >= -LARGEST) and bool(high <= LARGEST)
+
+
+def _count_stored_bytes(path: Path) -> int:
+    """Bytes of a file without its holes, or of the whole file if the file system does not report holes."""
+    end = total = 0
+    with open(path, "rb") as stream:
+        while True:
+            try:
+                start = os.lseek(stream.fileno(), end, os.SEEK_DATA)
+            except OSError as error:
+                return total if error.errno == errno.ENXIO else path.stat().st_size  # the former: there is no more data
+            end = os.lseek(stream.fileno(), start, os.SEEK_HOLE)
+            total += end - start
 
 
 def load(path: Path) -> State:

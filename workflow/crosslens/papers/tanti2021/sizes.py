@@ -59,7 +59,7 @@ PRINTED = {
 
 @dataclass(frozen=True)
 class Data:
-    """A corpus of the paper as it is configured here. samples: task -> settings of its samples, and the folder of the sampled words."""
+    """A corpus of the paper as configured here. samples: task -> settings of its samples, and the folder of the words."""
 
     printed: Printed
     corpus: Corpus

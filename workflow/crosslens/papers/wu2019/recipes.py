@@ -1,4 +1,4 @@
-"""wu2019: the training runs, of five tasks from English and in each language, also with frozen blocks; language identification."""
+"""wu2019: training runs of five tasks from English and in each language, also with frozen layers; language identification."""
 
 from collections.abc import Iterable
 from functools import cache

@@ -1,4 +1,4 @@
-"""Tables and records that decide claims files at a preset, and the training runs that these rest on. Called when a run is planned."""
+"""Tables and records that decide claims at a preset, and the training runs behind them. Called when a run is planned."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -100,7 +100,7 @@ class Plan:
         return {"tables": tables, "records": records, "recipes": recipes}
 
     def _place(self, paper: Paper, name: str) -> str | None:
-        """Place below the results of a table or figure, by its name in the claims file of a paper; None where the preset has none."""
+        """Place of a table or figure below the results, by its name in a claims file; None where the preset has none."""
         key, _, item = name.rpartition("/")
         owner = next((candidate for candidate in self.studies.papers if candidate.key == key), paper)
         place = owner.path(item)

@@ -1,4 +1,4 @@
-"""Verdicts on claims, from the estimates of effects and controls, and from whether the training runs behind them have learned."""
+"""Verdicts on claims: from estimates of effects and controls, and from whether the training runs have learned."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -362,7 +362,7 @@ class Unlearned:
         return [recipe for pattern in patterns for recipe in self.contrasts.evidence.training_runs(pattern)]
 
     def _shortfall(self, recipe: str, learned: Learned, name: str) -> str:
-        """The first level that the score of a training run is not surely above, as a sentence; "" where it is above all levels."""
+        """The first level that a training run's score is not surely above, as a sentence; "" where it is above all."""
         for level, floor in learned.above.items():
             constant = isinstance(floor, int | float)
             region = Region(above=float(floor)) if isinstance(floor, int | float) else Region(above=0)

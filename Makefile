@@ -11,7 +11,7 @@ $(foreach name,$(SETTINGS),$(eval override $(name) := $$(value $(name))))
 export $(SETTINGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-all try passport convert provenance archive verify test test-long test-demo test-slurm test-gpu test-faults test-registry test-crate lint format docs lock site status cost prefetch clean
+.PHONY: help install demo demo-all try passport convert provenance archive verify test test-long test-demo test-slurm test-deployment test-gpu test-faults test-registry test-crate lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,14 +70,17 @@ build/synthetic-tested: $(INSTALLED) $(SYNTHETIC)
 test: build/synthetic-tested ## Run the test suite; the tests of the synthetic corpus only where it, or what reads it, has changed
 	$(PYTEST) --ignore tests/synthetic
 
-test-long: install ## Test what takes minutes: runs of the workflow from one end to the other, whole files of real data (10 min)
-	$(PYTEST) -m long
+test-long: install ## Test what takes minutes: runs of the workflow from one end to the other, whole files of real data (10 min); archives are validated where make test-crate was called once
+	$(PYTEST) -m "long or crate"
 
 test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)
 	$(BIN)/python -m pytest -m demo tests/demo
 
 test-slurm: install ## Run a slice of the study on a real SLURM started on this machine, and break it (Debian, root; 10 min)
 	timeout -k 10 3600 $(BIN)/python -m pytest -x -m slurm tests/cluster
+
+test-deployment: install ## Run jobs in conda environments and in the container's image, by stand-ins for both (a minute)
+	$(BIN)/python -m pytest -m deployment tests/test_deployment.py
 
 test-gpu: install ## Compare trainings on a GPU with the same on a processor (a minute; skipped without a GPU)
 	$(BIN)/python -m pytest -rs tests/test_on_a_gpu.py

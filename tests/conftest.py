@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import shutil
 import signal
 import tempfile
@@ -34,13 +35,13 @@ from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.jobs import signals
 from crosslens.jobs.checksums import write_checksums
 from crosslens.papers.configuration import load as load_config
+from filelock import FileLock
 from forked import READS
 from synthetic.generate import treebank
 from synthetic.grammar import read_grammar
 from tally import marked, often, tally, write  # noqa: F401, fixtures of tests/faults
 from tokenizers import Tokenizer
 from transformers import BertModel
-from xdist.scheduler import LoadFileScheduling
 
 LANGUAGES = ("de", "en", "zh")
 UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
@@ -48,8 +49,7 @@ NLI = ("entailment", "neutral", "contradiction")
 OFFICIAL = Layout("sources", load_sources())
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the synthetic corpus's names
-STUDY = ("test_workflow", "test_new_paper")  # files whose tests start from the tiny study
-LONGEST = (*STUDY, "test_training", "test_wikipedia", "test_your_own", "test_ledgers", "test_muller2021_figures")
+LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_ledgers", "test_muller2021_figures")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -79,19 +79,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if config.getoption("--faults"):
         reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, [])]
         write(marked(report for report in reports if report.when == "call"))
-
-
-class Together(LoadFileScheduling):
-    """Each file goes to one worker, and all that start from the tiny study go to the same one, which builds it once."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return "study" if Path(file).stem in STUDY else file
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
-    """As pytest-xdist asks for it, with --dist loadfile."""
-    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def as_texts(rows: list[list[int]]) -> Texts:
@@ -177,11 +164,22 @@ def pair_rows(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository in which the tiny study is built and its claims decided. Tests leave it as they find it."""
-    root = study.copy_repository(tmp_path_factory.mktemp("built"))
-    for targets in (study.ALL, ("claims",)):
-        study.tiny(root, *targets, **{READS: str(root / "reads.tsv")})
-    return root
+    """A copy of the repository with the tiny study and its claims, built once for all workers. Tests only read it."""
+    folder = tmp_path_factory.getbasetemp()
+    built = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "built"
+    with FileLock(f"{built}.lock"):
+        if not built.exists():
+            root = study.copy_repository(tmp_path_factory.mktemp("incomplete"))
+            for targets in (study.ALL, ("claims",)):
+                study.tiny(root, *targets, **{READS: str(root / "reads.tsv")})
+            root.rename(built)
+    return built
+
+
+@pytest.fixture(scope="module")
+def edited(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built copy whose files the tests of a module edit for a dry run, and put back."""
+    return Path(shutil.copytree(built, tmp_path_factory.mktemp("edited") / "study"))
 
 
 @pytest.fixture

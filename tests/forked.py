@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from multiprocessing import forkserver, resource_tracker, spawn
 from multiprocessing.connection import Connection, wait
@@ -39,25 +39,19 @@ SERVER.set_forkserver_preload([  # nothing of crosslens, of which tests change c
 
 
 def snakemake(options: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[int | None, str]:
-    """Call Snakemake in a folder as a command would, on the pretended node; returns its exit status and what it said."""
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
-        return on_the_node(_call, list(options), folder, said.name, environment), said.read()
+    """Call Snakemake in a folder as a command would, on the pretended node if there is one.
 
-
-def on_the_node(function: Callable[..., None], *arguments: Any) -> int | None:
-    """Call a function in a process of the pretended node, or of this machine if there is none; returns its exit status.
-
-    arguments: of the function, the last its environment, to which that of the node is added.
+    Returns its exit status, and what it said.
     """
-    *others, environment = arguments
     _start()
-    process = SERVER.Process(target=function, args=(*others, {**environment, **node.variables()}))
-    process.start()
-    process.join(SECONDS)
-    if process.is_alive():
-        process.terminate()
-        process.join()
-    return process.exitcode
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
+        process = SERVER.Process(target=_call, args=(list(options), folder, said.name, {**environment, **node.variables()}))
+        process.start()
+        process.join(SECONDS)
+        if process.is_alive():
+            process.terminate()
+            process.join()
+        return process.exitcode, said.read()
 
 
 def _start() -> None:
@@ -82,11 +76,8 @@ def _call(options: list[str], folder: Path, said: str, environment: dict[str, st
     rules.get_function_params = functools.cache(get_function_params)  # asked 50,000 times in a plan, a sixth of its time
     _become(folder, environment, said)
     forkserver._forkserver.ensure_running = lambda: None  # jobs are forked from the server that this process was forked from
-    as_command = PythonScript.execute_script
 
     def execute_script(self: Any, script: str, edit: bool = False) -> None:
-        if self.conda_env:
-            return as_command(self, script, edit)
         threads = {"OMP_NUM_THREADS": str(self.threads)}
         begun, begin = SERVER.Pipe(duplex=False)
         process = SERVER.Process(target=_script, args=(script, Path.cwd(), os.environ | threads, said, begun))

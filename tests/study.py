@@ -124,6 +124,12 @@ def edit(path: Path, *edits: tuple[str, str]) -> None:
     path.write_text(text)
 
 
+def add_kind(root: Path, kind: str) -> None:
+    """Add a kind of measure of hidden states to the list of kinds, in a copy of the repository."""
+    last = '    "units": Kind("units", "encoder"),\n'
+    edit(root / "workflow/crosslens/measures/kinds.py", (last, f'{last}    "{kind}": Kind("{kind}", "states"),\n'))
+
+
 @contextlib.contextmanager
 def changed(path: Path, *edits: tuple[str, str]) -> Iterator[None]:
     """A file with other text, put back as it was afterwards, its time included."""

@@ -65,12 +65,12 @@ def test_other_paths_are_installed_into(clone, name):
     assert (folder / ".venv/installed").exists()
 
 
-@pytest.mark.parametrize("name", ["a{b}", "{", "a}b"])
 @pytest.mark.fault("A clone in whose path jobs cannot start", "refused")
-def test_a_clone_with_braces_in_its_path_is_refused_in_a_line(tmp_path, name):
+def test_a_clone_with_braces_in_its_path_is_refused_in_a_line(tmp_path):
     """Without make too: Snakemake would take them for wildcards."""
-    said = snakemake(copy_repository(tmp_path / name), "--profile", "demo", "-n", "--", "results/demo/corpora/xnli", works=False)
-    assert f"{tmp_path / name}: expected a clone in whose path is no {{ or }}, which mark wildcards: move it" in said
+    root = copy_repository(tmp_path / "a{b}")
+    said = snakemake(root, "--profile", "demo", "-n", "--", "results/demo/corpora/xnli", works=False)
+    assert f"{root}: expected a clone in whose path is no {{ or }}, which mark wildcards: move it" in said
     assert "Traceback" not in said and "NameError" not in said and len(said.splitlines()) < 7, said
 
 

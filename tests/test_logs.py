@@ -62,16 +62,6 @@ def test_the_command_of_a_file_has_what_decides_it(monkeypatch, arguments, envir
     assert call.command("T") is None  # outside a run
 
 
-def test_starting_again_writes_a_new_file_and_leaves_the_old_one_alone(tmp_path):
-    first, second = tmp_path / "1.log", tmp_path / "2.log"
-    logs.start(str(first), "one")
-    before = first.read_text()
-    logs.start(str(second), "two").info("hello")
-    assert first.read_text() == before
-    assert second.read_text().count("hello") == 1
-    logs.start(None, "no file").info("nowhere")
-
-
 def test_revision_is_of_the_library_and_none_outside_a_working_copy(tmp_path, monkeypatch):
     library = tmp_path / "crosslens" / "machine.py"
     library.parent.mkdir()
@@ -88,10 +78,7 @@ def test_revision_is_of_the_library_and_none_outside_a_working_copy(tmp_path, mo
     assert str(machine.revision()).endswith("+changes")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.04, "0.0 s"), (42, "42 s"), (59.9, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
-)
+@pytest.mark.parametrize(("seconds", "text"), [(0.04, "0.0 s"), (59.9, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")])
 def test_durations(seconds, text):
     assert quantities.duration(seconds) == text
 
@@ -139,13 +126,10 @@ def test_a_log_ends_with_what_the_job_took(tmp_path):
     assert 0 <= float(seconds) < 60 and 10**8 / 2**30 < float(memory) < machine.peak_memory() / 2**30 + 0.2 and not gpu_memory
 
 
-def test_bad_input_ends_in_one_line_on_stderr_and_in_the_log(tmp_path):
+def test_errors_end_the_log_and_stderr_in_one_line_for_bad_input_and_with_a_traceback_else(tmp_path):
     log, stderr = fails(tmp_path, "raise DataError('a.conllu:3: 9 columns, 10 expected; correct the line')")
     assert stderr == "ERROR: a.conllu:3: 9 columns, 10 expected; correct the line\n"
     assert log.endswith(stderr.partition(" ")[2]) and "Traceback" not in log
-
-
-def test_an_error_of_ours_leaves_its_traceback_on_stderr_and_in_the_log(tmp_path):
     for text in fails(tmp_path, "raise KeyError('x')"):
         assert "stopped by an error" in text and "Traceback" in text and text.endswith("KeyError: 'x'\n")
 
@@ -167,10 +151,7 @@ def test_a_signal_ends_a_job_in_one_line(tmp_path, name, status, said):
     log, stderr = fails(tmp_path, f"os.kill(os.getpid(), signal.{name})\nwhile True: pass", status, FOREGROUND)
     assert stderr == f"ERROR: stopped by {said}\n"
     assert log.endswith(stderr.partition(" ")[2]) and "Traceback" not in log
+    if name == "SIGINT":  # a job in the background ignores Ctrl-C
+        fails(tmp_path, "os.kill(os.getpid(), signal.SIGINT)", 0, FOREGROUND.replace("default_int_handler", "SIG_IGN"))
     fails(tmp_path, HELD.format(name), status, FOREGROUND)
     assert (tmp_path / "whole").read_text() == "all of it" and not (tmp_path / "more").exists()
-
-
-def test_a_job_in_the_background_does_not_hear_ctrl_c(tmp_path):
-    ignoring = FOREGROUND.replace("default_int_handler", "SIG_IGN")
-    fails(tmp_path, "os.kill(os.getpid(), signal.SIGINT)", 0, ignoring)

@@ -169,11 +169,6 @@ REFUSED = {  # kind and settings of a measure -> the line that refuses it
         "{place}: expected settings of clusters, corpora, runs, language_clusters, source_language, found 'rnus'; "
         "did you mean 'runs'?",
     ),
-    "no setting": (
-        "clusters",
-        {"corpora": ["udpos"]},
-        "{place}: expected a value of runs too, for which clusters has no default",
-    ),
     "corpus": ("similarity", {"corpus": "pud", "reference": "en", "samples": 9}, f"{{place}}: corpus: {SAMPLED} 'pud'"),
     "corpora": ("clusters", {"corpora": ["udpso"], "runs": 9}, f"{{place}}: corpora: {SAMPLED} 'udpso'; did you mean 'udpos'?"),
     "corpus of words": ("spelling", {"target": "pud", "paragraphs": "wikipedia"}, f"{{place}}: target: {SAMPLED} 'pud'"),
@@ -195,12 +190,6 @@ def test_a_misspelt_key_is_named(root):
         said = tiny(root, "-n", works=False)
     line = "config.yaml, tests/workflow/overlay.yaml: papers.tanti2021.tsne.perplexty: unknown key; did you mean 'perplexity'?"
     assert line in said.split("\n") and "Traceback" not in said
-
-
-def test_an_unknown_source_is_named(root):
-    with changed(root / OVERLAY, ("source: synthetic\n    file:", "source: wikipedai\n    file:")):
-        said = tiny(root, "-n", works=False)
-    assert re.search(r"^.*corpora\.wikipedia\.source: .*'wikipedai'; did you mean 'wikipedia'\?$", said, re.MULTILINE), said
 
 
 def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_vocabulary(root):
@@ -229,14 +218,14 @@ def test_a_cluster_is_asked_for_gpus_where_encoders_run():
     assert others == {"train_trials": 1, "states": 1, "measure_encoder": 1}
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        plans = all_plans(copy_repository(Path(folder)))
-        PLANS.write_text(json.dumps({name: numbers(jobs) for name, jobs in plans.items()}, indent=2) + "\n")
-
-
-@pytest.mark.parametrize("keys", [[paper.key for paper in papers()], ["tanti2021"], ["tanti2021", "muller2021"]])
-@pytest.mark.parametrize("place", ["table1.html", "report.html", "scores/tanti2021.parquet"])
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ([paper.key for paper in papers()], "table1.html"),
+        (["tanti2021"], "report.html"),
+        (["tanti2021", "muller2021"], "scores/tanti2021.parquet"),
+    ],
+)
 def test_a_file_of_a_paper_that_does_not_fit_says_why_in_a_line(root, tmp_path, keys, place):
     """Also where no paper fits, so that there are no pages at all."""
     overlay = tmp_path / "overlay.yaml"
@@ -245,3 +234,9 @@ def test_a_file_of_a_paper_that_does_not_fit_says_why_in_a_line(root, tmp_path, 
     said = snakemake(root, "--profile", "tests/workflow", *files, "-n", "--", f"results/tiny/{place}", works=False)
     assert re.search(r"^[^\n]*papers\.tanti2021\.reading: expected one of .*, found 'none'$", said, re.MULTILINE)
     assert "Traceback" not in said and "Error" not in said
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        plans = all_plans(copy_repository(Path(folder)))
+        PLANS.write_text(json.dumps({name: numbers(jobs) for name, jobs in plans.items()}, indent=2) + "\n")

@@ -1,6 +1,5 @@
 """What `make status` says of tables and figures, from a plan and the files that exist."""
 
-import io
 import subprocess
 import sys
 from collections import Counter
@@ -10,10 +9,9 @@ from unittest.mock import Mock
 import pytest
 from crosslens.commands import status
 from crosslens.commands.planned_jobs import Job
-from crosslens.commands.status import TableOrFigure, items, main, outlook, table
+from crosslens.commands.status import TableOrFigure, items, main, outlook
 from crosslens.config.presets import Preset
 from crosslens.jobs.errors import DataError
-from rich.console import Console
 from study import RESULTS, environment, tiny
 
 REPOSITORY = Path(__file__).parents[1]
@@ -58,12 +56,6 @@ def test_tables_and_figures_with_reasons_and_what_they_would_take(root):
         "To build one of these: snakemake --profile demo FILE; everything: snakemake --profile demo demo_all."
     )
     assert outlook(Preset("demo", "results/demo"), []) == "demo: everything is built."
-
-
-def test_paths_are_whole_on_a_narrow_terminal():
-    console, path = Console(width=70, file=io.StringIO(), record=True), f"r/muller2021/{'x' * 30}.csv"
-    console.print(table({"demo": [TableOrFigure(path, "missing", Counter(table=1))]}))
-    assert path in console.export_text()
 
 
 def test_scales_are_those_of_which_anything_is_built_or_the_demo(root, monkeypatch, capsys):

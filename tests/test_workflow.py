@@ -4,157 +4,114 @@ import contextlib
 import hashlib
 import json
 import os
-import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
 import node
-import numpy as np
 import pandas as pd
 import psutil
 import pytest
 from browser import CHROMIUM, browser, leads_nowhere
 from crosslens.jobs.checksums import write_checksums
+from crosslens.papers import papers
+from crosslens.papers.configuration import load
 from crosslens.reports.claims.claims_file import read_claims_file
 from crosslens.reports.paper import MODEL_FILES
-from forked import READS, on_the_node
-from safetensors.numpy import load_file
+from crosslens.reports.studies import Studies
+from forked import READS
 from study import (
     ALL,
     OVERLAY,
     RECIPE,
-    REPOSITORY,
     RESULTS,
     SEARCHES,
+    add_kind,
     changed,
     counts,
     edit,
     environment,
     jobs_of,
     planned,
-    snakemake,
     tiny,
 )
+from test_config import merged
 
 pytestmark = pytest.mark.long
 
-TABLES = ("table1", "table2", "table3", "table4", "table5", "table5_search", "footnote6", "dataset_sizes", "languages", "epochs",
-          "findings", "units")  # fmt: skip
-FIGURES = ("figure2", "figure3", "figure4", "figure5", "figure6")
-OTHER_TABLES = (
-    *(f"muller2021/table{number}" for number in range(1, 9)),
-    "muller2021/table3_search",
-    "muller2021/change",
-    *(f"liang2021/table{number}" for number in range(1, 7)),
-    *(f"wu2019/table{number}" for number in range(1, 7)),
-    *(f"wu2019/{name}" for name in ("figure1_cells", "overlap", "search")),
-    *(f"liu2020/table{number}" for number in range(1, 5)),
-    *(f"liu2020/{name}" for name in ("retrieval", "nli", "languages", "calibration", "accents", "text")),
-)
-PROBED = tuple(
-    f"liang2021/{name}" for name in ("figure1", "figure2", "figure5", "subspaces")
-)  # of the encoder as it was pretrained
-OTHER_FIGURES = (
-    *(f"muller2021/figure{number}" for number in range(1, 9)),
-    *PROBED,
-    "liang2021/figure3",
-    "liang2021/figure4",
-    *(f"wu2019/figure{number}" for number in range(1, 4)),
-    *(f"liu2020/figure{number}" for number in range(1, 9)),
-)
-SCORED = (
-    "table1",
-    "table2",
-    "table3",
-    "footnote6",
-    "languages",
-    "epochs",
-    "findings",
-    "units",
-)  # by every training run of tanti2021
 UNTRAINED = {  # items without a training behind them; of liang2021's tables here those of mixed sources
-    "table4", "table5", "dataset_sizes", "figure2", "liang2021/table3", "liang2021/table5", *PROBED,
-    "wu2019/table1", "wu2019/overlap", "liu2020/table3", "liu2020/accents", "liu2020/text",
+    "table4", "table5", "dataset_sizes", "figure2", "liang2021/figure1", "liang2021/figure2", "liang2021/figure5",
+    "liang2021/subspaces", "liang2021/table3", "liang2021/table5", "wu2019/table1", "wu2019/overlap", "liu2020/table3",
+    "liu2020/accents", "liu2020/text",
 }  # fmt: skip
-RUNS = {
-    "pos": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation", "untrained", "several_languages"),
-    "nli": ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation"),
+RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
+RECIPES = {
+    *(f"tanti2021/{task}/{run}" for task in ("pos", "nli") for run in RUNS),
+    "tanti2021/pos/untrained",
+    "tanti2021/pos/several_languages",
 }
 COLUMNS = (
     "paper", "item", "row", "column", "metric", "definition",
     "here", "low", "high", "sd", "seeds", "n", "published", "difference", "comparable", "reason", "remark",
 )  # fmt: skip
-CONTROLS = {"untrained", "no_adversary", "several_languages"}  # no figure shows them
-NOT_CLUSTERED = {"no_adversary", "several_languages"}
-OF_UNITS = {("pos", "frozen"), ("pos", "finetuned"), ("nli", "finetuned")}
-ADVERSARIAL = {"gradient_reversal", "entropy_maximisation", "no_adversary"}  # of table 2
 TRIALS = "tanti2021/pos/frozen/trials00"
-LANGUAGES = ("de", "en", "tr")
+LIBRARY = "workflow/crosslens"
 
 
-def training(task: str, run: str) -> list[str]:
-    """Jobs of one training run and of what is measured on it."""
-    recipe = f"tanti2021/{task}/{run}"
-    jobs = [f"Train {recipe}, seed 0", f"Store hidden states of {recipe}, seed 0"]
-    kinds = ("clusters", "probes") if run in CONTROLS else ("clusters", "probes", "projection")
-    jobs += [f"Measure {kind} of {recipe}, seed 0" for kind in kinds if kind != "clusters" or run not in NOT_CLUSTERED]
-    jobs += [f"Measure units of {recipe}, seed 0"] * ((task, run) in OF_UNITS)
-    return jobs + [f"Measure {kind} of {recipe}" for kind in ("classification", "adversary")[: 1 + (run in ADVERSARIAL)]]
-
-
-def made(*names: str) -> list[str]:
-    """Jobs of tables, figures and the pages that show them, and of the file of all records."""
-    items = [name for name in names if name != "scores"]
-    jobs = [f"{'Sampling' if 'figure' in name or name in PROBED else 'Make'} {name}" for name in items] + pages(*items)
-    return jobs + ["Gather the records of tanti2021"] * ("scores" in names)
-
-
-def pages(*items: str) -> list[str]:
-    """Jobs of the pages of items, and of the reports that show those that are no searches."""
-    reports = {f"{name.rpartition('/')[0]}/report".lstrip("/") for name in items if name not in SEARCHES}
-    return [f"Lay out {page}" for page in [*items, *reports]]
+@pytest.fixture(scope="module")
+def forms() -> dict[str, str]:
+    """Tables and figures of the tiny study, by their places below its results, but for those of passports."""
+    items = Studies(load(merged("tests")), papers()).items
+    return {place: item.form for place, (paper, _, item) in items.items() if paper.key != "passport"}
 
 
 # --- what it builds -------------------------------------------------------------------------------------------------------
 
 
-def test_builds_every_table_and_figure_and_is_done(built):
-    tables, figures = (*TABLES, *OTHER_TABLES), (*FIGURES, *OTHER_FIGURES)
-    for name in (*tables, *figures):
-        item = built / RESULTS / f"{name}.{'csv' if name in tables else 'svg'}"
+def test_builds_every_table_and_figure_and_is_done(built, forms):
+    for name, form in forms.items():
+        item = built / RESULTS / f"{name}.{'csv' if form == 'table' else 'svg'}"
         record = json.loads(Path(f"{item}.json").read_text())
         assert record["sha256"] == hashlib.sha256(item.read_bytes()).hexdigest()
         assert (record["training_runs"] == []) == (name in UNTRAINED), name
-        if name in tables:
+        assert record["command"] == f"snakemake --profile tests/workflow {item.relative_to(built)}"
+        if form == "table":
             table = pd.read_csv(item)
             place = {"paper": name.partition("/")[0] if "/" in name else "tanti2021", "item": name.rpartition("/")[2]}
             assert tuple(table.columns) == COLUMNS and all(set(table[key]) == {value} for key, value in place.items()), name
-        assert record["command"] == f"snakemake --profile tests/workflow {item.relative_to(built)}"
-    reports = ("report", "muller2021/report", "liang2021/report", "wu2019/report", "liu2020/report")
+            bounds = table.dropna(subset=["low", "high"])
+            assert (bounds["low"] < bounds["high"]).all(), name
+    reports = ("report", *(f"{paper}/report" for paper in ("muller2021", "liang2021", "wu2019", "liu2020")))
+    figures = (name for name, form in forms.items() if form == "figure")
     for ending, names in (
-        ("html", (*tables, *figures, *reports, "claims", "index", "scoreboard", "passport/random")),
+        ("html", (*forms, *reports, "claims", "index", "scoreboard", "passport/random")),
         ("png", (*figures, "passport/random")),
     ):
-        found = {str(path.relative_to(built / RESULTS).with_suffix("")) for path in (built / RESULTS).rglob(f"*.{ending}")}
-        assert found == set(names)
+        assert {str(path.relative_to(built / RESULTS).with_suffix("")) for path in (built / RESULTS).rglob(f"*.{ending}")} == {
+            *names
+        }
     log = (built / RESULTS / "logs/models" / RECIPE / "seed0.log").read_text()
     assert f"command: snakemake --profile tests/workflow {RESULTS}/models/{RECIPE}/seed0/" in log.splitlines()[0]
-    for task, runs in RUNS.items():
-        models = built.glob(f"{RESULTS}/models/tanti2021/{task}/*/seed0/model.safetensors")
-        assert {path.parts[-3] for path in models} == set(runs)
-    scored = set(pd.read_parquet(built / RESULTS / "scores/tanti2021.parquet")["recipe"])
-    assert scored == {f"tanti2021/{task}/{run}" for task, runs in RUNS.items() for run in runs}
-    other = pd.read_parquet(built / RESULTS / "scores/muller2021.parquet")
-    assert {"cka", "score"} <= set(other["measure"]) and {"LAS", "accuracy", "F1"} <= set(other["definition"])
-    assert not list(built.glob("results/**/*.part-*"))
-    assert not list(built.glob("results/**/checkpoint*"))
+    models = (built / RESULTS / "models").glob("tanti2021/*/*/seed0/model.safetensors")
+    assert {str(path.parents[1].relative_to(built / RESULTS / "models")) for path in models} == RECIPES
+    assert not [*built.glob("results/**/*.part-*"), *built.glob("results/**/checkpoint*")]
+
+
+def test_records_of_all_measures_are_gathered_and_scores_have_their_intervals_inside_their_bounds(built):
+    records = {paper: pd.read_parquet(built / RESULTS / f"scores/{paper}.parquet") for paper in ("tanti2021", "muller2021")}
+    assert {*records["tanti2021"]["recipe"]} == RECIPES
+    assert {"cka", "score"} <= {*records["muller2021"]["measure"]}
+    assert {"LAS", "accuracy", "F1"} <= {*records["muller2021"]["definition"]}
+    scores = pd.concat(pd.read_parquet(path) for path in (built / RESULTS / "scores").glob("*.parquet"))
+    scores = scores[scores["measure"].isin(["score", "probe", "spelling", "language identification", "typology"])]
+    scores = scores.dropna(subset=["low", "high"])
+    assert len(scores) > 100 and ((scores["low"] >= 0) & (scores["low"] < scores["high"]) & (scores["high"] <= 1)).all()
 
 
 @pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
@@ -167,17 +124,6 @@ def test_every_rule_runs_on_a_node_with_64_cores(built):
     assert len(logs) > 400 and all(f", {node.CORES} cores, " in log for log in logs)
 
 
-@pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
-def test_jobs_see_the_node(tmp_path):
-    """Where nothing may be mounted, all but the small shared memory and the cores that the cgroup grants."""
-    on_the_node(node.look, tmp_path / "seen.json", environment())
-    seen = json.loads((tmp_path / "seen.json").read_text())
-    different = {name: value for name, value in node.SEEN.items() if seen[name] != value}
-    if {*different} == {*node.MOUNTED}:
-        pytest.skip("needs the right to mount: run as root, or allow user namespaces")
-    assert different == {}
-
-
 def test_a_passport_says_what_it_is_of(built):
     path = built / RESULTS / "passport/random.csv"
     table, record = pd.read_csv(path), json.loads(path.with_name("random.csv.json").read_text())
@@ -185,19 +131,8 @@ def test_a_passport_says_what_it_is_of(built):
     assert tuple(table.columns) == (*COLUMNS, "layer", "family", "floor_kind")
     assert set(table["floor_kind"].dropna()) == {"shuffled pairs", "random weights", "formula"}
     assert set(table["metric"]) == facts["measures"].keys() and set(table["layer"].dropna().astype(str)) >= {"0", "1", "2"}
-    assert (facts["n"], facts["seeds"], facts["encoder"]["layers"], facts["encoder"]["width"]) == (6, [0, 1], 2, 32)
+    assert (facts["n"], facts["seeds"], facts["encoder"]["layers"], facts["encoder"]["width"]) == (12, [0, 1], 2, 32)
     assert all(path.with_suffix(ending).exists() for ending in (".html", ".svg", ".png", ".json"))
-
-
-def test_intervals_have_a_width_and_scores_have_theirs_inside_their_bounds(built):
-    """In every table, and in the records behind it (docs/intervals.md)."""
-    for name in (*TABLES, *OTHER_TABLES):
-        table = pd.read_csv(built / RESULTS / f"{name}.csv").dropna(subset=["low", "high"])
-        assert (table["low"] < table["high"]).all(), table[table["low"] >= table["high"]].to_string()
-    records = pd.concat(pd.read_parquet(path) for path in (built / RESULTS / "scores").glob("*.parquet"))
-    scores = records[records["measure"].isin(["score", "probe", "spelling", "language identification", "typology"])]
-    scores = scores.dropna(subset=["low", "high"])
-    assert len(scores) > 100 and ((scores["low"] >= 0) & (scores["low"] < scores["high"]) & (scores["high"] <= 1)).all()
 
 
 TRACKED = {  # script -> what of the repository its rule names among its params, by content or, of languages, by their rows
@@ -241,30 +176,21 @@ def test_claims_are_decided_by_what_there_is(own):
     """No training is asked for: what is gone is not measured, and what has changed decides anew."""
     claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False)
     claims_files = {path.parent.name: read_claims_file(path) for path in (own / LIBRARY / "papers").glob("*/claims.yaml")}
-    keys = [f"{paper}-{key}" for paper, claims_file in claims_files.items() for key in claims_file.claims]
-    assert sorted(claims["claim"]) == sorted(keys) and "tanti2021-c01" in keys
+    assert sorted(claims["claim"]) == sorted(
+        f"{paper}-{key}" for paper, claims_file in claims_files.items() for key in claims_file.claims
+    )
     assert {"holds", "undecided", "not measured"} <= {*claims["verdict"]}
     trained = claims[claims["seeds"].astype(str) == "1"]
     assert len(trained) and {*trained["verdict"]} == {"undecided"}  # there is one seed
-    assert planned(own, "claims") == []
 
-    table, checksums = own / RESULTS / "table3.csv", own / RESULTS / ".table3.csv.sha256"
-    content = table.read_bytes()
-    table.unlink()
-    decide = [f"Decide the claims of {RESULTS}", "Set the printed cells beside ours"]
-    assert planned(own, "claims") == decide
-    tiny(own, "claims", **{READS: str(own / "decided.tsv")})
+    (own / RESULTS / "table3.csv").unlink()
+    said = tiny(own, "claims", **{READS: str(own / "decided.tsv")})
+    assert counts(said) == {"claims": 1, "scoreboard": 1, "total": 2}
     assert untracked(own / "decided.tsv", ("claims", "scoreboard")) == []
     claims = pd.read_csv(own / RESULTS / "claims.csv", keep_default_na=False).set_index("claim")
     assert claims.loc["tanti2021-c13", ["verdict", "reason"]].tolist() == ["not measured", "table3 is missing"]
     assert claims.loc["tanti2021-c13", "command"] == f"snakemake --profile tests/workflow {RESULTS}/table3.csv"
     assert claims.loc["tanti2021-c01", "verdict"] == "undecided"
-
-    table.write_bytes(content + b"tanti2021\n")
-    said = tiny(own, "claims", works=False)
-    assert f"{RESULTS}/table3.csv: not what was written" in said
-    table.write_bytes(content)
-    assert checksums.exists() and planned(own, "claims") == decide
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
@@ -278,20 +204,6 @@ def test_pages_work_in_a_browser(built):
             assert leads_nowhere(page, shown) == [], name
             closed, still_closed = shown.folds
             assert still_closed == 0 and (closed > 30) == (name == "claims"), name
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
-def test_a_bad_page_is_noticed(tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(
-        "<!doctype html><meta name='viewport' content='width=device-width'>"
-        "<p style='width: 900px'>wide</p><a href='gone.html'>a</a><a href='#gone'>b</a><details><summary "
-        "onclick='event.preventDefault()'>c</summary></details><script>console.error('d')</script><img src='http://127.0.0.1:9/e.png'>"
-    )
-    with browser() as tab:
-        shown = tab.show(page, 400)
-    assert len(shown.errors) >= 1 and shown.requests == ["http://127.0.0.1:9/e.png"] and shown.overflow > 400
-    assert len(leads_nowhere(page, shown)) == 2 and shown.folds == (1, 1)
 
 
 def test_every_kind_of_corpus_is_read(built):
@@ -330,9 +242,8 @@ def test_records_tell_how_each_measure_was_made_and_what_trainings_read(built):
 # --- what reruns after a change ---------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_done_reruns_nothing(own, tmp_path):
-    """In another place, with other words and file times, with a measure that nothing asks for, and with conda switched on."""
-    library = own / "workflow/crosslens"
+def test_a_run_that_is_done_reruns_nothing(own):
+    """In another place, with other words and file times, and with a measure that nothing asks for."""
     for file, words in {
         "storage/files.py": ("def sha256(", "# a comment\n\n\ndef sha256("),
         "measures/projection.py": ('"""Projection of hidden states', '"""Another docstring of hidden states'),
@@ -340,37 +251,21 @@ def test_a_run_that_is_done_reruns_nothing(own, tmp_path):
         "runs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
         "papers/tanti2021/config.py": ('"texts per step"', '"texts in a step"'),
         "config/readings.py": ('128, description="maximum leng', '128, description="in other words, maximum leng'),
-        "corpora/pairs.py": ('"""Sentence pairs of natural', '"""Pairs of sentences of natural'),
-        "reports/pages.py": ("def _decimals", "# a comment\n\n\ndef _decimals"),
     }.items():
-        edit(library / file, words)
+        edit(own / LIBRARY / file, words)
+    add_kind(own, "loudness")
+    (own / LIBRARY / "measures/loudness.py").write_text("def measure(subject):\n    return []\n")
     for file in (*own.glob("workflow/scripts/*.py"), *own.glob("resources/**/*.csv")):
         os.utime(file)
-    (library / "measures/loudness.py").write_text("def measure(subject):\n    return []\n")
-    last = '"units": Kind("units", "encoder"),\n'
-    edit(library / "measures/kinds.py", (last, f'{last}    "loudness": Kind("loudness", "states"),\n'))
-    subprocess.run([sys.executable, REPOSITORY / "tests/condashim", "install", tmp_path / "conda"], check=True)
-    path = f"{tmp_path / 'conda/bin'}:{environment()['PATH']}"
-    assert jobs_of(tiny(own, *ALL, "-n", "--sdm", "conda", PATH=path)) == []
+    assert planned(own, *ALL, "claims") == []
 
 
-def test_names_of_languages_rerun_the_figures_that_show_them(built):
-    languages, legend = built / "resources/languages.csv", f"{RESULTS}/figure2.svg"
+def test_names_of_languages_rerun_the_figures_that_show_them(edited):
+    languages, figure = edited / "resources/languages.csv", f"{RESULTS}/figure2.svg"
     with changed(languages, ("Afrikaans", "Afrikaner")):  # is not of the study
-        assert planned(built, legend) == []
+        assert planned(edited, figure) == []
     with changed(languages, ("tr,Turkish", "tr,Türkçe")):
-        assert "Draw figure2" in planned(built, legend)
-
-
-def test_another_mirror_reruns_nothing(own, tmp_path):
-    target = "results/laptop/sources/ud-2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
-    text = tmp_path / "one/ud/r2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
-    text.parent.mkdir(parents=True)
-    text.write_text("# no digest is known of this file\n")
-    snakemake(own, "--profile", "laptop", "--config", f"mirror=['{tmp_path / 'one'}']", "--", target)
-    assert (own / target).read_bytes() == text.read_bytes()
-    said = snakemake(own, "--profile", "laptop", "-n", "--config", f"mirror=['{tmp_path / 'two'}']", "--", target)
-    assert "Nothing to be done" in said
+        assert "Draw figure2" in planned(edited, figure)
 
 
 def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
@@ -378,13 +273,13 @@ def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
     mirror, target = tmp_path / "mirror", f"{RESULTS}/corpora/wikipedia/de.train.parquet"
     shutil.copytree(own / RESULTS / "sources/synthetic/wikipedia", mirror / "wikipedia")
     before = pd.read_parquet(own / target)
-    sampled = (
+    edit(
+        own / OVERLAY,
         ('source: synthetic\n    file: "wikipedia/{wiki}', 'source: wikipedia\n    file: "{wiki}'),
         ("    blocks: null", "    blocks: 1000"),
     )
-    with changed(own / OVERLAY, *sampled):
-        said = tiny(own, target, "--config", f"mirror=['{mirror}']")
-        assert "Nothing to be done" in tiny(own, target)  # the mirror is needed no more
+    said = tiny(own, target, "--config", f"mirror=['{mirror}']")
+    assert "Nothing to be done" in tiny(own, target)  # the mirror is needed no more
     assert counts(said) == {"fetch": 1, "dump_sample": 1, "paragraphs": 1, "total": 3}
     pd.testing.assert_frame_equal(pd.read_parquet(own / target), before)
     (sample,) = (own / RESULTS / "sources/wikipedia-sample/1000-0").glob("dewiki/*/*-multistream.xml.bz2")
@@ -395,72 +290,74 @@ def test_a_sample_of_all_blocks_is_the_dump(own, tmp_path):
     ]
 
 
-def test_on_a_cluster_fetching_stays_on_the_login_node(own, tmp_path):
-    text = tmp_path / "mirror/ud-2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
-    text.parent.mkdir(parents=True)
-    text.write_text("# compute nodes have no network\n")
-    target = "results/sources/ud-2.7/UD_English-Tiny/en_tiny-ud-test.conllu"
-    at_once = ("--seconds-between-status-checks", "1", "--slurm-init-seconds-before-status-checks", "1")
-    said = snakemake(own, "--profile", "slurm", *at_once, "--config", f"mirror=['{tmp_path / 'mirror'}']", "--", target)
-    assert "submitted" not in said and (own / target).read_text() == text.read_text()
+def items(*names: str) -> list[str]:
+    """Patterns of the jobs that make these items, lay out their pages, and lay out the reports that show them."""
+    reports = {f"{name.rpartition('/')[0]}/report".lstrip("/") for name in names if name not in SEARCHES}
+    return [*(f"* {name}" for name in names), *(f"Lay out {report}" for report in reports)]
 
 
-PROJECTIONS = sorted(
-    [
-        f"Measure projection of tanti2021/{task}/{run}, seed 0"
-        for task, runs in RUNS.items()
-        for run in runs
-        if run not in CONTROLS
-    ]
-    + made("figure3", "figure4", "figure5", "figure6")
-)
+def matching(jobs: list[str], patterns: Iterable[str]) -> list[str]:
+    """Those of a study's jobs that match a pattern, and the patterns without a *: jobs that the study need not have yet."""
+    assert all(any(fnmatchcase(job, pattern) for job in jobs) for pattern in patterns if "*" in pattern)
+    found = {job for job in jobs if any(fnmatchcase(job, pattern) for pattern in patterns)}
+    return sorted(found | {pattern for pattern in patterns if "*" not in pattern})
 
 
-REVERSAL, FOLLOWING = "gradient_reversal", ("languages", "epochs", "findings", "scores")
-CONTROL = training("pos", "no_adversary") + training("nli", "no_adversary") + made("table2", "findings", "scores")
-
-
-def trials(job: str, *items: str) -> list[str]:
-    """Jobs of trials that share a job, and of the items that show them."""
-    return [f"Train the trials of {job}, seed 0", f"Measure classification of {job}", *made(*items)]
-
-
-LIBRARY = "workflow/crosslens"
-MULLER_TABLES = [f"muller2021/table{number}" for number in range(1, 9) if number not in (3, 4)]
-PAGE = (f"{LIBRARY}/reports/page.html.j2", f"{LIBRARY}/reports/page.css")
-PAGES = pages(*TABLES, *FIGURES, *OTHER_TABLES, *OTHER_FIGURES)
+GATHERED = "Gather the records of tanti2021"
+PROJECTIONS = ["Measure projection of *", *items("figure3", "figure4", "figure5", "figure6")]
 REWEIGHTED = "gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 16, reversal: 0.2 }"
-NLI = "gradient_reversal: { batch: 8 }", "gradient_reversal: { batch: 8, reversal: 0.2 }"
-EDITS = {  # independent changes of one dry run: a file, what is edited, and the jobs that rerun
-    "code of t-SNE, a trial more, a caption, a control more": [
+REVERSED = [*items("table2", "table3", "table5", "languages", "epochs", "findings"), GATHERED]  # what shows gradient reversal
+CONTROL = [
+    job.format(f"tanti2021/{task}/no_adversary")
+    for task in ("pos", "nli")
+    for job in ("Train {}, seed 0", "Store hidden states of {}, seed 0", "Measure probes of {}, seed 0",
+                "Measure classification of {}", "Measure adversary of {}")
+]  # fmt: skip
+NEW_TRIAL = "tanti2021/pos/frozen/trials02"
+PAGE = (f"{LIBRARY}/reports/page.html.j2", f"{LIBRARY}/reports/page.css")
+EDITS = {  # independent changes of one dry run: a file, what is edited, and patterns of the jobs that rerun
+    "code of t-SNE and of a table, a trial more, a caption, a control more": [
         (f"{LIBRARY}/measures/projection.py", ("init=start", 'init="random"'), PROJECTIONS),
-        (OVERLAY, ("trials: 2,", "trials: 3,"), trials("tanti2021/pos/frozen/trials02", "table5_search")),
-        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("how far does", "how much does"), pages("table1")),
-        (OVERLAY, ("no_adversary: null", "no_adversary: {}"), CONTROL),
+        (f"{LIBRARY}/papers/tanti2021/sizes.py", ('"equal"', '"the same"'), items("dataset_sizes")),
+        (
+            OVERLAY,
+            ("trials: 2,", "trials: 3,"),
+            [f"Train the trials of {NEW_TRIAL}, seed 0", f"Measure classification of {NEW_TRIAL}", *items("table5_search")],
+        ),
+        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("how far does", "how much does"), ["Lay out table1", "Lay out report"]),
+        (OVERLAY, ("no_adversary: null", "no_adversary: {}"), [*CONTROL, *items("table2", "findings"), GATHERED]),
     ],
-    "settings of t-SNE, values of the trials, code of sizes and of findings, tables of another paper": [
+    "settings of t-SNE, values of trials, a hyperparameter of tagging, a title, tables of another paper": [
         (OVERLAY, ("iterations: 250", "iterations: 260"), PROJECTIONS),
-        (OVERLAY, ("trials: 2,", "trials: 2, head_rate: [1.0e-3],"), trials(TRIALS, "table4", "table5_search")),
-        (f"{LIBRARY}/papers/tanti2021/sizes.py", ('"equal"', '"the same"'), made("dataset_sizes")),
-        (f"{LIBRARY}/papers/tanti2021/findings.py", ('"difference"', '"distance"'), made("findings")),
-        (f"{LIBRARY}/papers/muller2021/tables.py", ('"muller2021", name', '"muller2021", str(name)'), made(*MULLER_TABLES)),
-    ],
-    "a hyperparameter of tagging, a title": [
-        (OVERLAY, REWEIGHTED, training("pos", REVERSAL) + made("table2", "table3", "table5", "figure5", *FOLLOWING)),
-        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("title: Table 1\n", "title: Table I\n"), pages("table1")),
+        (
+            OVERLAY,
+            ("trials: 2,", "trials: 2, head_rate: [1.0e-3],"),
+            [f"* {TRIALS}*", *items("table4", "table5", "table5_search")],
+        ),
+        (OVERLAY, REWEIGHTED, [f"* {RECIPE}*", *items("figure5"), *REVERSED]),
+        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("title: Table 1\n", "title: Table I\n"), ["Lay out table1"]),
+        (
+            f"{LIBRARY}/papers/muller2021/tables.py",
+            ('"muller2021", name', '"muller2021", str(name)'),
+            items(*(f"muller2021/table{number}" for number in (1, 2, 5, 6, 7, 8))),
+        ),
     ],
     "a hyperparameter of inference, how figures look, code, template and style of pages": [
         (
             f"{LIBRARY}/reports/figures/style.py",
             ("STYLE = {", "STYLE = {} | {"),
-            [*made(*FIGURES, *OTHER_FIGURES), "Write the passport of random"],
+            ["Draw *figure*", "Draw liang2021/subspaces", "Write the passport of random"],
         ),
-        (f"{LIBRARY}/reports/pages.py", ('"notes": list', '"remarks": list'), PAGES),
-        (PAGE[0], ("<h1>", "<h1 >"), PAGES),
-        (PAGE[1], ("76rem", "77rem"), PAGES),
-        (OVERLAY, NLI, training("nli", REVERSAL) + made("table2", "table3", "table5", "figure6", *FOLLOWING)),
+        (f"{LIBRARY}/reports/pages.py", ('"notes": list', '"remarks": list'), ["Lay out *"]),
+        (PAGE[0], ("<h1>", "<h1 >"), ["Lay out *"]),
+        (PAGE[1], ("76rem", "77rem"), ["Lay out *"]),
+        (
+            OVERLAY,
+            ("gradient_reversal: { batch: 8 }", "gradient_reversal: { batch: 8, reversal: 0.2 }"),
+            ["* tanti2021/nli/gradient_reversal*", *items("figure6"), *REVERSED],
+        ),
     ],
-}
+}  # fmt: skip
 
 
 def reason(said: str, job: str) -> str:
@@ -469,13 +366,19 @@ def reason(said: str, job: str) -> str:
     return str(found)
 
 
+@pytest.fixture(scope="module")
+def jobs_of_study(edited) -> list[str]:
+    """All jobs of the study."""
+    return planned(edited, *ALL, "--forceall")
+
+
 @pytest.mark.parametrize("group", EDITS)
-def test_a_change_reruns_what_follows_from_it_and_nothing_else(built, group):
+def test_a_change_reruns_what_follows_from_it_and_nothing_else(edited, jobs_of_study, group):
     with contextlib.ExitStack() as stack:
         for file, edits, _ in EDITS[group]:
-            stack.enter_context(changed(built / file, edits))
-        said = tiny(built, *ALL, "-n", "--quiet", "host")
-    assert jobs_of(said) == sorted({job for _, _, jobs in EDITS[group] for job in jobs})
+            stack.enter_context(changed(edited / file, edits))
+        said = tiny(edited, *ALL, "-n", "--quiet", "host")
+    assert jobs_of(said) == matching(jobs_of_study, [pattern for _, _, patterns in EDITS[group] for pattern in patterns])
     if REWEIGHTED in (edits for _, edits, _ in EDITS[group]):
         found = reason(said, f"Train {RECIPE}, seed 0")
         assert "'reversal': 0.1" in found and "'reversal': 0.2" in found and len(found) < 450, found
@@ -483,9 +386,9 @@ def test_a_change_reruns_what_follows_from_it_and_nothing_else(built, group):
         assert f"{file} " in reason(said, "Lay out table4")
 
 
-def test_settings_of_one_paper_are_its_own(built):
-    with changed(built / OVERLAY, ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")):
-        jobs = planned(built, "demo", f"{RESULTS}/muller2021/report.html")
+def test_settings_of_one_paper_are_its_own(edited):
+    with changed(edited / OVERLAY, ("ner: { epochs: 1, batch: 8 }", "ner: { epochs: 2, batch: 8 }")):
+        jobs = planned(edited, "demo", f"{RESULTS}/muller2021/report.html")
     assert "Train muller2021/ner/en/ref, seed 0" in jobs and all("muller2021" in job for job in jobs)
 
 
@@ -496,22 +399,19 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
     hub = f"random: {{ source: hub, id: some/encoder, revision: {'a' * 40}, depth: 2 }}"
     edit(overlay, (random_encoder, hub))
     tiny(own, "demo", "--touch")
+    jobs = planned(own, "demo", "--forceall")
 
-    def follows(task: str) -> list[str]:
-        jobs = [job for run in RUNS[task] for job in training(task, run)]
-        figures = ("figure3", "figure5") if task == "pos" else ("figure4", "figure6")
-        items = made(*SCORED, "dataset_sizes", "scores", *figures)
-        sampled = [f"Draw tanti2021/{task}", f"Measure spelling of tanti2021/{task}/frozen"]
-        return [*jobs, *sampled, *items]
+    def following(corpus: str, task: str, *names: str) -> list[str]:
+        shown = items(
+            "table1", "table2", "table3", "footnote6", "languages", "epochs", "findings", "units", "dataset_sizes", *names
+        )
+        read = [f"Read {corpus}", f"Tokenise {corpus} for random, reading without_unknown"]
+        return matching(jobs, [*read, f"* tanti2021/{task}*", *shown, GATHERED])
 
-    pairs = ["Read xnli", "Tokenise xnli for random, reading without_unknown"]
-    with changed(own / "workflow/crosslens/corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):
-        assert planned(own, "demo") == sorted(pairs + follows("nli"))
-
-    treebanks = ["Read udpos", "Tokenise udpos for random, reading without_unknown", *made("table5_search")]
-    treebanks += [f"Train the trials of {TRIALS}, seed 0", f"Measure classification of {TRIALS}"]
+    with changed(own / LIBRARY / "corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):
+        assert planned(own, "demo") == following("xnli", "nli", "figure4", "figure6")
     with changed(overlay, ("withheld: clean", "withheld: paper")):
-        assert planned(own, "demo") == sorted(treebanks + follows("pos"))
+        assert planned(own, "demo") == following("udpos", "pos", "figure3", "figure5", "table5_search")
 
 
 MUSE = 'train: "muse/dictionaries/en-{code}.0-5000.txt", test: "muse/dictionaries/en-{code}.5000-6500.txt"'
@@ -530,11 +430,11 @@ CORPORA = {  # changes to corpora: a file, what is edited, and the corpora that 
 }
 
 
-def test_a_change_to_a_corpus_has_it_read_again_and_no_other(built):
+def test_a_change_to_a_corpus_has_it_read_again_and_no_other(edited):
     with contextlib.ExitStack() as stack:
         for file, edits, _ in CORPORA.values():
-            stack.enter_context(changed(built / file, edits))
-        jobs = planned(built, f"{RESULTS}/corpora.csv")
+            stack.enter_context(changed(edited / file, edits))
+        jobs = planned(edited, f"{RESULTS}/corpora.csv")
     assert jobs == sorted(["List all corpora", *(f"Read {name}" for _, _, names in CORPORA.values() for name in names)])
 
 
@@ -594,68 +494,23 @@ def test_what_is_wrong_with_a_file_is_named(own):
 # --- a kill -------------------------------------------------------------------------------------------------------------------
 
 
-def script_of(process: subprocess.Popen[str], name: str) -> psutil.Process | None:
-    """The process of a rule's script below a run of Snakemake."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for child in psutil.Process(process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if any(part.endswith(f".{name}.py") for part in child.cmdline()):
-                    return child
-    return None
-
-
-def command(*options: str) -> list[str]:
-    return ["timeout", "-k", "5", "900", sys.executable, "-m", "snakemake", *options]
-
-
-def kill(root: Path, target: str, script: str, when: Callable[[], object], seconds: float) -> None:
-    """Make a file of the tiny study, and kill the process of a rule's script some seconds after something is the case."""
-    run = subprocess.Popen(
-        command("--profile", "tests/workflow", target), cwd=root, env=environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+def kill_trials(root: Path, target: str, when: Callable[[], object]) -> None:
+    """Make trials of the tiny study, and kill the process of their script once something is the case."""
+    command = ["timeout", "-k", "5", "900", sys.executable, "-m", "snakemake", "--profile", "tests/workflow", target]
+    run = subprocess.Popen(command, cwd=root, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         deadline = time.monotonic() + 600
         while not when():
             assert run.poll() is None and time.monotonic() < deadline, run.communicate()[0]
             time.sleep(0.01)
-        time.sleep(seconds)
-        victim = script_of(run, script)
-        assert victim
-        victim.send_signal(signal.SIGKILL)
+        processes = psutil.Process(run.pid).children(recursive=True)
+        (script,) = (process for process in processes if any(part.endswith(".train_trials.py") for part in process.cmdline()))
+        script.kill()
         said = run.communicate(timeout=600)[0]
     finally:
         if run.poll() is None:
             run.kill()
     assert run.returncode != 0, said
-
-
-def test_a_killed_training_goes_on_where_it_was(own):
-    """SIGKILL at some moment after a checkpoint; the rest gives the same file as a training run that nothing disturbed."""
-    edit(own / LIBRARY / "training/loop.py", ("checkpoint_seconds: float = 300.0", "checkpoint_seconds: float = 0.0"))
-    edit(own / OVERLAY, ("epochs: 1, language_epochs: 1", "epochs: 40, language_epochs: 20"))
-    folder = own / RESULTS / "models" / RECIPE / "seed0"
-    model, predictions = folder / "model.safetensors", folder / "predictions.parquet"
-    target = str(predictions.relative_to(own))
-    log = own / RESULTS / "logs/models" / RECIPE / "seed0.log"
-
-    tiny(own, target)
-    weights, predicted = load_file(model), predictions.read_bytes()
-    assert "resumed" not in log.read_text()
-    model.unlink()
-    predictions.unlink()
-
-    kill(own, target, "train", lambda: list(folder.glob("checkpoint*")), random.uniform(0, 0.8))
-    assert not predictions.exists()
-
-    tiny(own, target)
-    assert "resumed stage" in log.read_text()
-    assert predictions.read_bytes() == predicted
-    resumed = load_file(model)  # the order of the file's header is not the same each time
-    assert resumed.keys() == weights.keys()
-    assert all(np.array_equal(resumed[name], weights[name]) for name in weights)
-    assert not list(folder.glob("checkpoint*"))
-    assert not list(folder.glob(".*.part-*"))
 
 
 def test_a_killed_search_goes_on_after_its_finished_trials(own):
@@ -669,7 +524,7 @@ def test_a_killed_search_goes_on_after_its_finished_trials(own):
     tiny(own, target)
     undisturbed = predicted()
     shutil.rmtree(folder)
-    kill(own, target, "train_trials", lambda: list(folder.parent.glob(".seed0.begun-*/trial00/record.json")), 0)
+    kill_trials(own, target, lambda: list(folder.parent.glob(".seed0.begun-*/trial00/record.json")))
     assert not folder.exists()
     tiny(own, target)
     assert f"{TRIALS}/trial00 was finished before" in log.read_text()

@@ -23,7 +23,6 @@ import pytest
 from study import copy_repository, edit
 
 HERE = Path(__file__).parent
-REPOSITORY = HERE.parents[1]
 RESULTS = "results/tiny"
 TABLE = f"{RESULTS}/footnote6.csv"  # two training runs
 # What differs from another cluster: no accounting, and a test in a hurry. GPUs are in a partition of their own.
@@ -124,9 +123,8 @@ class Study:
 
     @property
     def environment(self) -> dict[str, str]:
-        """With stand-ins for conda and apptainer, and this Python, whose jobs compute nodes run, before others."""
-        path = f"{self.root / 'deployment/bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-        return {"PATH": path, "CONDASHIM_SYSTEM_SITE": "1"}
+        """With this Python, whose jobs compute nodes run, before others."""
+        return {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
     def build(self, *options: str, seconds: int = 900, works: bool = True) -> str:
         """Run it to the end; returns what it said."""
@@ -225,21 +223,6 @@ def test_a_slice_of_the_study_is_built_by_slurm(study):
     requests = [run("scontrol", "--oneliner", "show", "job", job["JobId"], seconds=60, cwd=study.root) for job in ended]
     assert sum("gres:gpu:pretend:1" in request for request in requests) == 2
     assert sum("TimeLimit=12:00:00" in request for request in requests) == 2
-
-
-def test_a_rehearsal_asks_for_what_the_study_asks_for(study):
-    before = len(study.ended())
-    said = study.build("--config", "rehearse=2", "--", TABLE)
-    resources = [job["Tres"] for job in study.ended()[before:]]
-    assert {job["JobState"] for job in study.ended()[before:]} == {"COMPLETED"}
-    assert sum("mem=48000M" in tres or "mem=46.875G" in tres for tres in resources) == 2
-    assert "Rehearsed with 2 updates and texts" in said
-    assert "REHEARSAL" in (study.root / RESULTS / "rehearsal/footnote6.csv").read_text()
-    assert "REHEARSAL" not in (study.root / TABLE).read_text()
-
-
-def test_a_second_call_finds_nothing_to_do(study):
-    assert "Nothing to be done" in study.build("-n", TABLE)
     assert "Nothing to be done" in study.build(TABLE)
 
 
@@ -313,24 +296,3 @@ def test_the_documented_recovery_from_a_killed_snakemake(study):
     study.build(*targets)
     assert "resumed stage" in study.log(recipe)  # scancel sends SIGTERM, as a time limit does
     assert (study.folder(recipe) / "record.json").is_file() and "Nothing to be done" in study.build("-n", *targets)
-
-
-def test_conda_and_apptainer_on_the_nodes(study):
-    """By stand-ins: environments are made once, on the login node, and jobs run in theirs, or in the image."""
-    (study.root / TABLE).unlink()
-    subprocess.run([sys.executable, REPOSITORY / "tests/condashim", "install", study.root / "deployment"], check=True)
-    (study.root / "deployment/bin/apptainer").symlink_to(REPOSITORY / "tests/apptainershim")
-    image = study.root / "crosslens.sif/bin/python"
-    image.parent.mkdir(parents=True)
-    image.write_text(f'#!/bin/sh\necho "$APPTAINER_CONTAINER" >>"$HOME/containers.txt"\nexec "{sys.executable}" "$@"\n')
-    image.chmod(0o755)
-    copy = study.copy("apptainer", ("latency-wait", "software-deployment-method: apptainer\nlatency-wait"))
-    process = copy.start(TABLE)
-    said = study.build(TABLE, "--sdm", "conda")
-    assert re.search(r"^table +1$", said, re.MULTILINE) and not re.search(r"^train +\d", said, re.MULTILINE), said
-    assert "Creating conda environment" in said and list((study.root / ".snakemake/conda").glob("*"))
-    assert (study.root / TABLE).is_file() and not (study.root / "containers.txt").exists()
-    planned = re.search(r"^total +(\d+)$", copy.finish(process), re.MULTILINE)
-    containers = (copy.root / "containers.txt").read_text().splitlines()
-    assert planned and containers == [f"{copy.root / 'crosslens.sif'}"] * int(planned[1])
-    assert (copy.root / TABLE).is_file()

@@ -45,18 +45,12 @@ def test_a_file_that_was_just_written_may_change_under_the_same_times(file, monk
     assert not file.with_name("contents.json").exists()
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": [1]}', b"\xff", b"null"])
+@pytest.mark.parametrize("damage", [b"", b'{"a": [1]}', b"\xff", b"null"])
 def test_a_damaged_cache_is_as_good_as_none(file, damage):
     cache = file.with_name("contents.json")
     cache.write_bytes(damage)
     assert Contents(cache)(file) == hashlib.sha256(b"a" * 1000).hexdigest()
     assert len(json.loads(cache.read_text())) == 1
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(file):
-    cache = file.with_name("contents.json")
-    cache.mkdir()
-    assert Contents(cache)(file) == hashlib.sha256(b"a" * 1000).hexdigest()
 
 
 def test_small_files_are_read(tmp_path):

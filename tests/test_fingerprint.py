@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from crosslens.jobs.fingerprint import CACHE, SAME, SILENT, Fingerprints, module
 from crosslens.jobs.reachable import Reach
 from crosslens.measures.kinds import KINDS
 from mutations import Mutation, mutated, mutations, spread
+from refactorings import refactorings
 from study import edit
 
 REPOSITORY = Path(__file__).parents[1]
@@ -243,6 +245,14 @@ def test_of_what_reports_only_the_names_count(root):
     assert not [name for name in SILENT if not [*(REPOSITORY / "workflow").glob(f"{name.replace('.', '/')}*")]]
 
 
+def test_sees_a_module_beside_the_script(root):
+    edit(root / SCRIPT, ("print(", "import sibling\nprint(sibling.x, "))
+    (root / "workflow/scripts/sibling.py").write_text("x = 1\n")
+    before = fingerprint(root)
+    (root / "workflow/scripts/sibling.py").write_text("x = 22\n")
+    assert fingerprint(root) != before
+
+
 def test_names_foreign_packages_but_not_those_for_types_only(root):
     assert Fingerprints(root).foreign(SCRIPT) == {"numpy": CKA}
 
@@ -380,13 +390,22 @@ def code() -> Code:
     return Code()
 
 
-def test_mutations_of_the_library_are_all_seen():
+def test_200_mutations_of_the_library_are_all_seen():
     used = code().used()
     candidates = [edit for file in code().files for edit in mutations(file, code().sources[file])]
     candidates = [edit for edit in candidates if not (name := _defined(edit)) or (edit.file, name) in used]
-    edits = spread(candidates, 80, seed=59)
-    assert len(edits) == 80
-    assert [edit for edit in edits if not code().changed({edit.file: mutated(code().sources[edit.file], edit)})] == []
+    edits = spread(candidates, 200, seed=59)
+    unseen = [edit for edit in edits if not code().changed({edit.file: mutated(code().sources[edit.file], edit)})]
+    print(f"{len(edits) - len(unseen)} of {len(edits)} mutations seen: {dict(Counter(edit.kind for edit in edits))}")
+    assert len(edits) == 200 and not unseen
+
+
+def test_of_200_refactorings_of_the_library_at_most_20_are_seen():
+    edits = refactorings(code().sources, code().files, 200, seed=59)
+    seen = [edit for edit in edits if code().changed(edit.sources)]
+    kinds_of_edits = Counter(edit.kind for edit in edits), Counter(edit.kind for edit in seen)
+    print(f"{len(seen)} of {len(edits)} refactorings seen: {dict(kinds_of_edits[1])} of {dict(kinds_of_edits[0])}")
+    assert len(seen) <= 20, [edit[:2] for edit in seen]
 
 
 def test_modules_are_imported_by_a_computed_name_only_where_rules_name_them():

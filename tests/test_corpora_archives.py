@@ -5,7 +5,7 @@ import io
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -84,16 +84,14 @@ def test_what_is_cut_short_is_refused(tmp_path: Path, form: str) -> None:
         refused(tmp_path / f"x.{form}", archive[:size], ": expected a complete archive, found")
 
 
-@pytest.mark.parametrize("damage", ["content", "password", "no archive"])
+@pytest.mark.parametrize("damage", ["content", "password"])
 def test_a_damaged_zip_is_refused(tmp_path: Path, damage: str) -> None:
     archive = bytearray(packed("zip", {"x/test.tsv": b"some text\n" * 50}))
     if damage == "content":
         archive[45:60] = bytes(15)
-    elif damage == "password":
+    else:
         archive[6] |= 1
         archive[archive.index(b"PK\x01\x02") + 8] |= 1
-    else:
-        archive = bytearray(b"<html>not found</html>")
     refused(tmp_path / "x.zip", bytes(archive), ": expected a complete archive, found")
 
 
@@ -109,24 +107,19 @@ def link_of_zip() -> zipfile.ZipInfo:
     return member
 
 
-KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE)
-OUTSIDE = ["../x", "/etc/x", "ud/../../x", "..\\x", "ud/../.."]
-HOSTILE: dict[str, Callable[[str], bytes]] = {
-    **{f"kind {kind!r}": lambda form, kind=kind: packed(form, UD, link(kind)) for kind in KINDS},
-    **{name: lambda form, name=name: packed(form, UD | {name: b"x"}) for name in OUTSIDE},
-}
+HOSTILE = {
+    **{f"kind {kind!r}": ("tgz", packed("tgz", UD, link(kind))) for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE)},
+    "a link in a zip": ("zip", packed("zip", UD, link_of_zip())),
+    **{f"{name} in a {form}": (form, packed(form, UD | {name: b"x"}))
+       for name in ("../x", "/etc/x", "ud/../../x", "..\\x") for form in ("tgz", "zip")},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.fault("An archive that reaches out of itself: names, links, devices", "refused")
 def test_what_reaches_out_is_refused_even_where_it_is_not_asked_for(tmp_path: Path, name: str) -> None:
-    forms = ["tgz", "zip"] if name in OUTSIDE else ["tgz"]
-    for form in forms:
-        refused(tmp_path / f"ud.{form}", HOSTILE[name](form), ": member '", "lies outside the archive, or is a link", test="ud/*")
-        (tmp_path / f"ud.{form}").unlink()
-
-
-def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path / "ud.zip", packed("zip", UD, link_of_zip()), ": member 'ud/readme' lies outside the archive, or is a link")
+    form, content = HOSTILE[name]
+    refused(tmp_path / f"ud.{form}", content, ": member '", "lies outside the archive, or is a link", test="ud/*")
 
 
 @pytest.mark.parametrize("form", ["zip", "tgz", "zip of tgz"])
@@ -172,7 +165,7 @@ def test_only_what_is_asked_for_is_opened(tmp_path: Path) -> None:
 
 
 def test_errors_name_the_member_and_do_not_act_on_a_terminal(tmp_path: Path) -> None:
-    """Neither that of a member whose reader refuses a line, nor that of one in an archive inside, nor names that do not match."""
+    """The same holds for a member of an archive inside, and for names that match no pattern."""
     name = "ud/UD_English-X/en_\x1b[2Jx-ud-test.conllu"
     path, escaped = tmp_path / "ud.tgz", name.replace("\x1b", "\\x1b")
     for members, pattern, place in (

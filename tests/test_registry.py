@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from crosslens.commands.documents import templates
 from crosslens.corpora.sources import registry
-from crosslens.corpora.sources.registry import SOURCES_YAML, OfficialFile, Size, Source, size_of
+from crosslens.corpora.sources.registry import SOURCES_YAML, OfficialFile, Size, size_of
 from crosslens.jobs.errors import DataError
 
 ROOT = Path(__file__).parents[1]
@@ -36,20 +35,14 @@ def test_an_entry() -> None:
     assert ud.bytes_of(path) == 13469758
     assert ud.sha256_of(path) == "4e45f7b6f6d4e8d33e0ba7090fc37f2385a91711edb20d456d3fb5f45ac0fc28"
     assert ud.bytes_of("UD_X/x") is None and ud.sha256_of("UD_X/x") is None
-    assert ud.mirrors(["/a", "b"]) == [Path("/a/ud/r2.7"), Path("/a/ud-2.7"), Path("b/ud/r2.7"), Path("b/ud-2.7")]
-
-
-def test_addresses_in_order() -> None:
-    dump = "elwiki/20230501/elwiki-20230501-pages-articles-multistream.xml.bz2"
-    assert SOURCES["wikipedia"].urls_of(dump) == [
-        f"https://dumps.wikimedia.org/{dump}",
-        "https://archive.org/download/elwiki-20230501/elwiki-20230501-pages-articles-multistream.xml.bz2",
+    assert SOURCES["wikipedia"].urls_of("elwiki/20230501/elwiki-20230501-pages-articles.xml.bz2") == [
+        "https://dumps.wikimedia.org/elwiki/20230501/elwiki-20230501-pages-articles.xml.bz2",
+        "https://archive.org/download/elwiki-20230501/elwiki-20230501-pages-articles.xml.bz2",
     ]
-    assert SOURCES["synthetic"].urls_of("ud/x.conllu") == []
-
-
-def test_a_path_is_quoted() -> None:
     assert SOURCES["msra"].urls_of("what? #1.txt")[0].endswith("/what%3F%20%231.txt")
+    with pytest.raises(DataError, match="{treebank}/{file}"):
+        ud.urls_of("en_ewt-ud-train.conllu")
+    assert ud.mirrors(["/a", "b"]) == [Path("/a/ud/r2.7"), Path("/a/ud-2.7"), Path("b/ud/r2.7"), Path("b/ud-2.7")]
 
 
 @pytest.mark.parametrize(
@@ -76,21 +69,6 @@ def test_files_by_a_pattern() -> None:
     ]  # fmt: skip
     with pytest.raises(DataError, match="xx_.*no matching file in the table"):
         ud.matching("*/xx_*-ud-test.conllu")
-
-
-def test_all_treebanks_of_the_study_are_listed() -> None:
-    udpos = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["corpora"]["udpos"]
-    assert len(udpos["languages"]) == 33
-    for language in udpos["languages"]:
-        assert SOURCES["ud-2.7"].matching(f"*/{language}_*-ud-test.conllu")
-        if language not in udpos["without"]["dev"]:
-            assert SOURCES["ud-2.7"].matching(f"*/{language}_*-ud-dev.conllu")
-
-
-@pytest.mark.parametrize("path", ["en_ewt-ud-train.conllu", "UD_English-EWT/not-to-release/x.conllu"])
-def test_path_of_another_shape(path: str) -> None:
-    with pytest.raises(DataError, match="{treebank}/{file}"):
-        SOURCES["ud-2.7"].urls_of(path)
 
 
 @pytest.mark.parametrize(
@@ -143,13 +121,6 @@ def test_checksum_tables() -> None:
         assert all(re.fullmatch(r"[0-9a-f]{64}|", row["sha256"]) and re.fullmatch(r"\d*", row["bytes"]) for row in table)
 
 
-def test_no_digest_twice() -> None:
-    """Different files have different digests: a slip of copying would show here. The encoders share a tokenizer."""
-    digests = [known.sha256 for source in SOURCES.values() for path, known in source.files.items() if known.sha256
-               and not path.endswith("sentencepiece.bpe.model")]  # fmt: skip
-    assert len(digests) == len(set(digests))
-
-
 @needs_mirror
 def test_real_files_do_not_contradict() -> None:
     others = rows(MIRROR / "MANIFEST-other.tsv")
@@ -187,31 +158,3 @@ def test_treebanks_of_wu2019() -> None:
         assert row["source"] == {"tagging": "ud-1.4", "parsing": "ud-2.2"}[row["task"]]
         assert len(SOURCES[row["source"]].urls_of(f"{row['repository']}/{row['code']}-ud-test.conllu")) == 1
         assert row["code"].split("_")[0] == row["language"]
-
-
-@needs_mirror
-def test_treebanks_of_wu2019_parsing_are_those_of_its_source() -> None:
-    published = {row["language"]: row["treebanks"].split() for row in rows(MIRROR / "languages" / "ahmad-2019-treebanks.tsv.xz")}
-    ours: dict[str, list[str]] = {}
-    for row in rows(RESOURCES / SOURCES["wu2019-treebanks"].example):
-        if row["task"] == "parsing":
-            ours.setdefault(row["language"], []).append(row["folder"])
-    assert ours == published
-
-
-def test_the_page_says_what_to_supply() -> None:
-    common = {"title": "A corpus", "version": "1", "licence": "l", "citation": "c", "example": "a/b.zip"}
-    page = templates.rendered(templates.environment(ROOT), "workflow/crosslens/commands/documents/templates/data.md.j2", sources={
-        "licensed": Source(**common, manual="ask the publisher for it"),
-        "fetched": Source(**common, url=["https://x.org/{path}"]),
-        "slow": Source(**common, url=["https://x.org/{path}"], manual="its server is slow"),
-        "made": Source(**common, built=True, manual="written by a rule"),
-    })  # fmt: skip
-    table, by_hand, remarks = re.split("\n## Data that must be supplied by hand\n|\n## Remarks\n", page)
-    assert re.findall(r"^\| `(.*?)` \| .* \| (automatically|by hand|with crosslens) \|", table, re.MULTILINE) == [
-        ("licensed", "by hand"), ("fetched", "automatically"), ("slow", "automatically"), ("made", "with crosslens"),
-    ]  # fmt: skip
-    assert re.findall("### (.*)\n\n(.*)", by_hand) == [
-        ("`licensed`: A corpus", "Ask the publisher for it. Path in the mirror: `licensed/a/b.zip`.")
-    ]
-    assert remarks.strip().splitlines() == ["- `slow`: Its server is slow.", "- `made`: Written by a rule."]

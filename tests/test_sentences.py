@@ -88,6 +88,10 @@ def test_marks(text, sentences):
     assert split_after(ENDS, text) == splitter("marks", None)(text, "en") == sentences
 
 
+def test_full_width_marks_alone():
+    assert split_after(FULL_WIDTH_ENDS, "A. B。C") == ["A. B。", "C"]
+
+
 def test_marks_of_hindi_urdu_and_arabic():
     split = splitter("all_marks", None)
     for text in ("वह आया। वह गया॥ ठीक है?", "وہ آیا۔ کیا وہ گیا؟ جی ہاں!", "هل جاء؟ نعم. جاء."):
@@ -102,10 +106,6 @@ def test_thai_is_split_at_spaces_between_its_letters():
     for text in ("มี 3 คน", "เขาชื่อ Anna และ", "ต่าง ๆ", "ปี 2560 เขา"):  # numbers, names and repetition marks stay
         assert split(text, "th") == [text]
     assert split("ไปไหน? มาแล้ว! ดี", "th") == ["ไปไหน?", "มาแล้ว!", "ดี"]
-
-
-def test_full_width_marks_alone():
-    assert split_after(FULL_WIDTH_ENDS, "A. B。C") == ["A. B。", "C"]
 
 
 def test_a_document_is_the_pair_of_its_first_two_sentences(encoder_folder):

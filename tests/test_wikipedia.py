@@ -2,12 +2,10 @@
 
 import bz2
 import gzip
-import json
 import os
 import tracemalloc
-from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from crosslens.corpora import schema
 from crosslens.corpora.dumps import Page, in_parts, pages
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.sources.wikipedia import sample
-from crosslens.jobs import parquet
 from crosslens.jobs.errors import DataError
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "wikipedia"
@@ -85,7 +82,7 @@ def test_all_blocks_are_the_dump(tmp_path: Path) -> None:
     assert len(source.asked) == 2  # the head, and neighbours in one request
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_some_blocks_are_a_dump(tmp_path: Path, seed: int) -> None:
     path, index = multistream(tmp_path, texts(52))
     source, target = Local(path), tmp_path / "x.xml.bz2"
@@ -100,15 +97,6 @@ def test_some_blocks_are_a_dump(tmp_path: Path, seed: int) -> None:
     assert other.read_bytes() == target.read_bytes()
 
 
-def test_every_block_has_the_same_chance(tmp_path: Path) -> None:
-    path, index = multistream(tmp_path, texts(20, 1), pages_a_block=2)
-    drawn: Counter[str] = Counter()
-    for seed in range(200):
-        sample(index, Local(path), tmp_path / "x.xml.bz2", blocks=3, seed=seed)
-        drawn.update(each.title for each in pages(tmp_path / "x.xml.bz2"))
-    assert len(drawn) == 20 and all(30 <= count <= 95 for count in drawn.values())  # 60 expected, standard deviation 6.5
-
-
 def spoil(path: Path, index: Path, kind: str) -> None:
     content, lines = path.read_bytes(), bz2.decompress(index.read_bytes())
     middle = content.index(b"BZh9", len(content) // 2)
@@ -120,20 +108,14 @@ def spoil(path: Path, index: Path, kind: str) -> None:
         path.write_bytes(bz2.compress(bz2.decompress(content)) + bytes(len(content)))
     elif kind == "other ids":
         index.write_bytes(bz2.compress(lines.replace(b":31:", b":99:")))
-    elif kind == "a page too many":
-        index.write_bytes(bz2.compress(lines.replace(b":31:", b":31:x\n%d:32:" % int(lines.splitlines()[30].split(b":")[0]))))
     elif kind == "moved":
         path.write_bytes(b"\n" + content)
-    elif kind == "utf-16":
-        index.write_bytes(bz2.compress(lines.decode().encode("utf-16")))
     elif kind == "cut index":
         index.write_bytes(index.read_bytes()[:-20])
     elif kind == "empty index":
         index.write_bytes(bz2.compress(b""))
-    elif kind == "unordered index":
-        index.write_bytes(bz2.compress(b"".join(lines.splitlines(keepends=True)[::-1])))
     else:
-        index.write_bytes(b"not compressed")
+        index.write_bytes(bz2.compress(b"".join(lines.splitlines(keepends=True)[::-1])))
 
 
 SPOILT = {
@@ -141,13 +123,10 @@ SPOILT = {
     "damaged block": "expected a bz2 stream, found",
     "single stream": "expected ",
     "other ids": "expected the 5 pages of the index",
-    "a page too many": "expected the 6 pages of the index",
     "moved": "byte 0",
-    "utf-16": "expected lines like offset:page id:title",
     "cut index": "expected lines like offset:page id:title",
     "empty index": "found none",
     "unordered index": "not larger than the one before",
-    "html": "expected lines like offset:page id:title",
 }
 
 
@@ -182,21 +161,6 @@ def test_any_number_of_processes(tmp_path: Path, name: str, processes: int) -> N
     assert extract(path, tmp_path / "several", processes=processes) == extract(path, tmp_path / "one")
 
 
-def test_a_sample_of_all_blocks_gives_what_the_dump_gives(tmp_path: Path) -> None:
-    path, index = multistream(tmp_path, texts(300))
-    copy = tmp_path / "sample" / path.name
-    sample(index, Local(path), copy, blocks=60, seed=3)
-    assert extract(path, tmp_path / "a") == extract(copy, tmp_path / "b")
-
-
-def test_too_few_paragraphs(tmp_path: Path) -> None:
-    path, index = multistream(tmp_path, texts(12))
-    sample(index, Local(path), tmp_path / "x.xml.bz2", blocks=2, seed=0)
-    found, rows = extract(tmp_path / "x.xml.bz2", tmp_path)
-    assert (found["asked"], found["found"]) == (100, sum(map(len, rows.values()))) and 21 <= found["found"] <= 30
-    assert json.loads(json.dumps(found)) == parquet.metadata(tmp_path / "xx.dev.parquet")
-
-
 def stop(pages: Sequence[Page]) -> None:
     os._exit(9)
 
@@ -205,17 +169,6 @@ def test_a_process_that_dies_ends_in_an_error(tmp_path: Path) -> None:
     path, _ = multistream(tmp_path, texts(300))
     with pytest.raises(DataError, match="was killed"):
         list(in_parts(path, stop, processes=2))
-
-
-def fail(pages: Sequence[Page]) -> None:
-    raise ZeroDivisionError
-
-
-def test_an_error_of_the_work_is_its_own(tmp_path: Path) -> None:
-    path, _ = multistream(tmp_path, texts(300))
-    for processes in (1, 2):
-        with pytest.raises(ZeroDivisionError):
-            list(in_parts(path, fail, processes=processes))
 
 
 def titles(pages: Sequence[Page]) -> list[str]:
@@ -229,15 +182,6 @@ def test_a_cut_dump(tmp_path: Path, processes: int) -> None:
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(DataError, match=rf"^{path}: after page 'T\d+': expected a complete MediaWiki export"):
         list(in_parts(path, titles, processes=processes))
-
-
-def test_streams_that_are_no_blocks(tmp_path: Path) -> None:
-    """As pbzip2 writes them: cut anywhere."""
-    path, _ = multistream(tmp_path, texts(300))
-    content, expected = bz2.decompress(path.read_bytes()), [*pages(path)]
-    cuts = [0, 7001, 7100, 20_003, len(content)]
-    path.write_bytes(b"".join(bz2.compress(content[begin:end]) for begin, end in pairwise(cuts)))
-    assert list(pages(path)) == expected
 
 
 @pytest.mark.long

@@ -97,18 +97,6 @@ def test_of_other_code_none_is_resumed(bench, tmp_path, monkeypatch):
     assert whole > 0 and taken == {("1", "a"): [whole, 0], ("2", "a"): [whole], ("2", "b"): [whole]}
 
 
-@pytest.mark.parametrize("part", ["header", "content"])
-def test_a_training_begins_anew(bench, stored, often, tmp_path, part):
-    content, _ = stored
-    whole, draw = loop(bench, recipe()).run(), random.Random(part)
-    size = 8 + int.from_bytes(content[:8], "little")
-    for i in range(often(5, 1)):
-        path = tmp_path / f"checkpoint{i}"
-        place = draw.randrange(8, size) if part == "header" else draw.randrange(size, len(content))
-        path.write_bytes(flipped(content, place, draw.randrange(8)))
-        assert_same(loop(bench, recipe(), checkpoints=path).run(), whole)
-
-
 def test_the_scale_of_float16_is_part_of_it(bench, tmp_path):
     """Else the first steps after a kill would be scaled otherwise, and perhaps left out."""
     path, scales = tmp_path / "checkpoint", []

@@ -72,25 +72,16 @@ def cases(folder: Path, encoder: Path, corpora: Path) -> list[tuple[str, int, bo
     archive = folder / "ud.tar"
     archive.write_bytes(tarred({"ud/x.conllu": bytes(10**6)}))
     known = {"source": "folder", "path": str(encoder), "corpora": []}
-    reading = {"maximum": 24, "drop_unknown": False}
     fetched = {"urls": [], "mirror": [""], "sha256": None, "size": None, "manual": None}
     parts = {str(archive): {"de.test": ["*.conllu"]}}
     fetch = {"wildcards": {"source": "s", "path": "file.bin"}, "params": {"settings": fetched}, "mirror": [str(mirror)]}
     tokenizer = {"input": {"hub": [], "shared": []}, "params": {"settings": {"encoder": known, "texts": [], "package": {}}}}
-    weights = {
-        "input": {"hub": [], "tokenizer": str(encoder)},
-        "params": {"settings": {"encoder": known, "package": {}, "rehearse": None}},
-    }
+    settings = {"encoder": known, "package": {}, "rehearse": None}
+    weights = {"input": {"hub": [], "tokenizer": str(encoder)}, "params": {"settings": settings}}
+    files = {"parts": [["de", "train"]], "files": [str(corpora / "sentences" / "de.train.parquet")]}
     tokens = {
         "input": {"tokenizer": str(encoder), "punkt": []},
-        "params": {
-            "settings": {
-                "parts": [["de", "train"]],
-                "files": [str(corpora / "sentences" / "de.train.parquet")],
-                "reading": reading,
-                "shared": {"languages": []},
-            },
-        },
+        "params": {"settings": files | {"reading": {"maximum": 24, "drop_unknown": False}, "shared": {"languages": []}}},
     }
     write_checksums(archive)
     corpus = {
@@ -104,11 +95,7 @@ def cases(folder: Path, encoder: Path, corpora: Path) -> list[tuple[str, int, bo
         ("tokens.py", 4, False, tokens),
         ("tokenizer.py", 8, False, tokenizer),
         ("encoder.py", 200, False, weights),
-        ("fetch.py", 16, False, fetch),
         ("fetch.py", 4, False, fetch),
-        ("encoder.py", 8, False, weights),
-        ("tokenizer.py", 4, False, tokenizer),
-        ("corpus.py", 400, True, corpus),
     ]
 
 
@@ -127,9 +114,8 @@ def test_full_disks(tmp_path, encoder_folder, corpora, often, tally) -> None:
         assert set(files) <= {log}, f"{script}: half-written: {files}"
         assert "Traceback" not in said + logged and "Logging error" not in said, said
         last = said.strip().splitlines()[-1]
-        assert (
-            "expected room to write it, found: " in last and f" free now in {tmp_path}" in last and "docs/cluster.md" in last
-        ), said
+        assert "expected room to write it, found: " in last and f" free now in {tmp_path}" in last, said
+        assert "docs/cluster.md" in last, said
         counted.refused += 1
         counted.seen = counted.seen or last.replace(str(tmp_path), "RESULTS")
 

@@ -47,7 +47,7 @@ papers: { tanti2021: { encoder: mine } }
 """
 FILES = ("config.yaml", "tests/workflow/overlay.yaml", "own.yaml")
 TARGETS = (f"{RESULTS}/dataset_sizes.html", f"{RESULTS}/encoders/mine")
-TREEBANKS, DUMPS = "my-data/my-treebanks", "my-data/wikipedia/{0}/20260101/{0}-20260101-pages-articles-multistream"
+TREEBANKS = "my-data/my-treebanks"
 OLD = 1_000_000_000 * 10**9  # a time long before anything was built, in nanoseconds
 
 
@@ -124,8 +124,7 @@ def replaced(pattern: bytes, value: bytes) -> Callable[[bytes], bytes]:
 
 
 DESCRIPTION = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "kept.json")
-TABLES = ("synthetic/concepts.csv", "synthetic/frames.csv", "synthetic/de/lexicon.csv",
-          "synthetic/tr/frames.txt", "synthetic/hi/lexicon.csv")  # fmt: skip
+TABLES = ("synthetic/concepts.csv", "synthetic/de/lexicon.csv")
 WEIGHTS = (
     Edit("my-encoder/model.safetensors", flipped, "Make encoder mine", "my-encoder/model.safetensors "),
     Edit("my-encoder/language_model.safetensors", another_key, "Make encoder mine", "my-encoder/language_model.safetensors "),
@@ -140,29 +139,13 @@ EDITS = (  # none of a line has a job that follows from another's of the same li
     (
         Edit("resources/sources.yaml", replaced(rb"dumps.wikimedia.org/{wiki}", b"dumps.wikimedia.org/{wiki}/x"), "Fetch dewiki/",
              "org/dewiki/x"),
-        Edit("own.yaml", replaced(rb"maximum: 128", b"maximum: 127"), "Tokenise xnli", "'maximum': 127"),
         *WEIGHTS,
     ),
-    (
-        Edit("config.yaml", replaced(rb"minimum_characters: \d+", b"minimum_characters: 7"), "Sample de paragraphs",
-             "'minimum_characters': 7"),
-        Edit("tests/workflow/overlay.yaml", replaced(rb"paragraphs: 20\n", b"paragraphs: 19\n"), "Sample en paragraphs",
-             "'paragraphs': 19"),
-        *WEIGHTS,
-    ),
-    (
-        Edit("resources/published/tanti2021.csv", replaced(rb"[1-9]", b"0"), "Make dataset_sizes",
-             "resources/published/tanti2021.csv "),
-        *WEIGHTS,
-    ),
+    (Edit("resources/published/tanti2021.csv", replaced(rb"[1-9]", b"0"), "Make dataset_sizes", "published/tanti2021.csv "),),
     (
         Edit("resources/terms.yaml", replaced(rb": [A-Z]", b": An "), PAGE, "resources/terms.yaml "),
-        *(
-            Edit(f"workflow/crosslens/reports/{name}", replaced(rb"[b-y]", b"a"), PAGE, f"workflow/crosslens/reports/{name} ")
-            for name in ("page.html.j2", "page.css")
-        ),
+        Edit("workflow/crosslens/reports/page.css", replaced(rb"[b-y]", b"a"), PAGE, "workflow/crosslens/reports/page.css "),
     ),
-    (Edit("envs/corpora.yaml", replaced(rb"numpy=2\.\d+", b"numpy=2.1"), SYNTHETIC, "Params have changed"),),
 )  # fmt: skip
 
 
@@ -217,7 +200,6 @@ def sha256(content: bytes) -> str:
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".xz": lzma.compress,
-    ".gz": gzip.compress,
     "damaged .xz": lambda content: lzma.compress(content)[:-30],
 }
 
@@ -243,31 +225,8 @@ def test_a_pinned_file_of_a_mirror_that_changes_is_told_in_one_line(study: Path,
         assert f"found {sha256(after)}; restore" in line
 
 
-@pytest.mark.long
-def test_a_file_whose_pin_is_deleted_is_fetched_again_and_all_that_follows(study: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(study, tmp_path / "own", symlinks=True))
-    copy, lock = root / TREEBANKS / "de-test.conllu", root / "sources.lock.tsv"
-    copy.write_bytes(copy.read_bytes().replace(b"NOUN", b"VERB"))
-    lock.write_text(re.sub(r"(?m)^my-treebanks/de-test\.conllu\t.*\n", "", lock.read_text()))
-    jobs = planned(root)
-    assert sha256(copy.read_bytes()) in jobs["Fetch de-test.conllu of my-treebanks"]
-    assert {"Read udpos", "Tokenise udpos for mine, reading without_unknown", "Make dataset_sizes"} <= jobs.keys()
-    assert not any("xnli" in job or "encoder" in job for job in jobs)
-    status, said = run(root)
-    assert status == 0, said
-    assert (root / RESULTS / "sources/my-treebanks/de-test.conllu").read_bytes() == copy.read_bytes()
-    assert planned(root) == {}
-    assert f"my-treebanks/de-test.conllu\t{sha256(copy.read_bytes())}" in lock.read_text()
-
-
 READ = ("Snakefile", "config.yaml", "envs", "my-data", "my-encoder", "own.yaml", "profiles", "resources", "rules",
         "sources.lock.tsv", "tests/workflow", "workflow")  # fmt: skip
-
-
-def touched(study: Path) -> None:
-    """Every file has another time."""
-    for path in read(study):
-        os.utime(path, ns=(OLD, OLD))
 
 
 def rewritten(study: Path) -> None:
@@ -295,22 +254,12 @@ def gone(study: Path) -> None:
             path.unlink()
 
 
-def added(study: Path) -> None:
-    """A further mirror has other files under the names of those that were fetched."""
-    overlay = study / "own.yaml"
-    overlay.write_text(overlay.read_text().replace("mirror: [my-data]", "mirror: [my-data, other]"))
-    for path in [path for path in read(study) if "my-data" in path.parts]:
-        copy = study / "other" / path.relative_to(study / "my-data")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(b"other")
-
-
 def read(study: Path) -> list[Path]:
     """Files outside the results that plans read, or jobs."""
     return [path for path in outside(study) if path.relative_to(study).as_posix().startswith(READ)]
 
 
-@pytest.mark.parametrize("deed", [touched, rewritten, commented, recompressed, gone, added])
+@pytest.mark.parametrize("deed", [rewritten, commented, recompressed, gone])
 @pytest.mark.fault("A file outside the results is touched or commented", "survived")
 def test_what_changes_no_result_reruns_nothing(study: Path, deed) -> None:
     with put_back(study):
@@ -344,13 +293,13 @@ def test_what_is_no_file_in_an_encoder_s_folder_ends_in_one_line(study: Path, na
     assert len([line for line in said.splitlines() if line.startswith(f"my-encoder/{name}: expected a file")]) == 1
 
 
-NUMBERS = ("1e999", "NaN", "1" * 5000, "12.0", "-1", "1001", "true", '"12"', "[2]", "[" * 10**5)
+NUMBERS = ("1e999", "NaN", "12.0", "-1", "1001", "true", '"12"')
 
 
 @pytest.mark.parametrize(
     "content",
     [*(f'{{"model_type": "bert", "num_hidden_layers": {number}}}'.encode() for number in NUMBERS),
-     b"", b"{", b"\xff", b"[" * 10**5, b'"' + b"x" * 10**7 + b'"'],
+     b"", b"{", b"[" * 10**5, b'"' + b"x" * 10**7 + b'"'],
     ids=lambda content: content[:60].decode("latin-1"),
 )  # fmt: skip
 @pytest.mark.fault("Config.json of an own encoder, as planning reads it", "refused")
@@ -359,40 +308,3 @@ def test_the_number_of_blocks_that_planning_reads_is_one(tmp_path: Path, content
     with pytest.raises(DataError, match=r"config.json: (expected|not valid JSON)") as error:
         FolderEncoder(source="folder", path=str(tmp_path)).blocks()
     assert len(str(error.value)) < 1000 and str(error.value).isprintable()
-
-
-def test_the_number_of_blocks_may_be_missing_which_the_job_reports(tmp_path: Path) -> None:
-    encoder = FolderEncoder(source="folder", path=str(tmp_path))
-    assert encoder.blocks() is None
-    for text, blocks in (("{}", None), ("[]", None), ('{"num_hidden_layers": 0}', 0), ('{"num_hidden_layers": 12}', 12)):
-        (tmp_path / "config.json").write_text(text)
-        assert encoder.blocks() == blocks
-
-
-def test_another_study_takes_what_its_mirror_still_has(study: Path) -> None:
-    """Not what was read of a file that the mirror has another version of by now, which the pin refuses."""
-    (study / "second.yaml").write_text(f"results: results/second\nreuse: [{RESULTS}]\n")
-
-    def second(*options: str) -> tuple[int | None, str]:
-        targets = ("--profile", "tests/workflow", "--configfile", *FILES, "second.yaml", *options)
-        return snakemake((*targets, "--", "results/second/dataset_sizes.html"), study, environment())
-
-    try:
-        with put_back(study):
-            path = study / TREEBANKS / "de-test.conllu"
-            path.write_bytes(path.read_bytes() + b"\n")
-            status, said = second("-n")
-            assert status and "expected sha256" in said and "pinned in sources.lock.tsv" in said
-        shutil.rmtree(study / "results/second", ignore_errors=True)
-        with put_back(study):
-            lock = study / "sources.lock.tsv"
-            lock.write_text(re.sub(r"(?m)^my-treebanks/de-test\.conllu\t.*\n", "", lock.read_text()))
-            assert "Read udpos" in second("-n")[1]  # nobody vouches for what was read of this file
-        shutil.rmtree(study / "results/second")
-        status, said = second()
-        assert status == 0 and not re.search(r"Read udpos|Tokenise|Fetch|Sample", said), said
-        ours, theirs = (study / results / "dataset_sizes.csv" for results in ("results/second", RESULTS))
-        assert ours.read_bytes() == theirs.read_bytes()
-    finally:
-        shutil.rmtree(study / "results/second", ignore_errors=True)
-        (study / "second.yaml").unlink()

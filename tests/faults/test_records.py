@@ -7,7 +7,6 @@ files and times, is written by Snakemake and by the workflow.
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 from base64 import urlsafe_b64decode
@@ -24,7 +23,7 @@ from crosslens.jobs.snakemake_metadata import ChecksumMetadata
 from snakemake.io import _IOFile
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.persistence.file import FilePersistence
-from study import OVERLAY, RECIPE, RESULTS, changed, copy_repository, edit, jobs_of, pretend, tiny
+from study import OVERLAY, RECIPE, RESULTS, changed, copy_repository, jobs_of, pretend, tiny
 
 MODEL = f"{RESULTS}/models/{RECIPE}/seed0"
 TOKENS = f"{RESULTS}/tokens/random/without_unknown/udpos"
@@ -176,24 +175,6 @@ def test_nobody_knows(own):
     assert plan(own)[0] == ["Lay out dataset_sizes"]  # the one without a checksum file
 
 
-@pytest.mark.long
-def test_another_name_for_the_results(own):
-    """Records in checksum files do not depend on what the folder is called."""
-    os.rename(own / RESULTS, own / "results/renamed")
-    edit(own / OVERLAY, (f"results: {RESULTS}", "results: results/renamed"))
-    said = tiny(own, *(target.replace(RESULTS, "results/renamed") for target in TARGETS), "-n")
-    assert re.findall(r"^Job \d+: (.+)$", said, re.MULTILINE) == ["Lay out dataset_sizes"], said  # which names the folder
-
-
-def test_an_artefact_in_anothers_place_is_planned(own):
-    """Also where nothing is to read it any more."""
-    page, table = own / TARGETS[0], own / f"{RESULTS}/dataset_sizes.csv"
-    shutil.copy2(table, page)
-    shutil.copy2(table.with_name(".dataset_sizes.csv.sha256"), page.with_name(".dataset_sizes.html.sha256"))
-    jobs, said = plan(own)
-    assert jobs == ["Lay out dataset_sizes"] and "made as dataset_sizes.csv" in said, said
-
-
 @pytest.mark.parametrize("names", [["model.safetensors"], ["model.safetensors", ".model.safetensors.sha256"]])
 @pytest.mark.parametrize("records_gone", [True, False])
 @pytest.mark.fault("A setting changes, and an output or its record is gone", "rerun")
@@ -205,31 +186,6 @@ def test_a_change_is_seen_although_an_output_has_no_record(own, names, records_g
         shutil.rmtree(own / ".snakemake/metadata")
     assert plan(own)[0] == []
     assert f"Train {RECIPE}, seed 0" in plan(own, LAMBDA)[0]
-
-
-@pytest.mark.fault("A setting changes, and an output or its record is gone", "rerun")
-def test_a_language_more_hides_no_change(own):
-    """It adds outputs, which nothing asks for, to a job whose settings have changed."""
-    edit(own / OVERLAY, ("  train: 40", "  train: 41"))
-    jobs = plan(own)[0]
-    assert "Write the synthetic corpora" in jobs
-    seven = "[ar, de, en, es, fr, hi, tr]"
-    text = (own / OVERLAY).read_text().replace(f"&seven {seven}", seven.replace("hi,", "hi, it,"), 1)
-    (own / OVERLAY).write_text(text.replace("*seven", f"&seven {seven}", 1))
-    assert set(jobs) <= set(plan(own)[0])
-
-
-def test_what_another_language_needs_reruns_nothing(own):
-    """A row, a frame and a folder of languages that are not generated."""
-    for file in ("resources/languages.csv", "resources/synthetic/languages.csv"):
-        lines = (own / file).read_text().splitlines(keepends=True)
-        (own / file).write_text("".join([*lines, lines[-1].replace(lines[-1].partition(",")[0], "xx", 1)]))
-    with open(own / "resources/synthetic/pl/frames.txt", "a") as file:
-        file.write("e01\tanother frame\n")
-    shutil.copytree(own / "resources/synthetic/pl", own / "resources/synthetic/xx")
-    assert plan(own)[0] == []
-    edit(own / "resources/languages.csv", ("de,German", "de,Deutsch"))
-    assert "Write the synthetic corpora" in plan(own)[0]
 
 
 @pytest.mark.fault("An edit of equal size under the old time", "rerun")

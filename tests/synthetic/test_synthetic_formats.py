@@ -9,7 +9,7 @@ import lzma
 import shutil
 from pathlib import Path
 
-import numpy as np
+import conllu
 import pytest
 from crosslens.config.synthetic import SyntheticCorpus
 from crosslens.corpora import dictionaries, documents, entities, pairs, schema, wals
@@ -17,16 +17,14 @@ from crosslens.corpora.archives import extracted
 from crosslens.corpora.sampling import write_paragraphs
 from synthetic.articles import articles, paragraphs
 from synthetic.dictionaries import dictionary
-from synthetic.entities import iob1, sentences, tagged
+from synthetic.entities import sentences, tagged
 from synthetic.errors import SyntheticCorpusError
-from synthetic.generate import Stream, different, split_of
+from synthetic.generate import different, treebank
 from synthetic.grammar import read_grammar
 from synthetic.nli import prompts
-from synthetic.paths import MLDOC, SIB200, sib200_path
-from synthetic.realise import realise
-from synthetic.running import EVERYDAY, everyday
+from synthetic.paths import MLDOC, SIB200, sib200_path, treebank_path
 from synthetic.tables import TABLES, languages_present
-from synthetic.topics import CODES, FIELDS, TOPICS, passage
+from synthetic.topics import CODES, TOPICS
 from synthetic.topics import documents as news
 from synthetic.wals import read_features
 from synthetic.write import Sizes, write_sources
@@ -67,9 +65,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(tmp_path):
 
 
 # Of some languages at these sizes: the demo's published numbers rest on them. Of compressed bytes, the content.
-PINNED = dict(
-    line.split()
-    for line in """\
+PINNED = """
 cc-100 5def0cc94e0f743f
 conll-2002 c7172fa3c1ce8004
 conll-2003 46e5d3f5df304ec6
@@ -89,8 +85,7 @@ wikipedia 4c5c28015f4331a7
 wili-2018 797020699a6ad3d4
 xnli 6e5ca85ae7341785
 xnli-mt 6f3efd14c1af8e1e
-""".splitlines()
-)
+"""
 
 
 def plain(path: Path) -> bytes:
@@ -106,7 +101,36 @@ def test_every_format_is_what_it_was(tmp_path):
     for folder in tmp_path.iterdir():
         content = b"".join(plain(path) for path in sorted(folder.rglob("*")) if path.is_file())
         digests[folder.name] = hashlib.sha256(content).hexdigest()[:16]
-    assert digests == PINNED
+    assert digests == dict(line.split() for line in PINNED.strip().splitlines())
+
+
+@every_language
+def test_conllu_reads_back(language, sources):
+    grammar = read_grammar(language)
+    for split, n in (("dev", SMALL.dev), ("test", SMALL.test), ("parallel", SMALL.parallel)):
+        expected = treebank(grammar, split, n, 0)
+        path = sources / treebank_path(language, split)
+        parsed = conllu.parse(path.read_text(encoding="utf-8"))
+        assert len(parsed) == len(expected)
+        for read, sentence in zip(parsed, expected, strict=True):
+            words = [token for token in read if isinstance(token["id"], int)]
+            assert [(word["form"], word["upos"], word["head"], word["deprel"]) for word in words] == [
+                (word.form, word.upos, word.head, word.relation) for word in sentence.words
+            ]
+            assert read.metadata["text"] == sentence.text == surface_text(read)
+            read.to_tree()
+
+
+def surface_text(tokens) -> str:
+    """The text by the rules of CoNLL-U: ranges in place of their words, spaces unless SpaceAfter=No."""
+    covered, pieces = 0, []
+    for token in tokens:
+        number = token["id"]
+        if isinstance(number, int) and number <= covered:
+            continue
+        covered = number if isinstance(number, int) else number[2]
+        pieces.append(token["form"] + ("" if (token["misc"] or {}).get("SpaceAfter") == "No" else " "))
+    return "".join(pieces).strip()
 
 
 # Named entities.
@@ -117,47 +141,7 @@ def meant(language: str, corpus: str, split: str) -> list[list[tuple[str, str]]]
     return [[(token.form, tag) for token, tag in tagged(sentence)] for sentence in found]
 
 
-def from_iob1(tags: list[str]) -> list[str]:
-    """IOB2: I- after O, at the start or after another type opens a name."""
-    return ["B" + tag[1:] if tag[0] == "I" and (i == 0 or tags[i - 1][1:] != tag[1:]) else tag for i, tag in enumerate(tags)]
-
-
-@every_language
-def test_splits_of_named_sentences_share_no_meaning(language):
-    grammar = read_grammar(language)
-    for corpus in ("wikiann", "conll"):
-        for split, n in SPLITS.items():
-            found = sentences(grammar, corpus, split, RECORDS, 0)
-            assert len({sentence.meaning for sentence in found}) == n
-            assert {split_of(sentence.meaning) for sentence in found} == {split}
-
-
-@every_language
-def test_iob1_says_the_same_as_iob2(language):
-    both = [[tag for _, tag in tagged(each)] for each in sentences(read_grammar(language), "wikiann", "train", 40, 0)]
-    assert [from_iob1(iob1(tags)) for tags in both] == both
-    neighbours = any(tag[0] == "B" for tags in both for tag in iob1(tags))
-    assert neighbours == (language in ("ar", "hi"))  # README.md says so
-
-
 # Documents.
-
-
-@every_language
-def test_topics_differ_in_what_they_name_and_not_in_their_sentences(language):
-    grammar = read_grammar(language)
-    assert {kind: {name for field in FIELDS.values() for name in field[kind]} for kind in ("place", "thing")} == {
-        kind: {*grammar.fillers(kind)} for kind in ("place", "thing")
-    }
-    told = {topic: [passage(grammar, topic, Stream(number, "passage", topic)) for number in range(60)] for topic in TOPICS}
-    frames = [{sentence.meaning.frame for found in of_topic for sentence in found} for of_topic in told.values()]
-    assert all(each == frames[0] for each in frames) and len(frames[0]) > 8
-    for topic, of_topic in told.items():
-        assert {len(found) for found in of_topic} == {4, 5, 6}
-        named = [name for found in of_topic for sentence in found for _, name in sentence.meaning.fillers]
-        named = [name for name in named if name in grammar.fillers("place") + grammar.fillers("thing")]
-        own = sum(name in FIELDS[topic]["place"] + FIELDS[topic]["thing"] for name in named) / len(named)
-        assert 0.8 < own < 0.95  # 0.85, and a quarter of the others
 
 
 # Running text.
@@ -169,19 +153,12 @@ def test_too_much_is_refused_with_what_there_is():
     with pytest.raises(SyntheticCorpusError, match=r"synthetic: 2000 paragraphs requested, only \d+ available; request fewer"):
         paragraphs(read_grammar("en"), 2000, 0, "wili")
     with pytest.raises(
-        SyntheticCorpusError, match=r"synthetic: 3 letters requested, only 2 available; request fewer or add concepts"
+        SyntheticCorpusError, match="synthetic: 3 letters requested, only 2 available; request fewer or add concepts"
     ):
         different(lambda place: "ab"[place % 2], 3, "letters")
 
 
 # Words.
-
-
-def test_words_have_the_translations_that_one_expects():
-    assert dictionary(read_grammar("en"), read_grammar("de"))["book"] == ("buch",)
-    assert dictionary(read_grammar("fr"), read_grammar("en"))["pain"] == ("bread",)
-    several = {word: found for word, found in dictionary(read_grammar("tr"), read_grammar("en")).items() if len(found) > 1}
-    assert len(several) == 2  # two words each stand for two concepts
 
 
 # Typology.
@@ -220,12 +197,8 @@ def test_typology_is_what_wals_says(sources):
     ("line", "message"),
     [
         ("81A,Another name,Word Order,8,VSO or VOS,", "value 8 of 81A a second time or under another name"),
-        ('81A,"Order of Subject, Object and Verb",Word Order,1,SOV,', "value 1 of 81A a second time"),
         ("144A,Position of Negative Word,Word Order,1,NegSVO,xx", "`xx`, expected a language of languages.csv, once"),
-        (
-            "144A,Position of Negative Word,Word Order,1,NegSVO,fi fi",
-            "`fi`, expected a language of languages.csv, once in 144A; correct it",
-        ),
+        ("144A,Position of Negative Word,Word Order,1,NegSVO,fi fi", "`fi`, expected a language of languages.csv, once in 144A;"),
     ],
 )
 def test_a_bad_line_of_typology_is_named_before_anything_is_written(line, message, tmp_path):
@@ -254,12 +227,9 @@ def test_the_reader_of_entities_finds_those_that_were_meant(language, sources):
 
 @pytest.mark.parametrize(
     ("language", "path", "encoding"),
-    [
-        ("es", "conll-2002/esp.testa", "utf-8"),
-        ("en", "conll-2003/eng.testa", "utf-8"),
-        ("de", "conll-2003-german/deu.testa", "iso-8859-1"),
-    ],
-)
+    [("es", "conll-2002/esp.testa", "utf-8"), ("en", "conll-2003/eng.testa", "utf-8"),
+     ("de", "conll-2003-german/deu.testa", "iso-8859-1")],
+)  # fmt: skip
 def test_the_reader_of_entities_reads_the_shared_tasks(language, path, encoding, sources):
     rows, _ = entities.read([sources / path], language, encoding=encoding)
     assert [list(zip(row["forms"], row["entities"], strict=True)) for row in rows] == meant(language, "conll", "dev")
@@ -293,12 +263,6 @@ def test_the_reader_of_sib200_finds_the_same_sentences_in_all_languages(split, s
         [(row["id"], row["label"]) for row in table] == [(row["id"], row["label"]) for row in tables[0]] for table in tables
     )
     assert all(len({row["text"] for row in table}) > 0.9 * len(table) for table in tables)  # a language may not tell two apart
-
-
-def test_splits_of_sib200_share_no_sentence(sources):
-    rows = [row for split in SIB200 for row in documents.read([sources / sib200_path("en", split)], "en", labels=TOPICS)[0]]
-    assert len({row["text"] for row in rows}) == len(rows)
-    assert sorted(int(row["id"]) for row in rows) == list(range(len(rows)))
 
 
 @pytest.mark.parametrize("language", ["ar", "de", "zh"])
@@ -340,25 +304,3 @@ def test_the_reader_of_running_text_finds_the_paragraphs(sources, tmp_path):
     written = {each.text for article in articles(read_grammar("de"), RECORDS, 0, "cc-100") for each in article.paragraphs}
     texts = [text for path in outputs.values() for text in schema.read(path)["text"].to_pylist()]
     assert len(texts) == 8 and set(texts) <= written
-
-
-def test_documents_tell_of_what_their_first_sentence_tells_of():
-    fillers = [{filler for _, filler in meaning.fillers} for meaning in everyday(read_grammar("en"), 600, 0, 2, 12)]
-    related = [bool(its & fillers[place - place % EVERYDAY]) for place, its in enumerate(fillers) if place % EVERYDAY]
-    assert np.mean(related) > 0.9  # by chance 0.1
-
-
-def test_running_text_says_something_else_in_each_language(sources, tmp_path):
-    n = EVERYDAY * Sizes().documents
-    meanings = {code: everyday(read_grammar(code), n, 0, place, len(LANGUAGES)) for place, code in enumerate(LANGUAGES)}
-    assert len({meaning for each in meanings.values() for meaning in each}) == n * len(LANGUAGES)
-    assert {split_of(meaning) for each in meanings.values() for meaning in each} == {"train"}
-    for code in LANGUAGES:
-        text = (sources / "text" / f"{code}.txt").read_text(encoding="utf-8")
-        documents = [document.splitlines() for document in text.removesuffix("\n\n").split("\n\n")]
-        expected = articles(read_grammar(code), Sizes().documents, 0, "text")
-        assert [document[:-1] for document in documents] == [[each.text for each in article.paragraphs] for article in expected]
-        dumped = {each.text for article in articles(read_grammar(code), SMALL.articles, 0) for each in article.paragraphs}
-        assert not dumped & set(text.splitlines())
-        said = [realise(read_grammar(code), meaning).text for meaning in meanings[code][:EVERYDAY]]
-        assert all(sentence in documents[0][-1] for sentence in said)

@@ -276,7 +276,7 @@ def answer(body: bytes, *headers: str, status: str = "200 OK", length: int | Non
 
 
 def redirect(to: str) -> bytes:
-    return answer(b"", f"Location: {to}", status="302 Found")
+    return answer(b"", f"Location: {to}", "Connection: close", status="302 Found")
 
 
 UNMEASURED = answer(b"", length=None)

@@ -31,7 +31,7 @@ COMPRESSED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 READER = """
 import importlib, json, resource, sys, time
 from pathlib import Path
-from crosslens.corpora import dictionaries, documents, entities, pairs, treebanks, wals
+from crosslens.corpora import dictionaries, documents, entities, pairs, treebanks, wals as typology
 from crosslens.corpora.archives import extracted
 from crosslens.corpora.dumps import pages
 from crosslens.corpora.lines import read_lines
@@ -53,7 +53,7 @@ def mirror(path):
 def sized(path):
     file = path.name.removesuffix(path.suffix)
     fetch(f"s/{file}", path.parent / "fetched" / file, urls=[], mirror=[path.parent], size=1000, lock=path.parent / "lock.tsv")
-def wals(path): return list(wals._table(path, "codes"))
+def wals(path): return list(typology._table(path, "codes"))
 def reuters(path):
     ids = path.with_name("german.test"); ids.write_text("A-1\\n")
     return documents.read([ids], "de", texts=path)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from crosslens.encoding.texts import Texts, load
 from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.jobs import signals
 from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load as load_config
 from filelock import FileLock
 from forked import READS
@@ -89,6 +91,19 @@ def as_texts(rows: list[list[int]]) -> Texts:
     )  # fmt: skip
 
 
+def alone(encoder: torch.nn.Module, texts: Texts, number: int, *, segments: bool = False) -> torch.Tensor:
+    """Hidden states (L + 1, T, d) of a text that is encoded by itself, as transformers does."""
+    subwords = torch.from_numpy(
+        texts.subwords[texts.subword_offsets[number] : texts.subword_offsets[number + 1]].astype(np.int64)
+    )
+    types = torch.zeros_like(subwords)
+    if segments and texts.second[number]:
+        types[texts.second[number] :] = 1
+    options = {"token_type_ids": types[None]} if segments else {}
+    with torch.inference_mode():
+        return torch.cat(encoder(input_ids=subwords[None], output_hidden_states=True, **options).hidden_states)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():
     """The tests' models are too small for more, and one thread gives the same sums everywhere."""
@@ -98,6 +113,14 @@ def one_thread():
 @pytest.fixture
 def log() -> logging.Logger:
     return logging.getLogger("crosslens.tests")
+
+
+@contextmanager
+def refused(message: str) -> Iterator[None]:
+    """Expect an error for users: one line that has this pattern."""
+    with pytest.raises(DataError, match=message) as error:
+        yield
+    assert "\n" not in str(error.value)
 
 
 @pytest.fixture

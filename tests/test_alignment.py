@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from crosslens.numerics import alignment
 from crosslens.numerics.alignment import Cosines, units
-from scipy.stats import pearsonr, special_ortho_group
+from scipy.stats import pearsonr
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import NearestNeighbors
 
@@ -43,12 +43,6 @@ def test_a_large_shift_hides_the_alignment_that_centring_brings_back(states):
     assert scores(*centred) == pytest.approx({"mexa": 1, "strong": 1, "own": 0, "k-NN": 1, "ANC": 1})
 
 
-def test_rotation_keeps_neighbours_and_not_neurons(states):
-    rotation = special_ortho_group.rvs(D, random_state=0)
-    rotated = scores(states, states @ rotation)
-    assert rotated["k-NN"] == 1 and abs(rotated["ANC"]) < 0.05 and rotated["mexa"] < 0.05
-
-
 def test_independent_states_have_the_floors_of_the_formulae():
     means = {name: [] for name in ("mexa", "strong", "own", "k-NN", "ANC")}
     for seed in range(20):
@@ -59,12 +53,6 @@ def test_independent_states_have_the_floors_of_the_formulae():
     for name, floor in floors.items():
         error = np.std(means[name], ddof=1) / np.sqrt(20)
         assert abs(np.mean(means[name]) - floor) < 4 * error, name
-
-
-def test_sentences_in_another_order_change_nothing(states):
-    rng = np.random.default_rng(1)
-    translations, order = states + rng.standard_normal((N, D)), rng.permutation(N)
-    assert scores(states[order], translations[order]) == pytest.approx(scores(states, translations))
 
 
 def test_pairs_in_another_order_are_those_of_shuffled_states(states):
@@ -127,15 +115,6 @@ def test_length_is_regressed_out_as_scikit_learn_does(states):
     assert alignment.length_out(np.stack([long, long]), subwords).shape == (2, N, D)
     same = np.full(N, 12)
     np.testing.assert_allclose(alignment.length_out(states, same), states - states.mean(0), atol=1e-5)
-
-
-def test_correlation_that_length_alone_gives_is_gone_without_it():
-    rng = np.random.default_rng(8)
-    subwords = rng.integers(5, 140, N)
-    x, y = (rng.standard_normal((N, D)) + np.log(subwords)[:, None] for _ in range(2))
-    alone = alignment.correlation(x, y, np.arange(N))[0]
-    rest = alignment.correlation(*(alignment.length_out(side, subwords) for side in (x, y)), np.arange(N))[0]
-    assert alone > 0.2 and abs(rest) < 0.05
 
 
 def test_states_of_length_zero_are_near_to_nothing():

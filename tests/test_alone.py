@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import time
@@ -12,9 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 from crosslens.commands.status import leftovers
-from crosslens.jobs.checksums import checksummed
 from crosslens.jobs.errors import DataError
-from crosslens.jobs.files import abandoned, remove, written
+from crosslens.jobs.files import abandoned, written
 from crosslens.jobs.training_folders import seen
 from crosslens.training.lock import Holder, alone
 from safetensors.torch import save_file
@@ -190,27 +188,6 @@ def test_a_write_removes_what_a_killed_one_left_after_a_day(tmp_path, monkeypatc
     with written(path) as temporary:
         temporary.mkdir()
     assert parts(tmp_path) == [".encoder.part-link", ".encoder.party", "encoder"]
-
-
-def test_what_lies_in_a_folder_that_was_removed_is_not_sealed(tmp_path):
-    (tmp_path / "corpus").write_text("before")
-    with pytest.raises(FileNotFoundError), checksummed(tmp_path / "corpus") as temporary:
-        temporary.write_text("x")
-        shutil.rmtree(temporary.parent)
-    assert (tmp_path / "corpus").read_text() == "before" and parts(tmp_path) == ["corpus"]
-
-
-def test_no_link_is_followed(tmp_path):
-    """Neither at a name like a temporary one, nor at the path itself, nor at a leftover."""
-    victim = tmp_path / "victim"
-    victim.mkdir()
-    (victim / "file").write_text("x")
-    for name in (f".corpus.part-{platform.node()}-{os.getpid()}", "corpus"):
-        (tmp_path / name).symlink_to(victim)
-    with written(tmp_path / "corpus") as temporary:
-        temporary.mkdir()
-    remove(tmp_path / f".corpus.part-{platform.node()}-{os.getpid()}")
-    assert parts(tmp_path) == ["corpus", "victim"] and not (tmp_path / "corpus").is_symlink() and parts(victim) == ["file"]
 
 
 def test_what_a_training_kept_goes_once_its_outputs_are_seen(tmp_path):

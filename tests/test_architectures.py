@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import vocabularies
-from conftest import build_encoder, sentence_rows
+from conftest import alone, build_encoder, refused, sentence_rows
 from crosslens.config.encoders import FolderEncoder
 from crosslens.config.tokenisations import Tokenisation
 from crosslens.config.units import Units
@@ -134,13 +134,9 @@ def test_from_the_folder_of_its_makers_to_states(name, tmp_path):
         batch = collate(texts, np.arange(len(texts)), int(encoder.config.pad_token_id or 0))
         states = unit_states(encoder, batch, Units(), range(4))
         for text in range(len(texts)):  # one by one, in transformers' own encoder
-            subwords = torch.from_numpy(
-                texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]].astype(np.int64)
-            )
-            alone = theirs(input_ids=subwords[None], output_hidden_states=True).hidden_states
             rows = slice(texts.word_offsets[text], texts.word_offsets[text + 1])
-            for layer, of_layer in enumerate(alone):
-                expected = of_layer[0, texts.positions[rows]]
+            for layer, of_layer in enumerate(alone(theirs, texts, text)):
+                expected = of_layer[texts.positions[rows]]
                 assert torch.allclose(states[f"layer_{layer}"][rows], expected, rtol=1e-4, atol=1e-5), layer
     every = Variant("tokens", specials=False)
     means = language_means(encoder, {"de": load_subwords([tmp_path / "tokens"]).take(np.arange(12))}, (every,))[every]["de"]
@@ -180,9 +176,8 @@ def test_blocks_that_cannot_be_changed_are_refused_in_one_line(tmp_path):
         config = CONFIG_MAPPING[name].from_dict(architecture.keys | {"model_type": name, "vocab_size": 90, "n_words": 90})
         encoder = AutoModel.from_config(config)
         if name in SCATTERED:
-            with pytest.raises(DataError, match="expected one list of 3 blocks, to change some of them, found") as error:
+            with refused("expected one list of 3 blocks, to change some of them, found"):
                 transformer_layers(encoder)
-            assert "\n" not in str(error.value)
         else:
             assert len(transformer_layers(encoder)) == 3 and embeddings(encoder).get_parameter  # a module
 
@@ -200,11 +195,7 @@ REFUSED = {  # text, pair -> what is refused
     "nothing before a text": ("$A </s>", "$A </s> $B </s>", "expected a post_processor that puts a special piece before a text"),
     "no special pieces": ("$A", "$A $B", "expected a post_processor that puts a special piece before a text, found none"),
     "nothing between": ("<s> $A", "<s> $A $B", "expected a post_processor that puts a special piece between the texts of a pair"),
-    "another pair": (
-        "<s> $A </s>",
-        "<s> $A </s> $B",
-        "expected the same special pieces around a text and a pair, found other",
-    ),
+    "another pair": ("<s> $A </s>", "<s> $A </s> $B", "expected the same special pieces around a text and a pair, found other"),
     "words without marks": (*BERT, "expected words that have the same pieces one by one and in a text, found other pieces"),
 }
 
@@ -215,9 +206,9 @@ def test_tokenizers_that_no_recipe_can_use_are_refused_in_one_line(how, tmp_path
     unmarked = partial(vocabularies.metaspace, scheme="first", at_spaces=True)
     kind = unmarked if how == "words without marks" else vocabularies.wordpiece
     published("bert", Architecture(SHAPE, kind, (text, pair)), tmp_path / "whole")
-    with pytest.raises(DataError, match=rf"whole/tokenizer\.json: {message}") as error:
+    with refused(rf"whole/tokenizer\.json: {message}"):
         build_encoder(FolderEncoder(source="folder", path=str(tmp_path / "whole")), [], tmp_path / "built")
-    assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+    assert not (tmp_path / "built").exists()
 
 
 def test_an_encoder_of_characters_is_refused_in_one_line(tmp_path):
@@ -225,6 +216,6 @@ def test_an_encoder_of_characters_is_refused_in_one_line(tmp_path):
     published("bert", ARCHITECTURES["bert"], tmp_path / "whole")
     keys = SHAPE | {"model_type": "canine", "local_transformer_stride": 8, "max_position_embeddings": 512}
     AutoModel.from_config(CONFIG_MAPPING["canine"].from_dict(keys)).save_pretrained(tmp_path / "whole")
-    with pytest.raises(DataError) as error:
+    with refused("expected a whole number as vocab_size"):
         build_encoder(FolderEncoder(source="folder", path=str(tmp_path / "whole")), [], tmp_path / "built")
-    assert "\n" not in str(error.value) and not (tmp_path / "built").exists(), error.value
+    assert not (tmp_path / "built").exists()

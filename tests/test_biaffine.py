@@ -1,13 +1,10 @@
-"""The biaffine parser: its formula, gradients, padding, the three roots, and trees that it can learn by heart."""
+"""The biaffine parser: its formula, gradients, padding, the three roots, and the trees it finds."""
 
 from itertools import product
 
-import numpy as np
 import pytest
 import torch
 from crosslens.encoding.texts import IGNORED
-from crosslens.numerics.f1 import accuracy, overall
-from crosslens.numerics.trees import attachment
 from crosslens.training.biaffine import Biaffine
 from torch import nn
 from torch.nn import functional
@@ -205,88 +202,6 @@ def test_the_tree_is_the_best_by_its_weights_and_relations_the_best_for_it(root,
             for word, head in enumerate(found):
                 lost = root == "as_released" and head == 0
                 assert relations[i, word] == (IGNORED if lost else likeliest[i, word])
-
-
-NAMES = ("root", "nsubj", "obj", "nmod")
-
-
-def planted(sentences=20, size=24, seed=0):
-    """Random states of sentences of 1 to 10 words and trees over them; a root word has the relation 0."""
-    generator = np.random.default_rng(seed)
-    words = [1, *generator.integers(2, 11, sentences - 1)]
-    states, mask, first, _, _ = batch(tuple(map(int, words)), size, seed)
-    heads, relations = torch.full(mask.shape, IGNORED), torch.full(mask.shape, IGNORED)
-    for i, n in enumerate(words):
-        order = generator.permutation(n) + 1
-        tree = {order[0]: 0} | {order[k]: order[generator.integers(k)] for k in range(1, n)}
-        heads[i, :n] = torch.tensor([int(tree[word]) for word in range(1, n + 1)])
-        relations[i, :n] = torch.where(heads[i, :n] == 0, 0, torch.from_numpy(generator.integers(1, len(NAMES), n)))
-    return states.float(), mask, first.float(), heads, relations
-
-
-def learnt_by_heart(root, steps=200, decoding="log"):
-    """A parser trained on 20 trees; their heads, and shares of words right: UAS, LAS."""
-    states, mask, first, heads, relations = planted()
-    made = Biaffine(states.shape[-1], len(NAMES), arc=48, relation=24, root=root, decoding=decoding)
-    made.initialise(torch.Generator().manual_seed(0))
-    optimiser = torch.optim.Adam(made.parameters(), 0.01)
-    torch.manual_seed(0)
-    made.train()
-    for _ in range(steps):
-        optimiser.zero_grad()
-        (made.loss(made(states, mask, first), heads, relations) / mask.sum()).backward()
-        optimiser.step()
-    made.eval()
-    found = made.parse(states, mask, first)
-    gold = [[of[i, :n].tolist() for i, n in enumerate(mask.sum(1))] for of in (heads, relations)]
-    guess = [[of[i, :n].tolist() for i, n in enumerate(mask.sum(1))] for of in found]
-
-    def names(sentences):
-        return [["" if k == IGNORED else NAMES[k] for k in sentence] for sentence in sentences]
-
-    counts = attachment(gold[0], names(gold[1]), guess[0], names(guess[1]), names(gold[1]))
-    right_roots = sum(
-        gold_name == name == 0 and head == 0
-        for sentence in zip(gold[1], guess[1], guess[0], strict=True)
-        for gold_name, name, head in zip(*sentence, strict=True)
-    )
-    return made, [float(accuracy(overall(counts[name]))) for name in ("uas", "las")], right_roots, float(mask.sum())
-
-
-@pytest.mark.parametrize(("root", "decoding"), [("vector", "log"), ("first", "log"), ("first", "probability")])
-def test_twenty_trees_are_learnt_by_heart_roots_included(root, decoding):
-    made, (uas, las), right_roots, _ = learnt_by_heart(root, decoding=decoding)
-    assert (uas, las, right_roots) == (1, 1, 20)
-    if root == "vector":
-        drawn = Biaffine(24, 4, arc=48, relation=24)
-        assert (made.vector - drawn.vector).abs().min() > 0  # the root learns, too
-
-
-def test_as_released_no_root_word_is_ever_right_in_las():
-    _, (uas, las), right_roots, words = learnt_by_heart("as_released", decoding="probability")
-    assert right_roots == 0
-    # All that is trained is right, and the root words are left over as roots: only their relations are lost.
-    assert uas == 1
-    assert las == pytest.approx(1 - 20 / words)
-
-
-def test_as_released_the_root_is_no_head_of_the_softmax_and_its_arcs_weigh_nothing():
-    states, mask, first, _, _ = batch()
-    correct, released = (parser(root)(states, mask, first) for root in ("first", "as_released"))
-    assert correct.probabilities()[..., 0].min() > 0
-    assert not released.probabilities()[..., 0].any()
-    assert torch.equal(correct.arcs[..., 1:], released.arcs[..., 1:])
-    assert torch.allclose(released.arcs[mask].softmax(-1)[:, 1:].sum(-1), torch.ones(int(mask.sum()), dtype=torch.float64))
-
-
-def test_as_released_arcs_from_the_root_learn_nothing():
-    states, mask, first, heads, relations = batch()
-    heads = torch.where(mask, 0, IGNORED)
-    for root, learns in (("first", True), ("as_released", False)):
-        made = parser(root)
-        made.loss(made(states, mask, first), heads, relations).backward()
-        assert bool(made.arcs.grad.any()) == learns
-        assert made.relations.grad.any()
 
 
 def test_a_cut_head_teaches_nothing_or_a_relation():

@@ -5,9 +5,8 @@ import pytest
 import torch
 from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.config.units import Units
-from crosslens.encoding.layers import transformer_layers
 from crosslens.training import bottom
-from test_training import assert_resumes, compute_gradients, loop, nli, recipe, steps_in_all
+from test_training import assert_resumes, compute_gradients, loop, nli, recipe
 
 
 def frozen(number, make=recipe, **changes):
@@ -42,25 +41,9 @@ def test_gradients_are_those_of_whole_passes(bench, make, number, chosen):
         torch.testing.assert_close(found[name], value, rtol=1e-3, atol=1e-6)
 
 
-def test_what_a_frozen_block_computes_does_not_matter_after_it_was_kept(bench):
-    of = frozen(1)
-    trainer = loop(bench, of)
-    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
-    trainer.head_inputs.bottom = bottom.below(trainer.model, of, of.stages[0], trainer.texts, trainer.head_inputs.autocast)
-    torch.manual_seed(1)
-    losses = compute_gradients(trainer, of.stages[0].phases[0], [np.arange(9)])
-    with torch.no_grad():
-        for module in [trainer.model.encoder.embeddings, transformer_layers(trainer.model.encoder)[0]]:
-            for value in module.parameters():
-                value.fill_(torch.nan)
-    torch.manual_seed(1)
-    assert compute_gradients(trainer, of.stages[0].phases[0], [np.arange(9)]) == losses
-
-
 @pytest.mark.parametrize("make", [recipe, nli])
 def test_resume_is_exact(bench, make, tmp_path):
-    of = frozen(1, make)
-    assert_resumes(bench, of, (2, steps_in_all(bench, of) // 2), tmp_path)
+    assert_resumes(bench, frozen(1, make), (7,), tmp_path)  # in the second of its epochs
 
 
 def test_blocks_run_where_they_have_to(bench, monkeypatch):

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
-from conftest import LANGUAGES
+from conftest import LANGUAGES, alone
 from crosslens.encoding import stored_states
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.layers import transformer_layers
@@ -34,11 +34,7 @@ def changes(tmp_path, folder, written_sentences, encoder):
 
 def means(encoder, texts):
     """States of layer 2, averaged over each text's subwords but the special ones, one text at a time."""
-    rows = []
-    for text in range(len(texts)):
-        subwords = torch.tensor(texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]].astype(np.int64))
-        rows.append(encoder(input_ids=subwords[None]).last_hidden_state[0, 1:-1].mean(0).detach().double().numpy())
-    return np.array(rows)
+    return np.array([alone(encoder, texts, number)[-1, 1:-1].mean(0).double().numpy() for number in range(len(texts))])
 
 
 def debiased(x, y):

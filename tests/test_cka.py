@@ -1,17 +1,16 @@
-"""CKA against its definitions written out, closed forms, an independent package, and what independence and identity imply."""
+"""CKA against its definitions written out, an independent package, and what identity implies."""
 
 import itertools
 import warnings
 
 import numpy as np
 import pytest
-from crosslens.jobs.errors import DataError
+from conftest import refused
 from crosslens.measures.shared.cka import DEFINITIONS, Definition, cka, compare
 from scipy.spatial.distance import pdist, squareform
-from scipy.stats import pearsonr, t
+from scipy.stats import t
 
 CENTRED = [name for name, how in DEFINITIONS.items() if how.centring != "none"]
-LINEAR = [name for name, how in DEFINITIONS.items() if how.kernel == "linear"]
 WHOLE = [Definition(kernel, centring) for kernel in ("linear", "rbf") for centring in ("none", "centred", "unbiased")]
 
 
@@ -21,12 +20,6 @@ def related(n=40, d=7, seed=0, noise=1.0):
     x = generator.normal(size=(n, d))
     y = x @ generator.normal(size=(d, d + 2)) / np.sqrt(d) + noise * generator.normal(size=(n, d + 2))
     return x + 2, y - 1
-
-
-def independent(n, d, seed, mean=0.0):
-    """Two matrices that have nothing to do with each other, each around a random vector of its own."""
-    generator = np.random.default_rng(seed)
-    return tuple(generator.normal(size=(n, d)) + mean * generator.normal(size=d) for _ in range(2))
 
 
 # The definitions, written out.
@@ -68,7 +61,7 @@ def released(x, y, left_out=()):
 
 
 @pytest.mark.parametrize("how", [*WHOLE, Definition("rbf", bandwidth=0.4), Definition("rbf", "unbiased", 3.0)], ids=str)
-@pytest.mark.parametrize(("n", "d"), [(5, 3), (40, 7), (12, 30)])
+@pytest.mark.parametrize(("n", "d"), [(5, 3), (12, 30)])
 def test_values_are_those_of_the_definition(how, n, d):
     x, y = related(n, d)
     # The traces written out lose digits where the kernels hardly vary.
@@ -93,20 +86,6 @@ def test_named_definitions_are_those_of_the_paper_the_code_and_ours():
     assert len({round(cka(x, y, name), 6) for name in DEFINITIONS}) == len(DEFINITIONS)
 
 
-@pytest.mark.parametrize("n", [4, 5, 7])
-def test_unbiased_is_the_mean_over_all_quadruples_of_sentences(n):
-    """The U-statistic behind HSIC_1 (Song et al. 2012), by enumeration."""
-
-    def enumerated(k, l):  # noqa: E741
-        return np.mean([k[i, j] * (l[i, j] + l[q, r] - 2 * l[i, q]) for i, j, q, r in itertools.permutations(range(n), 4)])
-
-    for how in (Definition("linear", "unbiased"), Definition("rbf", "unbiased")):
-        x, y = related(n)
-        k, l = kernel(x, how), kernel(y, how)  # noqa: E741
-        expected = enumerated(k, l) / np.sqrt(enumerated(k, k) * enumerated(l, l))
-        assert cka(x, y, how) == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize(("n", "d"), [(60, 9), (61, 90)])
 def test_an_independent_package_agrees(n, d):
     package = pytest.importorskip("ckatorch", reason="pip install ckatorch")
@@ -125,27 +104,7 @@ def test_an_independent_package_agrees(n, d):
     assert cka(x, y, "rbf") == pytest.approx(float(expected), abs=1e-9)
 
 
-# Closed forms and invariances.
-
-
-def test_of_single_columns_it_is_the_squared_correlation():
-    x, y = (side[:, :1] for side in related())
-    assert cka(x, y, "linear") == pytest.approx(pearsonr(x[:, 0], y[:, 0]).statistic ** 2)
-    cosine = (x.T @ y / (np.linalg.norm(x) * np.linalg.norm(y))).item()
-    assert cka(x, y, "as_printed") == pytest.approx(cosine**2)
-
-
-def test_of_some_of_the_same_columns_it_is_the_root_of_their_share():
-    x = np.random.default_rng(0).normal(size=(2000, 8))
-    for name in ("linear", "debiased"):
-        assert cka(x, x[:, :2], name) == pytest.approx(np.sqrt(2 / 8), abs=0.01)
-
-
-@pytest.mark.parametrize("centring", ["centred", "unbiased"])
-def test_a_wide_rbf_kernel_is_the_linear_one(centring):
-    x, y = related()
-    assert cka(x, y, Definition("rbf", centring, 1000)) == pytest.approx(cka(x, y, Definition("linear", centring)), abs=1e-5)
-    assert cka(x, y, Definition("rbf", centring, 1)) != pytest.approx(cka(x, y, Definition("linear", centring)), abs=1e-2)
+# Invariances.
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -158,57 +117,6 @@ def test_identity_rotation_and_scale(name, d):
     assert cka(x @ rotation * 0.01, y, name) == pytest.approx(cka(x, y, name))
     assert cka(x, y, name) == pytest.approx(cka(y, x, name))
     assert cka(x * np.linspace(0.1, 3, d), y, name) != pytest.approx(cka(x, y, name), abs=1e-3)  # no other linear map
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_a_shift_counts_only_as_printed(name):
-    x, y = related(48)
-    shifted = cka(x + 100 * np.arange(7), y, name)
-    if name == "as_printed":
-        assert shifted != pytest.approx(cka(x, y, name), abs=0.01)
-    else:
-        assert shifted == pytest.approx(cka(x, y, name), abs=1e-9)
-
-
-@pytest.mark.parametrize("name", sorted(set(DEFINITIONS) - {"released_kernel"}))
-def test_the_order_of_the_pairs_does_not_count_but_the_pairing_does(name):
-    x, y = related(48)
-    order = np.random.default_rng(1).permutation(48)
-    assert cka(x[order], y[order], name) == pytest.approx(cka(x, y, name))
-    assert cka(x[order], y, name) < cka(x, y, name) - 0.01
-
-
-# What independent states get: the table of the notes on muller2021, (c) 10, d = 768.
-
-
-@pytest.mark.parametrize(
-    ("n", "printed", "linear", "rbf"),
-    [(25, 0.968, 0.969, 0.981), (200, 0.792, 0.793, 0.866), (250, 0.755, 0.755, 0.839), (1000, 0.434, 0.435, 0.564)],
-)
-def test_independent_states_look_alike_unless_debiased(n, printed, linear, rbf):
-    draws = [independent(n, 768, seed) for seed in range(3 if n < 1000 else 1)]
-    expected = {"as_printed": printed, "linear": linear, "rbf": rbf}
-    for name, value in expected.items():
-        assert np.mean([cka(x, y, name) for x, y in draws]) == pytest.approx(value, abs=0.003)
-    # Of n (n - 3) pairs of entries that do not correlate.
-    assert abs(np.mean([cka(x, y) for x, y in draws])) < 4 * np.sqrt(2 / (n * (n - 3)) / len(draws))
-
-
-def test_released_kernel_hardly_tells_a_hundred_independent_sentences_apart():
-    assert cka(*independent(100, 768, 0), "released_kernel") == pytest.approx(0.981, abs=0.003)
-
-
-def test_as_printed_compares_mean_vectors():
-    x, y = independent(200, 768, 0, mean=4.0)
-    assert cka(x, y, "as_printed") > 0.99
-    assert cka(x, y, "linear") == pytest.approx(0.793, abs=0.01)
-    assert abs(cka(x, y)) < 0.03
-
-
-def test_debiased_is_zero_on_average_for_small_n_and_many_dimensions():
-    values = [cka(*independent(8, 40, seed)) for seed in range(400)]
-    assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(400)
-    assert np.std(values) > 0.1  # single values may be far off: the interval says so
 
 
 # Undefined.
@@ -244,12 +152,6 @@ def test_what_is_undefined_is_nan_without_a_warning():
         assert found.value > 0 and np.isnan(found.low) and np.isnan(found.p)
 
 
-def test_constant_states_are_found_under_rounding():
-    constant = np.tile(np.random.default_rng(0).normal(size=9) * 1e3, (50, 1))  # 0.1 + 0.1 + ... is no multiple of 0.1
-    _, y = related(50, 4)
-    assert np.isnan(cka(constant, y, "linear")) and np.isnan(cka(constant, y, "rbf"))
-
-
 def test_equal_sentences_do_not_count_for_the_bandwidth():
     """The median is over non-zero distances: here one pair in ten is no distance at all."""
     x, y = related(30)
@@ -271,9 +173,8 @@ def test_bad_input_is_refused_in_one_line():
         lambda: compare([x, x], {"de": [y, y[:5]]}): r"de, layer 1: expected states of shape .*, found \(5, 9\)",
         lambda: compare([x], {"de": [y]}, blocks=np.arange(39)): "blocks: expected",
     }.items():
-        with pytest.raises(DataError, match=message) as refused:
+        with refused(message):
             call()
-        assert "\n" not in str(refused.value)
 
 
 # Many at once.
@@ -330,29 +231,6 @@ def test_floor_z_and_p_are_those_of_values_from_shuffled_states(name):
     assert compare([x], {"xx": [y]}, [name], draws=50, seed=3)[name].floor == repeated.floor != other.floor
 
 
-def test_the_floor_is_what_theory_says():
-    """Over all pairings, trace(KHLH) is on average trace(HK) trace(HL) / (n - 1), and the unbiased estimate 0."""
-    x, y = related(30, 20)
-    found = compare([x], {"xx": [y]}, ["linear", "debiased"], draws=4000)
-    k, l = (np.cov(side.T) * 29 for side in (x, y))  # noqa: E741
-    expected = np.trace(k) * np.trace(l) / 29 / (np.linalg.norm(k) * np.linalg.norm(l))
-    assert found["linear"].floor.item() == pytest.approx(expected, abs=0.002)
-    assert found["debiased"].floor.item() == pytest.approx(0, abs=0.005)
-    assert found["linear"].floor > 0.4
-
-
-@pytest.mark.parametrize("name", ["as_printed", "debiased", "released_kernel"])
-def test_p_is_uniform_for_independent_states_and_small_for_related_ones(name):
-    pairs = [independent(24, 6, seed) for seed in range(300)]
-    found = [compare([x], {"xx": [y]}, [name], draws=39)[name].p.item() for x, y in pairs]
-    for level in (0.05, 0.25, 0.5, 0.75):
-        error = np.sqrt(level * (1 - level) / len(found))
-        assert abs(np.mean(np.array(found) <= level) - level) < 4 * error
-    x, y = (side - side.mean(0) for side in related(60))  # with its means, as_printed hardly notices: p = 0.2
-    one = compare([x], {"xx": [y]}, [name], draws=199)[name]
-    assert one.p == 1 / 200 and one.z > 3 and one.value > one.floor
-
-
 def test_equal_values_count_as_ties():
     """Two kinds of sentences: many orders change nothing, and each of them counts against the pairing."""
     x = np.repeat([[0.1, 0.7], [0.3, 0.2]], [3, 3], axis=0)
@@ -385,18 +263,13 @@ def test_intervals_are_those_of_the_values_without_each_block(how, sizes, monkey
     assert (found.low.item(), found.high.item()) == pytest.approx((value - half, value + half), abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "size"), [("debiased", 1), ("debiased", 4), ("released_kernel", 1)])
-def test_intervals_are_the_jackknifes(name, size):
-    """With equal blocks: (G - 1) / G times the sum of squares around the mean; t with G - 1 degrees of freedom."""
+def test_intervals_of_windows_are_the_jackknifes():
+    """(G - 1) / G times the sum of squares around the mean; t with G - 1 degrees of freedom."""
     x, y = related(80)
-    labels = np.arange(80) // size
-    found = compare([x], {"xx": [y]}, [name], draws=0, blocks=labels)[name]
-    if name == "debiased":
-        left = np.array([cka(x[labels != block], y[labels != block]) for block in range(80 // size)])
-    else:
-        left = np.array([released(x, y, [sentence]) for sentence in range(23)])
-    error = np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
-    half = t.ppf(0.975, len(left) - 1) * error
+    found = compare([x], {"xx": [y]}, ["released_kernel"], draws=0)["released_kernel"]
+    left = np.array([released(x, y, [sentence]) for sentence in range(23)])
+    error = np.sqrt(22 / 23 * ((left - left.mean()) ** 2).sum())
+    half = t.ppf(0.975, 22) * error
     assert found.low.item() == pytest.approx(found.value.item() - half, abs=1e-9)
     assert found.high.item() == pytest.approx(found.value.item() + half, abs=1e-9)
 
@@ -407,29 +280,3 @@ def test_blocks_are_runs_of_equal_names():
     one, other = (compare([x], {"xx": [y]}, ["debiased"], draws=0, blocks=blocks)["debiased"] for blocks in (numbers, names))
     single = compare([x], {"xx": [y]}, ["debiased"], draws=0)["debiased"]
     assert one.low == other.low != single.low
-
-
-def test_intervals_cover_the_true_value():
-    """Gaussian states, the second side two of four columns with noise: the true value is known."""
-    generator = np.random.default_rng(0)
-    truth = 2 / np.sqrt(4 * 2 * 1.5**2)
-    covered = []
-    for _ in range(250):
-        x = generator.normal(size=(60, 4))
-        y = x[:, :2] + np.sqrt(0.5) * generator.normal(size=(60, 2))
-        found = compare([x], {"xx": [y]}, ["debiased"], draws=0)["debiased"]
-        covered.append(found.low.item() <= truth <= found.high.item())
-    assert 0.90 <= np.mean(covered) <= 0.99
-
-
-def test_blocks_widen_intervals_of_dependent_sentences():
-    """Each sentence five times over tells no more than once, which blocks of five know."""
-    x, y = related(30)
-    five = [side.repeat(5, axis=0) for side in (x, y)]
-    (once, naive, honest) = (
-        compare([a], {"xx": [b]}, ["linear"], draws=0, blocks=blocks)["linear"]
-        for a, b, blocks in ((x, y, None), (*five, None), (*five, np.arange(150) // 5))
-    )
-    assert honest.value == pytest.approx(once.value)
-    assert honest.high - honest.low == pytest.approx(once.high - once.low)
-    assert naive.high - naive.low < 0.6 * (honest.high - honest.low)

@@ -8,7 +8,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from crosslens.encoding.texts import load_subwords
 from crosslens.measures.shared import conversion
 from crosslens.measures.shared.conversion import Counts
 from sacrebleu.metrics import BLEU
@@ -75,14 +74,6 @@ def test_bleu_is_that_of_sacrebleus_command(tmp_path, longer):
     assert float(penalty) == pytest.approx(conversion.bleu(counts) / conversion.bleu(counts, penalty=False), abs=5e-4)
     assert sizes == f"{sum(map(len, texts['outputs']))} ref_len = {sum(map(len, texts['references']))}"
     assert (conversion.bleu(counts) < conversion.bleu(counts, penalty=False)) == (longer == "references")
-
-
-def test_sets_have_what_texts_have_without_special_subwords(tokens):
-    texts = load_subwords([tokens / "pairs" / "en.test.parquet"])
-    each = np.split(texts.subwords, texts.subword_offsets[1:-1])
-    special = {subword for text in each for subword in (text[0], text[-1])}
-    found = set(np.flatnonzero(conversion.vocabulary(texts, 700)))
-    assert found == {subword for text in each for subword in text} - special and len(special) == 2
 
 
 def test_intervals_hold_what_they_should():

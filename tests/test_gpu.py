@@ -114,10 +114,6 @@ def test_texts_are_concatenated_only_where_the_kernel_computes_attention(kernel,
     assert not gpu.is_exact.__wrapped__(CPU)
 
 
-def test_a_device_without_the_kernel_pads():
-    assert not gpu.is_exact.__wrapped__(CPU)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_torch_describes_the_kernel_as_it_is_called(dtype):
     """Shape and type without values, in the precisions of training runs."""
@@ -168,7 +164,7 @@ def test_weights_and_losses_do_not_depend_on_when_inputs_are_made_and_losses_rea
 
 def test_a_training_whose_losses_are_read_late_resumes_exactly(bench, tmp_path, monkeypatch):
     monkeypatch.setattr("test_training.loop", lambda *arguments, **options: as_on_a_gpu(loop(*arguments, **options)))
-    assert_resumes(bench, recipe("entropy"), (4, 11, 20), tmp_path)
+    assert_resumes(bench, recipe("entropy"), (11,), tmp_path)
 
 
 def test_losses_are_read_once_in_so_many_updates_and_at_the_end_of_a_pass(bench):
@@ -226,12 +222,6 @@ def test_items_are_made_in_order_by_one_thread_that_is_at_most_so_many_ahead():
     assert list(gpu.pipeline(make, range(2), 3)) == [0, 1] and not list(gpu.pipeline(make, [], 3))
 
 
-def test_items_are_made_by_the_caller_as_they_are_needed_without_a_thread():
-    items = []
-    squares = gpu.pipeline(lambda item: items.append(item) or threading.current_thread(), range(5), 0)
-    assert next(squares) is threading.main_thread() and items == [0]
-
-
 @pytest.mark.parametrize("depth", [0, 2])
 def test_an_error_arrives_where_its_result_would(depth):
     items, results = [], []
@@ -252,9 +242,3 @@ def test_a_caller_that_stops_waits_for_no_item_that_is_not_begun():
     next(squares)
     squares.close()
     assert len(items) <= 3 and threading.active_count() == threads
-
-
-def test_ends_are_sums_of_lengths():
-    ends = gpu.ends(torch.arange(5) < torch.tensor([3, 1, 5])[:, None], CPU)
-    assert ends.offsets.tolist() == [0, 3, 4, 9] and ends.offsets.dtype == torch.int32 and ends.longest == 5
-    assert ends.padding.places.tolist() == [0, 1, 2, 5, *range(10, 15)]

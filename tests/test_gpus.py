@@ -228,10 +228,3 @@ def test_a_gpu_that_pytorch_does_not_see_is_an_error(machine, monkeypatch, caplo
     else:
         assert default_device().type == "cpu"
         assert [record.getMessage().partition(", torch")[0] for record in caplog.records] == [f"device: {processor()}"]
-
-
-def test_a_machine_without_gpus(machine, monkeypatch):
-    machine(0)
-    assert gpus.available() == []
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert gpus.available() == []

@@ -78,17 +78,6 @@ def test_columns_count_what_is_there():
 # Texts.
 
 
-def test_a_jackknife_of_a_mean_is_its_standard_error():
-    generator = np.random.default_rng(0)
-    sizes, right = generator.integers(1, 9, 300), generator.random(300)
-    counts = Counts(sizes[:, None] * 1.0, sizes[:, None] * 1.0, (sizes * right)[:, None])
-    value, low, high = score_interval(binary(generator.random(500) < 0.7), accuracy)
-    assert (low, high) == pytest.approx(wilson(round(500 * value), 500), abs=3e-4)
-    value, low, high = score_interval(counts, accuracy)
-    residual = sizes * (right - value) / sizes.mean()  # of a ratio, linearised
-    assert high - low == pytest.approx(2 * 1.968 * residual.std(ddof=1) / np.sqrt(300), rel=0.02)
-
-
 def test_translations_are_one_text():
     """A text in four languages whose translations fare alike counts once: the interval is that of one language."""
     right = np.random.default_rng(0).random(100) < 0.7
@@ -148,32 +137,8 @@ def test_leaving_out_is_what_it_says():
 # Coverage. benchmarks/coverage.py has more of it; tolerances are three standard errors of a share of so many repeats.
 
 
-def coverage(held: list[bool]) -> float:
-    """Share, and a check that there are enough."""
-    assert len(held) >= 400
-    return float(np.mean(held))
-
-
-@pytest.mark.parametrize(("share", "least"), [(0.86, 0.92), (0.98, 0.86), (0.995, 0.92)])
-def test_coverage_over_translations(share, least):
-    """60 pairs in nine languages whose correctness correlates 0.65; as if they were independent it is 0.6.
-
-    At 0.98 one hard pair is expected, and an interval cannot know how many languages it would be wrong in.
-    """
-    generator, a, b = np.random.default_rng(1), share * (1 / 0.65 - 1), (1 - share) * (1 / 0.65 - 1)
-    sample = Sample(np.tile(np.arange(60), 9), np.zeros(60, int))
-    together, apart = [], []
-    for _ in range(500):
-        right = binary(generator.random((9, 60)) < generator.beta(a, b, 60))
-        _, low, high = score_interval(right, accuracy, sample)
-        together.append(low <= share <= high)
-        _, low, high = score_interval(right, accuracy)
-        apart.append(low <= share <= high)
-    assert coverage(together) > least > coverage(apart) + 0.1
-
-
-@pytest.mark.parametrize(("languages", "number"), [(5, None), (12, None), (33, 300)])
-def test_coverage_over_pairs_of_languages(languages, number):
+def test_coverage_over_pairs_of_languages():
+    languages, number = 33, 300
     generator, every = np.random.default_rng(2), [(a, b) for a in range(languages) for b in range(a)]
     truth = expit(2 + np.sqrt(0.5) * generator.standard_normal(10**6)).mean()
     together, apart = [], []
@@ -187,22 +152,7 @@ def test_coverage_over_pairs_of_languages(languages, number):
         together.append(bool(low[0] <= truth <= high[0]))
         _, low, high = mean_interval(values, score=False)
         apart.append(low <= truth <= high)
-    assert coverage(together) > 0.91 and coverage(apart) < 0.8
-
-
-@pytest.mark.parametrize("number", [2, 3, 5])
-def test_coverage_over_few_seeds_near_an_end(number):
-    generator = np.random.default_rng(3)
-    truth = expit(4 + 0.5 * generator.standard_normal(10**6)).mean()
-    draws = expit(4 + 0.5 * generator.standard_normal((2000, number)))
-    held, outside = [], 0
-    for values in draws:
-        _, low, high = mean_interval(values)
-        assert 0 <= low < high <= 1
-        held.append(low <= truth <= high)
-        outside += mean_interval(values, score=False)[2] > 1
-    assert coverage(held) > 0.92
-    assert outside > 0 or number == 5  # Student's t as it was
+    assert np.mean(together) > 0.91 and np.mean(apart) < 0.8
 
 
 def test_a_pair_without_others_has_no_interval():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from conftest import alone
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.shift import Shift, shifted
 from crosslens.encoding.texts import load_subwords
@@ -19,8 +20,7 @@ from crosslens.measures.shared.identification_terms import ALONE, CHANCE, EVERY,
 from crosslens.measures.shared.shift_data import Mean, mean_states, read_pairs
 from crosslens.measures.shared.shift_terms import NO_SHIFT, RANDOM, SHIFT
 from crosslens.measures.shared.subject import Subject
-from crosslens.numerics.probe import Standardisation, draw_evenly, logistic_probe
-from sklearn.preprocessing import StandardScaler
+from crosslens.numerics.probe import draw_evenly, logistic_probe
 from test_translation import dev_tokens  # noqa: F401
 
 MEAN = {"corpus": "pairs", "split": "dev", "weighting": "tokens", "specials": False}
@@ -37,12 +37,6 @@ def test_items_are_drawn_evenly_from_their_groups():
         assert (np.diff(items) > 0).all() and sorted(np.unique(groups[items], return_counts=True)[1].tolist()) == sorted(sizes)
     chosen = {tuple(draw_evenly(groups, 1, seed)) for seed in range(99)}
     assert {groups[row] for (row,) in chosen} == {3, 7, 9}, "no group is always the first"
-
-
-def test_states_are_standardised_as_by_scikit_learn():
-    states = np.random.default_rng(0).normal(3, 2, (50, 4))
-    states[:, 1], states[:, 2] = 5.1, 0
-    np.testing.assert_allclose(Standardisation.of(states)(states), StandardScaler().fit_transform(states), atol=1e-13)
 
 
 # After a shift.
@@ -173,10 +167,6 @@ def test_no_subword_is_tested_by_a_probe_that_has_learnt_from_it():
     assert (predicted == languages).mean() < 0.45
 
 
-def test_the_best_guess_by_the_subword_alone():
-    assert of_subwords.highest_share(np.array([5, 5, 5, 8]), np.array(["a", "b", "a", "c"])) == 0.75
-
-
 @pytest.fixture(scope="module")
 def text(dev_tokens):  # noqa: F811
     return {"sentences": dev_tokens["sentences"]}
@@ -210,11 +200,7 @@ def test_a_state_is_that_of_its_place(encoder_folder, text):
     states = of_subwords.states_of_places(encoder, texts, rows)
     for number, row in enumerate(rows):
         i = np.searchsorted(texts.subword_offsets, row, side="right") - 1
-        subwords = torch.from_numpy(texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]].astype(np.int64))[
-            None
-        ]
-        with torch.inference_mode():
-            expected = encoder(input_ids=subwords).last_hidden_state[0, row - texts.subword_offsets[i]]
+        expected = alone(encoder, texts, i)[-1, row - texts.subword_offsets[i]]
         np.testing.assert_allclose(states[number], expected, atol=1e-5)
 
 

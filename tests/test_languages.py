@@ -76,12 +76,6 @@ def test_varieties_are_those_of_cc100(table: list[dict[str, str]]) -> None:
         assert all(row[name] == language[name] for name in ("family", "genus", "iso639_3", "glottocode", "wals"))
 
 
-def test_one_language_has_one_iso_code_and_glottocode(table: list[dict[str, str]]) -> None:
-    languages = [row for row in table if "_" not in row["code"]]
-    for name in ("iso639_3", "glottocode"):
-        assert len(column(languages, name)) == len(set(column(languages, name)))
-
-
 def test_languages_of_the_papers(table: list[dict[str, str]]) -> None:
     wikipedias = {name.removesuffix("wiki") for name in column(table, "wikipedia")}
     assert len(set(MBERT)) == 104 and set(MBERT) <= wikipedias

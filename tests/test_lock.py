@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from test_environments import REPOSITORY, lock
@@ -48,19 +47,6 @@ def test_the_builds_of_torch_are_of_one_version():
     versions = [lock(REPOSITORY / name) for name in LOCKS]
     assert versions[2] == {"torch": f"{versions[0]['torch']}+cpu"}
     assert not versions[0].keys() & versions[1].keys()
-
-
-def test_markers_are_written_as_short_as_they_can_be():
-    script = load_lock_script()
-    places = [f"sys_platform == '{system}' and platform_machine == '{machine}'" for system, machine in script.PLATFORMS]
-    linux = " or ".join(f"platform_machine == '{machine}'" for machine in ("x86_64", "aarch64"))
-    expected = {
-        " or ".join(places): "",
-        f"({linux}) and sys_platform == 'linux'": "sys_platform == 'linux'",
-        "python_full_version < '3.14'": "",
-        "python_version < '3.12'": 'python_version < "3.12"',
-    }
-    assert {marker: script.simple(Marker(marker)) for marker in expected} == expected
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-cuda.lock", "docs/site/requirements.lock"])

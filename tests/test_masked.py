@@ -37,12 +37,8 @@ def test_guesses_are_the_most_frequent_subwords():
     """After 3 comes 4 twice, 5 and 6 once; after 4 come 3 and 5 once each; nothing follows 9; two of three texts begin with 3."""
     train = running([3, 4, 3, 5], [3, 4, 5], [5, 3, 6])
     named = guesses(train, hidden([9, 3, 9, 9, 4, 9], [1, 3, 4, 6]), 12)
-    assert named[BIGRAM].tolist() == [
-        3,
-        4,
-        3,
-        3,
-    ]  # after the first, 3, 9 (never seen: the most frequent of all) and 4 (3 before 5)
+    # After the first, 3, 9 (never seen: the most frequent of all) and 4 (3 before 5).
+    assert named[BIGRAM].tolist() == [3, 4, 3, 3]
     assert named[MAJORITY].tolist() == [3] * 4
 
 

@@ -1,8 +1,11 @@
 """Means of languages in one pass, against a loop over single texts."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import torch
+from conftest import alone
 from crosslens.encoding import means as module
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.means import Variant, language_means
@@ -15,20 +18,15 @@ def encoder(encoder_folder):
     return load_encoder(encoder_folder)
 
 
-def by_loop(encoder, texts, segments):
+def by_loop(encoder, texts):
     """Of each text its states (L + 1, T, d), and which subwords are special."""
-    for i in range(len(texts)):
-        subwords = texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]].astype(np.int64)
-        second, special = texts.second[i], np.zeros(len(subwords), bool)
+    for number in range(len(texts)):
+        states = alone(encoder, texts, number, segments=True).double().numpy()
+        special = np.zeros(states.shape[1], bool)
         special[[0, -1]] = True
-        types = np.zeros(len(subwords), np.int64)
-        if second:
-            special[second - 1] = True
-            types[second:] = int(segments)
-        given = {"input_ids": torch.from_numpy(subwords)[None], "token_type_ids": torch.from_numpy(types)[None]}
-        with torch.inference_mode():
-            states = encoder(**given, output_hidden_states=True).hidden_states
-        yield torch.cat(states).double().numpy(), special
+        if texts.second[number]:
+            special[texts.second[number] - 1] = True
+        yield states, special
 
 
 @pytest.mark.parametrize("kind", ["sentences", "pairs"])
@@ -37,7 +35,7 @@ def test_every_variant_is_that_of_a_loop(encoder, tokens, kind):
     variants = tuple(Variant(weighting, specials) for weighting in ("tokens", "texts") for specials in (False, True))
     found = language_means(encoder, texts, variants, True)
     for code, each in texts.items():
-        single = list(by_loop(encoder, each, True))
+        single = list(by_loop(encoder, each))
         for specials in (False, True):
             kept = [states[:, specials | ~special] for states, special in single]
             expected = {
@@ -65,8 +63,8 @@ def test_released_is_the_mean_of_some_blocks(encoder, tokens, monkeypatch):
     with torch.inference_mode():
         states = encoder(input_ids=torch.tensor(np.array(blocks, np.int64)), output_hidden_states=True).hidden_states
     each = torch.stack(states).double().mean(2).numpy()  # (L + 1, blocks, d)
-    triples = [each[:, [i, j, k]].mean(1) for i in range(len(blocks)) for j in range(i) for k in range(j)]
-    assert sum(np.allclose(mean(), triple, atol=1e-6) for triple in triples) == 1
+    triples = each[:, np.array([*combinations(range(len(blocks)), 3)])].mean(2)  # (L + 1, triples, d)
+    assert np.isclose(triples, mean()[:, None], atol=1e-6).all((0, 2)).sum() == 1
     monkeypatch.setattr(module, "BLOCKS", 10**6)  # all of them
     np.testing.assert_allclose(mean(), each.mean(1), atol=1e-6)
     monkeypatch.setattr(module, "BLOCK", 5000)

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,20 +44,18 @@ def save(tokenizer: Tokenizer, model: PreTrainedModel, folder: Path) -> Path:
     return folder
 
 
-def modernbert(folder: Path) -> Path:
-    """A tiny ModernBERT with a byte-level BPE vocabulary."""
+@cache
+def byte_level() -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     special, alphabet = list(SPECIALS.values()), pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=800, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator(texts(), trainer)
-    ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2}
-    config = ModernBertConfig(vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=512, **SHAPE, **ids)
-    return save(tokenizer, ModernBertModel(config), folder)
+    return tokenizer
 
 
-def xlm_roberta(folder: Path, positions: int = 514) -> Path:
-    """A tiny XLM-R with a Unigram vocabulary."""
+@cache
+def unigram() -> Tokenizer:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.NFKC(), pre_tokenizers.Metaspace()
     special, characters = list(SPECIALS.values()), sorted(set("".join(texts())))
@@ -64,10 +63,20 @@ def xlm_roberta(folder: Path, positions: int = 514) -> Path:
         vocab_size=2500, special_tokens=special, unk_token="<unk>", initial_alphabet=characters, show_progress=False
     )
     tokenizer.train_from_iterator(texts(), trainer)
-    config = XLMRobertaConfig(
-        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=positions, type_vocab_size=1, **SHAPE
-    )
-    return save(tokenizer, XLMRobertaModel(config, add_pooling_layer=False), folder)
+    return tokenizer
+
+
+def modernbert(folder: Path) -> Path:
+    """A tiny ModernBERT."""
+    ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0, "sep_token_id": 2}
+    config = ModernBertConfig(vocab_size=byte_level().get_vocab_size(), max_position_embeddings=512, **SHAPE, **ids)
+    return save(byte_level(), ModernBertModel(config), folder)
+
+
+def xlm_roberta(folder: Path, positions: int = 514) -> Path:
+    """A tiny XLM-R."""
+    sizes = {"vocab_size": unigram().get_vocab_size(), "max_position_embeddings": positions, "type_vocab_size": 1}
+    return save(unigram(), XLMRobertaModel(XLMRobertaConfig(**SHAPE, **sizes), add_pooling_layer=False), folder)
 
 
 SHAPES = {"modernbert": modernbert, "xlm_roberta": xlm_roberta}
@@ -108,13 +117,43 @@ def test_from_a_folder_to_table_1_and_figure_3(root: Path, shape: str, corpora: 
     assert not [path for path in (root / "results").glob(".try-*")]
 
 
-def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def status(*arguments: str) -> object:
+    """What the command ends with: 0, or what it says."""
+    with pytest.raises(SystemExit) as caught:
+        own_encoder.main([*arguments])
+    return caught.value.code
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the configuration of the demo."""
+    (tmp_path / "demo").mkdir()
+    for file in own_encoder.PURPOSES["try"].files:
+        shutil.copy(REPOSITORY / file, tmp_path / file)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(own_encoder, "_snakemake", None)  # nothing runs
-    whole = xlm_roberta(tmp_path / "whole")
+    return tmp_path
+
+
+@pytest.fixture
+def commands(demo: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Calls of Snakemake, of which the first fetches the encoder if it is one of the hub."""
+    calls: list[tuple[str, ...]] = []
+
+    def run(*options: str) -> int:
+        calls.append(options)
+        if any(COMMIT in option for option in options) and len(calls) == 1:
+            modernbert(Path(f"results/my-tiny/sources/hub/{HUB}/{COMMIT}"))
+        return 0
+
+    monkeypatch.setattr(own_encoder, "_snakemake", run)
+    return calls
+
+
+def test_what_is_no_encoder_is_refused_before_anything_runs(demo: Path, commands: list[tuple[str, ...]]) -> None:
+    whole = xlm_roberta(demo / "whole")
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
-        shutil.copytree(whole, tmp_path / f"without-{name}")
-        (tmp_path / f"without-{name}" / name).unlink()
+        shutil.copytree(whole, demo / f"without-{name}")
+        (demo / f"without-{name}" / name).unlink()
     cases = {
         "": "try: expected ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face "
         "hub, found '': no folder of that name",
@@ -128,29 +167,16 @@ def test_what_is_no_encoder_is_refused_before_anything_runs(tmp_path: Path, monk
         "without-model.safetensors": "found no model.safetensors: convert it by make convert",
     }
     for encoder, message in cases.items():
-        with pytest.raises(SystemExit) as caught:
-            own_encoder.main(["try", encoder])
-        assert message in str(caught.value) and "\n" not in str(caught.value), encoder
-    assert not [*tmp_path.glob("*.yaml"), *tmp_path.glob("results/.try-*")]
+        refusal = str(status("try", encoder))
+        assert message in refusal and "\n" not in refusal, encoder
+    left = [*demo.glob("*.yaml"), *demo.glob("results/.try-*")]
+    assert not commands and left == [demo / "config.yaml"]
 
 
-@pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, with the configuration of the demo."""
-    (tmp_path / "demo").mkdir()
-    for file in own_encoder.PURPOSES["try"].files:
-        shutil.copy(REPOSITORY / file, tmp_path / file)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands: list[tuple[str, ...]] = []
-    monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
+def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, commands: list[tuple[str, ...]]) -> None:
     xlm_roberta(demo / "a/My Model", positions=130)
-    with pytest.raises(SystemExit) as caught:
-        own_encoder.main(["try", "a/My Model"])
-    assert caught.value.code == 0 and commands[0][-2:] == ("results/my-model/table1.html", "results/my-model/figure3.html")
+    assert status("try", "a/My Model") == 0
+    assert commands[0][-2:] == ("results/my-model/table1.html", "results/my-model/figure3.html")
     overlay = yaml.safe_load((demo / "my-model.yaml").read_text())
     assert overlay == {
         "results": "results/my-model",
@@ -159,28 +185,15 @@ def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, monkeypatch: pytes
         "papers": {"tanti2021": {"encoder": "my-model"}},
     }
     (demo / "my-model.yaml").write_text((demo / "my-model.yaml").read_text() + "seeds: [1]\n")
-    with pytest.raises(SystemExit):
-        own_encoder.main(["try", "a/My Model"])
+    assert status("try", "a/My Model") == 0
     assert (demo / "my-model.yaml").read_text().endswith("seeds: [1]\n") and len(commands) == 2
     shutil.copytree(demo / "a", demo / "b")
-    with pytest.raises(SystemExit, match="my-model.yaml: expected the overlay of this encoder, found another's: rename"):
-        own_encoder.main(["try", "b/My Model"])
-    assert len(commands) == 2
+    refusal = "my-model.yaml: expected the overlay of this encoder, found another's: rename"
+    assert refusal in str(status("try", "b/My Model")) and len(commands) == 2
 
 
-def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands: list[tuple[str, ...]] = []
-
-    def run(*options: str) -> int:
-        commands.append(options)
-        if len(commands) == 1:
-            modernbert(Path(f"results/my-tiny/sources/hub/{HUB}/{COMMIT}"))
-        return 0
-
-    monkeypatch.setattr(own_encoder, "_snakemake", run)
-    with pytest.raises(SystemExit) as caught:
-        own_encoder.main(["try", f"{HUB}@{COMMIT}"])
-    assert caught.value.code == 0
+def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, commands: list[tuple[str, ...]]) -> None:
+    assert status("try", f"{HUB}@{COMMIT}") == 0
     fetched = [Path(file).name for file in commands[0] if COMMIT in file and file.startswith("results/my-tiny/sources/hub/")]
     assert fetched == ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"]
     overlay = yaml.safe_load((demo / "my-tiny.yaml").read_text())
@@ -188,15 +201,11 @@ def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, monkeypatch: pytest.
 
 
 def test_a_passport_has_an_overlay_of_its_own(
-    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo: Path, commands: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commands: list[tuple[str, ...]] = []
-    monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: commands.append(options) or 0)
     monkeypatch.setattr("crosslens.commands.own_encoder.cpu_count", lambda: 7)  # for three jobs at a time
     xlm_roberta(demo / "a/My Model")
-    with pytest.raises(SystemExit) as caught:
-        own_encoder.main(["passport", "a/My Model"])
-    assert caught.value.code == 0
+    assert status("passport", "a/My Model") == 0
     files = ("--configfile", "config.yaml", "my-model-passport.yaml")
     assert commands == [("--cores", "7", *files, "--", "results/passport/my-model.html")]
     overlay = yaml.safe_load((demo / "my-model-passport.yaml").read_text())
@@ -211,13 +220,9 @@ def test_a_passport_has_an_overlay_of_its_own(
     assert own_encoder.PURPOSES["passport"].command("my-model")[:2] == ["--cores", "3"]
 
 
-@pytest.mark.parametrize(("positions", "maximum"), [(514, None), (130, 128), (1026, 1024), (8194, 2048)])
-def test_a_passport_reads_texts_as_long_as_the_encoder_has_positions(
-    demo: Path, monkeypatch: pytest.MonkeyPatch, positions: int, maximum: int | None
-) -> None:
-    monkeypatch.setattr(own_encoder, "_snakemake", lambda *options: 0)
-    folder = xlm_roberta(demo / f"a/long{positions}", positions)
-    with pytest.raises(SystemExit):
-        own_encoder.main(["passport", str(folder)])
-    overlay = yaml.safe_load((demo / f"my-long{positions}-passport.yaml").read_text())
-    assert overlay.get("tokenisations") == (maximum and {"sentences": {"maximum": maximum}})
+@pytest.mark.usefixtures("commands")
+@pytest.mark.parametrize(("positions", "maximum"), [(130, 128), (1026, 1024), (8194, 2048)])
+def test_a_passport_reads_texts_as_long_as_the_encoder_has_positions(demo: Path, positions: int, maximum: int) -> None:
+    assert status("passport", str(xlm_roberta(demo / "a/long", positions))) == 0
+    overlay = yaml.safe_load((demo / "my-long-passport.yaml").read_text())
+    assert overlay["tokenisations"] == {"sentences": {"maximum": maximum}}

@@ -15,8 +15,8 @@ from crosslens.corpora import schema
 from crosslens.corpora.sampling import write_paragraphs
 from crosslens.encoding.encoders.folder import mask_subword
 from crosslens.encoding.encoders.load import load_encoder
-from crosslens.encoding.packing import first_texts, in_windows, of_pages
-from crosslens.encoding.texts import Texts, load, load_subwords
+from crosslens.encoding.packing import first_texts, in_windows
+from crosslens.encoding.texts import Texts, load_subwords
 from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.training.batches import phase_batches
 from crosslens.training.loop import Loop
@@ -130,36 +130,12 @@ def test_stretches_are_those_of_a_loop():
         ] == expected
 
 
-def test_a_page_ends_with_its_language(whole):
-    """Pages of two languages may have one name: the last of one language and the first of the next."""
-    same = Texts(**{**vars(whole), "pages": np.zeros(len(whole), np.int64)})
-    assert len(set(of_pages(same).tolist())) == len(LANGUAGES)
-    assert len(set(of_pages(whole).tolist())) > 10 * len(LANGUAGES)
-
-
-def test_subwords_are_read_as_with_words(files):
-    paths = [files[key] for key in PAGE.files()]
-    bare, full = load_subwords(paths), load(paths, (), LANGUAGES)
-    assert bare.ids == full.ids and bare.languages == full.languages
-    assert np.array_equal(bare.subwords, full.subwords) and np.array_equal(bare.subword_offsets, full.subword_offsets)
-    assert not len(bare.positions) and not bare.word_offsets.any()
-
-
 def test_less_text_is_the_first_of_each_language(whole):
     few = first_texts(whole, 5)
     assert few.languages == [language for language in LANGUAGES for _ in range(5)]
     assert [few.ids[i] for i in range(5)] == [whole.ids[i] for i in range(5)]
     assert np.array_equal(few.pages[:5], whole.pages[:5])
     assert first_texts(whole, 10**6).ids == whole.ids  # too little text: all of it, none twice
-
-
-def test_windows_of_less_text_are_among_those_of_more(whole):
-    def runs(texts: Texts) -> set[tuple[int, ...]]:
-        windows = in_windows(texts, 24, of_pages(texts))
-        return {tuple(inner(windows, row)) for row in range(len(windows))}
-
-    few = runs(first_texts(whole, 40))
-    assert len(few - runs(whole)) <= len(LANGUAGES)  # the last page of each language may be cut
 
 
 def test_a_model_learns_from_windows_of_pages(files, encoder_folder):

@@ -56,11 +56,9 @@ def test_sums_that_layer_norms_read_are_in_float32(bench):
     assert len(norms) == 5 and set(map(frozenset, types.values())) == {frozenset({torch.float32})}
 
 
-@pytest.mark.parametrize("objective", ["reversal", "entropy"])
-def test_resume_in_bfloat16_is_exact(bench, objective, tmp_path):
-    of = recipe(objective, precision="bfloat16")
-    total = steps_in_all(bench, of)
-    assert_resumes(bench, of, (1, total // 2, total - 1), tmp_path)
+def test_resume_in_bfloat16_is_exact(bench, tmp_path):
+    of = recipe("reversal", precision="bfloat16")
+    assert_resumes(bench, of, (steps_in_all(bench, of) // 2,), tmp_path)
 
 
 @pytest.mark.parametrize(("native", "expected"), [(True, "bfloat16"), (False, "float32")])

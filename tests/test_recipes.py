@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from crosslens.config.heads import LANGUAGE, TASK, LinearHead, ParserHead
-from crosslens.config.labels import NLI, RELATIONS, UPOS
+from crosslens.config.heads import LANGUAGE, TASK, LinearHead
+from crosslens.config.labels import NLI, UPOS
 from crosslens.config.recipes import Recipe
 from crosslens.papers import papers
 from crosslens.reports.studies import Studies
@@ -59,23 +59,6 @@ def test_settings_stay_as_they_are(config, paper, digest):
     (found,) = (one for one in papers() if one.key == paper)
     made = [*found.recipes(config).values(), *(trial for job in found.trials(config).values() for trial in job)]
     assert hashlib.sha256(json.dumps([recipe.settings() for recipe in made]).encode()).hexdigest() == digest
-
-
-def test_settings_say_the_kind_of_a_head_and_what_differs_from_the_default():
-    of = plain({TASK: ParserHead(labels=RELATIONS, arc=64), LANGUAGE: LinearHead(labels=("de", "en"), learns=LANGUAGE)})
-    assert of.settings() == {
-        "name": "test",
-        "encoder": "tiny",
-        "tokenisation": "whole",
-        "heads": {
-            "task": {"kind": "parser", "labels": [*RELATIONS], "arc": 64},
-            "language": {"kind": "linear", "labels": ["de", "en"], "learns": "language"},
-        },
-        "stages": [],
-        "scores": [],
-        "init_sd": 0.02,
-        "dropout": 0.1,
-    }
 
 
 def test_heads_that_learn_the_same_have_the_same_labels():

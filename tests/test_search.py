@@ -63,7 +63,6 @@ def results(folder):
 @pytest.mark.parametrize(
     ("objective", "changes", "shared"),
     [
-        ("frozen", {}, True),
         ("frozen", {"edit": Edit(layers="all", embeddings=True)}, True),
         ("frozen", {"encoder_dropout_when_frozen": True}, True),
         ("finetuned", {}, False),

@@ -65,13 +65,6 @@ def test_the_grid_is_that_of_single_texts_with_a_hook(encoder):
 
 
 @torch.inference_mode()
-def test_texts_of_special_subwords_alone_have_no_states(encoder):
-    shapes, shift = [], Shift(1, 1.0, torch.ones(16))
-    for_each_shift(texts([2, 2]), encoder, False, {"": shift}, lambda _key, _batch, states: shapes.append(states.shape))
-    assert shapes == [(0, 16)]
-
-
-@torch.inference_mode()
 def test_the_hook_adds_to_a_layers_output_at_all_places(encoder):
     ids = torch.from_numpy(texts([8]).subwords.astype(np.int64))[None]
     plain = encoder(input_ids=ids, output_hidden_states=True).hidden_states

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import LANGUAGES, NLI, UPOS
+from conftest import LANGUAGES, NLI, UPOS, alone
 from crosslens.config.heads import LinearHead
 from crosslens.config.recipes import Data
 from crosslens.config.samples import Samples, Sampling
@@ -15,7 +15,6 @@ from crosslens.config.units import Units
 from crosslens.encoding import stored_states as states_files
 from crosslens.encoding.batches import collate
 from crosslens.encoding.dump import run
-from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.extract import extract
 from crosslens.encoding.samples import read as read_samples
 from crosslens.encoding.samples import write as write_samples
@@ -36,14 +35,9 @@ WORDS, TEXTS, POOLER = Units(), Units(unit="text"), Units(unit="text", state="po
 
 def naive(encoder, texts, rows):
     """One sentence at a time, all layers: (layers, n_rows, d)."""
-    rows_of_layers = []
-    for row in rows:
-        text = int(np.searchsorted(texts.word_offsets, row, side="right")) - 1
-        subwords = texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]]
-        with torch.inference_mode():
-            output = encoder(input_ids=torch.tensor(subwords[None].astype(np.int64)), output_hidden_states=True)
-        rows_of_layers.append([layer[0, texts.positions[row]].numpy() for layer in output.hidden_states])
-    return np.array(rows_of_layers).swapaxes(0, 1)
+    owners = np.searchsorted(texts.word_offsets, rows, side="right") - 1
+    columns = zip(owners, texts.positions[rows], strict=True)
+    return np.stack([alone(encoder, texts, owner)[:, position].numpy() for owner, position in columns], axis=1)
 
 
 def chosen_rows(texts, n=40):
@@ -64,15 +58,6 @@ def test_states_are_those_of_a_naive_loop_at_every_layer(bench):
         assert np.allclose(last["layer_2"], expected[2], atol=1e-5)
 
 
-def test_layer_zero_is_the_embedding_output(bench):
-    texts, encoder = bench.texts(TEST), bench.encoder()
-    row = np.array([0])
-    subwords = torch.tensor(texts.subwords[None, : texts.subword_offsets[1]].astype(np.int64))
-    with torch.inference_mode():
-        embedded = encoder.embeddings(input_ids=subwords)[0, texts.positions[0]].numpy()
-    assert np.allclose(extract(encoder, texts, row, [0], WORDS)["layer_0"][0], embedded, atol=1e-6)
-
-
 def test_no_words_no_states(bench):
     for layers, names in (([0, 2], ["layer_0", "layer_2"]), ([1], ["layer_1", "layer_2"]), ([], ["layer_2"])):
         states_by_layer = extract(bench.encoder(), bench.texts(TEST), np.zeros(0, np.int64), layers, WORDS)
@@ -80,13 +65,6 @@ def test_no_words_no_states(bench):
 
 
 # Whole texts, the pooler, pairs.
-
-
-def test_the_state_of_a_text_is_its_first_subwords(bench):
-    texts, encoder = bench.texts(PAIRS, "text"), bench.encoder()
-    assert not texts.positions.any()
-    rows = np.array([0, 1, 30, len(texts) - 1])
-    assert np.allclose(extract(encoder, texts, rows, [], TEXTS)["layer_2"], naive(encoder, texts, rows)[2], atol=1e-5)
 
 
 def test_pooler_states_are_transformers(bench):
@@ -102,16 +80,6 @@ def test_pooler_states_are_transformers(bench):
         assert np.allclose(state, expected.numpy(), atol=1e-5)
     layers = extract(bench.encoder(pooler=True), texts, rows, [2], POOLER)  # a layer that is asked for is that layer
     assert np.allclose(layers["layer_2"], naive(bench.encoder(), texts, rows)[2], atol=1e-5)
-
-
-def test_an_encoder_without_a_pooler_is_refused_in_one_line(bench):
-    with pytest.raises(DataError, match="expected a pooler, which `state: pooler` needs, found none") as error:
-        load_encoder(bench.encoder_folder, pooler=True)
-    assert "\n" not in str(error.value)
-
-
-def test_a_pooler_that_nothing_reads_is_not_loaded(bench):
-    assert load_encoder(bench.pooler_folder).pooler is None
 
 
 @pytest.fixture(scope="module")
@@ -130,27 +98,6 @@ def test_token_types_of_pairs_are_those_of_bert(bench, bert, corpora):
     assert torch.equal(batch.input_ids, expected["input_ids"])
     assert torch.equal(batch.token_types, expected["token_type_ids"])
     assert 0 < batch.token_types.float().mean() < 1
-
-
-def test_paragraphs_have_one_segment(bench):
-    texts = bench.texts(PAIRS.model_copy(update={"corpus": "paragraphs"}), "text")
-    assert not collate(texts, np.arange(5), padding=0, segments=True).token_types.any()
-
-
-@pytest.mark.parametrize("units", [TEXTS, POOLER], ids=["hidden", "pooler"])
-def test_segments_change_the_states_as_transformers_has_it(bench, units):
-    texts, encoder = bench.texts(PAIRS, "text"), bench.encoder(pooler=units.state == "pooler")
-    rows = np.arange(12)
-    plain, segmented = (
-        next(iter(extract(encoder, texts, rows, [], units.model_copy(update={"segments": on})).values())) for on in (False, True)
-    )
-    assert np.abs(plain - segmented).max(1).min() > 1e-3  # every pair's
-    second = int(texts.second[5])
-    subwords = torch.tensor(texts.subwords[None, texts.subword_offsets[5] : texts.subword_offsets[6]].astype(np.int64))
-    with torch.inference_mode():
-        output = encoder(input_ids=subwords, token_type_ids=(torch.arange(subwords.shape[1]) >= second).long()[None])
-    expected = output.pooler_output[0] if units.state == "pooler" else output.last_hidden_state[0, 0]
-    assert np.allclose(segmented[5], expected.numpy(), atol=1e-5)
 
 
 def test_a_change_to_training_extracts_no_states_again():
@@ -307,16 +254,3 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
     rows = [texts.ids.index(name.removeprefix("en/")) for name in states.texts]
     assert [texts.words[row] for row in rows] == states.words.tolist()
     assert np.allclose(states.vectors, extract(encoder, texts, np.array(rows), layers, POOLER)["pooler"], atol=1e-5)
-
-
-def test_a_text_is_one_unit_with_its_own_label(bench, corpora):
-    texts = bench.texts(PAIRS, "text")
-    source = [row for code in LANGUAGES for row in pq.read_table(corpora / "pairs" / f"{code}.test.parquet").to_pylist()]
-    assert [NLI[label] for label in texts.labels["task"]] == [row["label"] for row in source]
-    assert [LANGUAGES[label] for label in texts.labels["language"]] == [row["language"] for row in source]
-    assert texts.word_offsets.tolist() == list(range(len(source) + 1))
-    assert len(texts.words) == len(texts.positions) == len(source)
-    paragraphs = bench.texts(PAIRS.model_copy(update={"corpus": "paragraphs"}), "text")
-    assert set(paragraphs.labels["task"]) == {-100}
-    assert sorted(set(paragraphs.labels["language"])) == [0, 1, 2]
-    assert not paragraphs.second.any()

@@ -4,9 +4,7 @@ import json
 import logging
 import os
 import signal
-import tracemalloc
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import partialmethod
 from itertools import pairwise
 
@@ -18,7 +16,6 @@ import torch
 from conftest import as_texts, build_encoder
 from crosslens.config.encoders import RandomEncoder
 from crosslens.config.static_embeddings import GloVe, Word2Vec
-from crosslens.encoding.encoders.embeddings import StaticEncoder
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.encoders.weights import WORD_EMBEDDINGS
 from crosslens.encoding.layers import lowest
@@ -29,7 +26,7 @@ from crosslens.numerics.streams import stream
 from crosslens.training import glove, static_embeddings, word2vec
 from crosslens.training.checkpoint import CheckpointFile
 from crosslens.training.cooccurrence import Cooccurrence, count
-from crosslens.training.glove import Model, loss_and_gradients
+from crosslens.training.glove import Model
 from mittens.np_mittens import AdaGradOptimizer
 from safetensors.torch import load_file, save_file
 
@@ -82,20 +79,6 @@ def test_other_weights_of_a_static_encoder_are_refused(static_folder, tmp_path, 
         load_encoder(tmp_path)
 
 
-def test_a_static_encoder_has_no_pooler(static_folder):
-    with pytest.raises(DataError, match="expected a pooler, which `state: pooler` needs, found none"):
-        load_encoder(static_folder, pooler=True)
-
-
-def test_static_weights_are_drawn_with_the_seed(static_folder, encoder_folder, tmp_path):
-    settings = RandomEncoder(source="random", tokenizer="tiny", layers=0, hidden=24)
-    own = load_file(static_folder / WEIGHTS)[WORD_EMBEDDINGS]
-    for seed, same in ((0, True), (1, False)):
-        folder = build_encoder(settings.model_copy(update={"seed": seed}), [], tmp_path / str(seed), encoder_folder)
-        assert torch.equal(load_file(folder / WEIGHTS)[WORD_EMBEDDINGS], own) == same
-    assert np.isfinite(own.numpy()).all() and isinstance(load_encoder(static_folder), StaticEncoder)
-
-
 def some_texts(generator: np.random.Generator, n: int, vocabulary: int, longest: int = 12) -> Texts:
     """Texts of subwords from 3 on, between 1 and 2; some have none."""
     inside = [generator.integers(3, vocabulary, generator.integers(0, longest)) for _ in range(n)]
@@ -130,48 +113,10 @@ def test_cooccurrence_is_that_of_a_plain_loop_however_it_is_chunked(window, log)
     assert pairs.first.min() > 2, "special pieces are never counted"
 
 
-def test_memory_of_counting_does_not_grow_with_the_text(log):
-    texts = some_texts(np.random.default_rng(0), 6000, 40, 20)
-
-    def peak(chunk: int) -> int:
-        tracemalloc.start()
-        count(texts, 40, 10, log, chunk)
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
-
-    assert peak(2000) < peak(1 << 21) / 5
-
-
-def dense_loss(counts: torch.Tensor, parameters: Sequence[torch.Tensor], x_max: float, exponent: float) -> torch.Tensor:
-    """Equations 8 and 9 of Pennington et al. 2014 over the whole matrix; the half is the code's (src/glove.c:204)."""
-    words, contexts, word_biases, context_biases = parameters
-    weights = torch.where(counts < x_max, (counts / x_max) ** exponent, 1.0) * (counts > 0)
-    errors = words @ contexts.T + word_biases[:, None] + context_biases - torch.where(counts > 0, counts, 1.0).log()
-    return (weights * errors**2).sum() / 2
-
-
 def matrix(pairs: Cooccurrence, vocabulary: int) -> np.ndarray:
     counts = np.zeros((vocabulary, vocabulary))
     counts[pairs.first, pairs.second] = counts[pairs.second, pairs.first] = pairs.counts
     return counts
-
-
-def test_loss_and_gradient_are_those_of_a_dense_computation(log):
-    pairs = count(some_texts(np.random.default_rng(1), 40, 25), 25, 3, log)
-    settings = GloVe(x_max=1.5, exponent=0.6)
-    counts = torch.from_numpy(matrix(pairs, 25)[3:, 3:])
-    generator = torch.Generator().manual_seed(0)
-    shapes = ((22, 5), (22, 5), (22,), (22,))
-    parameters = [torch.randn(shape, generator=generator, dtype=torch.float64, requires_grad=True) for shape in shapes]
-    loss = dense_loss(counts, parameters, settings.x_max, settings.exponent)
-    loss.backward()
-    words, contexts = counts.nonzero(as_tuple=True)
-    ours, gradients = loss_and_gradients(words, contexts, counts[words, contexts], [p.detach() for p in parameters], settings)
-    assert (counts > settings.x_max).any() and (counts[words, contexts] < settings.x_max).any()
-    torch.testing.assert_close(ours, loss.detach())
-    for gradient, parameter in zip(gradients, parameters, strict=True):
-        torch.testing.assert_close(gradient, parameter.grad)
 
 
 def test_updates_are_those_of_an_independent_implementation(log):
@@ -192,14 +137,6 @@ def test_updates_are_those_of_an_independent_implementation(log):
     np.testing.assert_allclose([row["loss"] * row["pairs"] for row in history], other.errors, rtol=1e-3)
     np.testing.assert_allclose(vectors[3:], expected, atol=2e-3)
     assert not vectors[:3].any() and other.errors[-1] < other.errors[0] / 5
-
-
-@pytest.mark.parametrize(("batch", "epochs"), [(10_000, 600), (32, 200)])
-def test_with_as_many_dimensions_as_subwords_every_count_is_fitted(batch, epochs, log):
-    pairs = count(some_texts(np.random.default_rng(2), 80, 25), 25, 5, log)
-    settings = GloVe(epochs=epochs, batch=batch, x_max=10)
-    _, history = glove.train(settings, pairs, 25, 22, seed=0, device=torch.device("cpu"), log=log)
-    assert history[-1]["loss"] < history[0]["loss"] / 20
 
 
 def topics(generator: np.random.Generator) -> Texts:

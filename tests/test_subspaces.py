@@ -11,7 +11,6 @@ from crosslens.numerics.inlp import TOLERANCE, inlp
 from crosslens.numerics.linear import lda, leace, lsar
 from crosslens.numerics.logistic import fit
 from crosslens.numerics.statistics import Statistics
-from crosslens.numerics.subspace import Subspace
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -113,22 +112,6 @@ def test_weights_count_vectors_as_often():
         np.testing.assert_allclose(method(weighted).basis, method(repeated).basis, atol=1e-9)
 
 
-def test_far_from_the_origin_no_digits_are_lost():
-    states = {name: vectors.astype(np.float64) for name, vectors in languages().items()}
-    near, far = gathered(states), gathered({name: vectors + 1e6 for name, vectors in states.items()})
-    np.testing.assert_allclose(far.within, near.within, rtol=1e-7, atol=1e-6)
-
-
-def test_memory_does_not_grow_with_the_number_of_vectors():
-    statistics = Statistics(9)
-    kept = []
-    for name, _ in itertools.product("abc", range(4)):
-        statistics.update(np.random.default_rng(0).normal(size=(500, 9)), name)
-        kept.append(statistics.within.size + sum(mean.size for mean in statistics._means.values()))
-    assert kept[-1] == 9 * 9 + 3 * 9
-    assert len(set(kept)) == 3  # one more mean for each new language
-
-
 def test_sums_refuse_what_they_cannot_use():
     statistics = Statistics(3)
     for states, weights, message in (
@@ -156,17 +139,6 @@ def test_densray_is_the_mean_over_pairs_of_languages_of_the_means_over_all_pairs
     np.testing.assert_allclose((subspace.basis * subspace.eigenvalues) @ subspace.basis.T, unequal - equal, atol=1e-12)
     np.testing.assert_allclose(subspace.eigenvalues, np.linalg.eigvalsh(unequal - equal)[::-1][:3], atol=1e-12)
     assert subspace.rank == 3 and (subspace.eigenvalues > 0).all()
-
-
-def test_the_papers_formula_is_a_multiple():
-    """Equation 1 with a_eq = 1 / n and a_ne = 2 / (n (n - 1)), each pair once, is m^2 times the mean form."""
-    states, n, m = languages(EQUAL), 4, 30
-    names = sorted(states)
-    differences = {pair: (states[pair[0]][:, None] - states[pair[1]][None]).reshape(-1, 9) for pair in
-                   [*itertools.combinations(names, 2), *((name, name) for name in names)]}  # fmt: skip
-    printed = sum((2 / (n * (n - 1)) if a != b else -1 / n) * d.T @ d for (a, b), d in differences.items())
-    subspace = densray(gathered(states))
-    np.testing.assert_allclose(m**2 * (subspace.basis * subspace.eigenvalues) @ subspace.basis.T, printed, atol=1e-9)
 
 
 def test_densray_is_pca_of_the_means_of_languages():
@@ -240,41 +212,6 @@ def test_leace_is_concept_erasures():
     )
     found = erased(leace(gathered(states)), states, vectors.numpy())
     np.testing.assert_allclose(found, fitter.eraser(vectors).numpy(), atol=1e-10)
-
-
-@pytest.mark.parametrize("sizes", [EQUAL, UNEQUAL])
-def test_after_leace_states_and_language_are_uncorrelated_and_no_probe_beats_the_shares(sizes):
-    states = languages(sizes)
-    vectors, number = stacked(states)
-    left = erased(leace(gathered(states)), states, vectors)
-    one_hot = np.eye(4)[number]
-
-    def correlation(x):
-        return np.abs((x - x.mean(0)).T @ (one_hot - one_hot.mean(0))).max() / len(x)
-
-    assert correlation(left) < 1e-12 < 0.1 < correlation(vectors)
-    np.testing.assert_allclose(left.mean(0), vectors.mean(0), atol=1e-10)
-    before, after = (fit(x[None], number[None, None], penalties=1e3, tolerance=1e-6) for x in (vectors, left))
-    assert (before.predict(vectors[None])[0, 0, 0] == number).mean() > 0.9
-    assert np.abs(after.weights.numpy()).max() < 1e-6
-    shares = torch.softmax(after.intercepts[0, 0, 0], 0).numpy()  # what it says, whatever it reads
-    np.testing.assert_allclose(shares, one_hot.mean(0), atol=1e-5)
-
-
-def test_leace_erases_what_lda_reads_where_the_means_of_languages_differ():
-    """Both are the oblique projection along the means' differences whose null space LDA's directions define."""
-    states = languages()
-    statistics, (vectors, _) = gathered(states), stacked(states)
-    a, b = lda(statistics), leace(statistics)
-    np.testing.assert_allclose(erased(a, states, vectors), erased(b, states, vectors), atol=1e-10)
-    np.testing.assert_allclose(projector(a.filters), projector(b.filters), atol=1e-10)
-    np.testing.assert_allclose(projector(patterns(b, statistics)), projector(densray(statistics).basis), atol=1e-10)
-    # Away from DensRay's directions the means are equal too, but states have moved further; away from LDA's basis they are not.
-    across = erased(densray(statistics), states, vectors)
-    assert ((vectors - erased(b, states, vectors)) ** 2).sum() < 0.95 * ((vectors - across) ** 2).sum()
-    left = statistics.means - (statistics.means - a.centre) @ a.basis @ a.basis.T
-    assert np.ptp(statistics.means - (statistics.means - b.centre) @ projector(patterns(b, statistics)), axis=0).max() < 1e-9
-    assert np.ptp(left, axis=0).max() > 0.1
 
 
 # LSAR, INLP.
@@ -365,20 +302,3 @@ def test_what_is_beyond_the_rank_follows_a_rule():
     drawn = np.array([subspace.completed(seed=seed).basis[:, 3] for seed in range(400)])
     np.testing.assert_allclose(drawn.mean(0), 0, atol=0.1)
     np.testing.assert_allclose(np.mean(drawn**2, 0), np.diag(np.eye(9) - projector(subspace.basis)) / 6, atol=0.03)
-
-
-def test_random_labels_have_no_subspace_that_holds_on_new_vectors():
-    """The control of a fit: directions are found all the same, of a size that chance explains."""
-    states = languages((300, 300, 300, 300), apart=1.0)
-    vectors, _ = stacked(states)
-    order = np.random.default_rng(0).permutation(len(vectors)).reshape(4, 300)
-    shuffled = densray(gathered({name: vectors[rows] for name, rows in zip("abcd", order, strict=True)}))
-    assert shuffled.rank == 3
-    assert shuffled.eigenvalues[0] < 0.05 * densray(gathered(states)).eigenvalues[0]
-
-
-def test_a_subspace_is_frozen():
-    subspace = densray(gathered(languages()))
-    assert isinstance(subspace, Subspace)
-    with pytest.raises(AttributeError):
-        subspace.method = "other"

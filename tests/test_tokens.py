@@ -1,7 +1,6 @@
 """From words to subwords: which subword carries a label, truncation, unknown subwords."""
 
 import json
-import random
 import unicodedata
 from functools import partial
 from itertools import chain
@@ -10,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import vocabularies
-from conftest import LANGUAGES, SIZES, save_tokenizer, sentence_rows
+from conftest import refused, save_tokenizer, sentence_rows
 from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import schema
 from crosslens.corpora.words import words
@@ -36,8 +35,8 @@ from crosslens.jobs.errors import DataError
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
 
 
 def wordpiece() -> Tokenizer:
@@ -79,21 +78,6 @@ def test_labelled_wordpieces(option, subwords):
 def test_labelled_unigram_subwords(option, subwords):
     found = labelled(unigram(), ["playing", "你好", "a"], option)
     assert found == list(zip(["playing", "你好", "a"], subwords, strict=True))
-
-
-def test_a_word_of_a_mark_alone_keeps_it():
-    tokenizer = unigram()
-    assert labelled(tokenizer, ["▁", "a"], "first_visible")[0] == ("▁", "▁")
-
-
-@given(st.lists(st.text("ab-", min_size=1, max_size=4), max_size=8), st.sampled_from(["first", "first_visible"]))
-def test_each_word_is_labelled_at_most_once_and_in_order(words, option):
-    for tokenizer in (wordpiece(), unigram()):
-        encoding = tokenizer.encode(words, is_pretokenized=True)
-        found = labelled_subwords(encoding, option)
-        assert [word for word, _ in found] == list(range(len(words)))
-        assert [position for _, position in found] == sorted({position for _, position in found})
-        assert all(encoding.word_ids[position] == word for word, position in found)
 
 
 @given(st.lists(st.text("ab-", min_size=1, max_size=4), max_size=8))
@@ -195,20 +179,6 @@ def test_pairs_are_cut_as_transformers_cuts_them(premise, hypothesis, maximum, o
     assert all(word.startswith(subwords[position]) for word, position in zip(row["words"], row["positions"], strict=True))
 
 
-def test_pairs_under_a_real_tokenizer(encoder_folder):
-    theirs = AutoTokenizer.from_pretrained(encoder_folder)
-    rows = [
-        pair("I see the dog. The old house is small, and the dog sees it.", "The dog is here!"),
-        pair("Yes", "I see the dog " * 9),
-    ]
-    for maximum in (12, 16, 128):
-        table, _ = tokenise(load_tokenizer(encoder_folder), rows, Tokenisation(maximum=maximum, drop_unknown=False))
-        for row, found in zip(rows, table.to_pylist(), strict=True):
-            expected = theirs(row["premise"], row["hypothesis"], truncation=True, max_length=maximum, return_token_type_ids=True)
-            assert found["subwords"] == expected["input_ids"]
-            assert [int(i >= found["second"]) for i in range(len(found["subwords"]))] == expected["token_type_ids"]
-
-
 def test_unknown_subwords_of_either_text_drop_the_pair_even_where_it_is_cut():
     rows = [pair("a", "b", id="good"), pair("a ξ", "b"), pair("a", "b ξ"), pair("b", "a " * 20 + "ξ"), pair("a " * 20 + "ξ", "b")]
     table, counts = tokenise(wordpiece(), rows, Tokenisation(maximum=8))
@@ -221,12 +191,6 @@ def test_a_text_of_which_nothing_is_left():
     assert table["subwords"].to_pylist() == [[2, 3, 10, 11, 3], [2, 10, 11, 3, 3], [2, 3, 3]]
     assert table["positions"].to_pylist() == [[2, 3], [1, 2], []]
     assert table["second"].to_pylist() == [2, 0, 0]
-
-
-def test_words_without_a_subword_are_counted():
-    table, counts = tokenise(wordpiece(), [sentence("a", "\u200d", "b", upos=["X", "Y", "Z"])], Tokenisation())
-    assert table["labels"].to_pylist() == [["X", "Z"]]
-    assert counts["words_without_subword"] == 1
 
 
 def test_a_limit_keeps_the_first_good_texts():
@@ -293,17 +257,6 @@ def test_windows_of_a_text_stay_in_one_split_and_count_as_one_text(tmp_path):
     assert (counts["train"]["unknown"], counts["validation"]["unknown"]) == (1, 0)
 
 
-def test_every_synthetic_word_is_labelled(tokens, corpora):
-    for language in LANGUAGES:
-        rows = pq.read_table(tokens / "sentences" / f"{language}.test.parquet").to_pylist()
-        source = pq.read_table(corpora / "sentences" / f"{language}.test.parquet").to_pylist()
-        assert len(rows) == SIZES["test"]
-        for row, sentence in zip(rows, source, strict=True):
-            assert row["words"] == sentence["forms"][: len(row["words"])]
-            assert row["labels"] == sentence["upos"][: len(row["words"])]
-            assert len(row["subwords"]) == 24 or row["words"] == sentence["forms"]
-
-
 def test_no_text_left_is_an_error(encoder_folder, tmp_path):
     schema.write([{"id": "p", "language": "ka", "page": "P", "text": "ქართული"}], tmp_path / "c.parquet", schema.PARAGRAPHS, {})
     with pytest.raises(DataError, match=r"c\.parquet: expected texts without unknown subwords, found none of 1"):
@@ -328,24 +281,6 @@ def test_windows_as_wu2019_cuts_them():
     assert windows([], 4, 2) == [] and windows([3, 1], 4, 2) == [(0, 2, 0, 4)]
 
 
-def test_a_long_text_becomes_windows():
-    words = ["a", "b", "play"] * 6 + ["a", "b"]
-    tokenizer = wordpiece()
-    whole, _ = tokenise(tokenizer, [sentence(*words)], Tokenisation())
-    table, counts = tokenise(tokenizer, [sentence(*words)], Tokenisation(maximum=11, windows=3))
-    rows = table.to_pylist()
-    assert [row["id"] for row in rows] == ["s", "s#2", "s#3"] and [len(row["words"]) for row in rows] == [9, 6, 5]
-    assert [word for row in rows for word in row["words"]] == words
-    special = whole["subwords"][0].as_py()[0], whole["subwords"][0].as_py()[-1]
-    ids = whole["subwords"][0].as_py()[1:-1]
-    for row, start in zip(rows, (0, 6, 12), strict=True):
-        assert (row["subwords"][0], row["subwords"][-1]) == special and row["subwords"][1:-1] == ids[start : start + 9]
-        assert [row["subwords"][position] for position in row["positions"]] == [
-            tokenizer.token_to_id(word) for word in row["words"]
-        ]
-    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 0}
-
-
 def long_wordpiece() -> Tokenizer:
     """One whose words of any length have a subword a letter."""
     subwords = ["[UNK]", "[CLS]", "[SEP]", "a", "##a"]
@@ -354,64 +289,6 @@ def long_wordpiece() -> Tokenizer:
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
     return tokenizer
-
-
-def lengths(subwords: int, longest: int, seed: int) -> list[int]:
-    """Random numbers of subwords of words, so many together."""
-    generator, found = random.Random(seed), []
-    while (left := subwords - sum(found)) > 0:
-        found.append(generator.randint(1, min(longest, left)))
-    return found
-
-
-@pytest.mark.parametrize("longest", [1, 9, 63])
-def test_windows_of_wu2019_of_sentences_of_every_length(longest):
-    """Each word is labelled once, after the 64 subwords before it; no window has more than 127 subwords, and all are fed."""
-    for subwords in range(1, 601):
-        sizes = lengths(subwords, longest, subwords)
-        found = windows(sizes, 127, 64)
-        starts = [sum(sizes[:word]) for word in range(len(sizes) + 1)]
-        assert [word for window in found for word in range(window.first_word, window.end_word)] == list(range(len(sizes)))
-        assert found[0].start_subword == 0 and found[-1].end_subword == subwords
-        for before, window in zip(found, found[1:], strict=False):
-            assert starts[window.first_word] - window.start_subword == 64 and window.start_subword == before.end_subword - 64
-            assert before.end_subword == starts[before.end_word]
-            assert (
-                before.end_subword - before.start_subword + sizes[before.end_word] > 127
-            )  # it ends because the next does not fit
-        assert all(window.end_subword - window.start_subword <= 127 for window in found)
-
-
-def test_windows_around_long_words():
-    """A window of a word that does not fit beside its context is longer than others, until LONGEST; it labels that word alone."""
-    for long in (64, 127, 128, 129, 300, 510, 511, 600):
-        for before in (0, 1, 63, 64, 100, 127):
-            sizes = [1] * before + [long] + [1] * 200
-            found = windows(sizes, 127, 64)
-            assert [word for window in found for word in range(window.first_word, window.end_word)] == list(range(len(sizes)))
-            (window,) = (window for window in found if window.first_word <= before < window.end_word)
-            context = before - window.start_subword
-            if before + long > 127:
-                assert (window.first_word, context) == (before, min(before, 64))
-                assert window.end_subword - window.start_subword == min(510, context + long) or context + long < 127
-            assert all(each.end_subword - each.start_subword <= 127 for each in found if each.end_word - each.first_word > 1)
-
-
-def test_tokens_in_windows_of_every_length():
-    """A word without a subword is in no window; the others are labelled once, each at its first subword."""
-    tokenisation, tokenizer = Tokenisation(maximum=129, windows=64, drop_unknown=False), long_wordpiece()
-    for subwords in (1, 126, 127, 128, 129, 191, 192, 300, 600):
-        sizes = lengths(subwords, 40, subwords)
-        forms = ["\u200d", *("a" * size for size in sizes), "\u200d"]
-        tags = [f"T{number}" for number in range(len(forms))]
-        table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], tokenisation)
-        rows = table.to_pylist()
-        assert [tag for row in rows for tag in row["labels"]] == tags[1:-1]
-        assert [row["id"] for row in rows] == ["s", *(f"s#{number}" for number in range(2, len(rows) + 1))]
-        assert all(len(row["subwords"]) <= 129 and row["subwords"][0] == 1 and row["subwords"][-1] == 2 for row in rows)
-        assert all(row["subwords"][position] == 3 for row in rows for position in row["positions"])
-        assert all(row["positions"][0] > 64 for row in rows[1:]) and rows[0]["positions"][0] == 1
-        assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 2}
 
 
 def test_words_that_no_window_can_hold_are_unknown_subwords_as_in_xtreme():
@@ -450,7 +327,7 @@ TREES = Tokenisation(maximum=512, train_maximum=129, words=140, whole_words=True
 
 @pytest.mark.parametrize(("split", "room"), [("train", 127), ("test", 510)])
 def test_sentences_with_trees_end_with_a_whole_word(split, room):
-    """wu2019's parser cuts training sentences before 128 subwords, others after 140 words or 510 subwords."""
+    """wu2019's parser: training sentences before the word that would reach 128 subwords, others after 140 words or 510 subwords."""
     tokenizer = long_wordpiece()
     sentences = ([1] * 600, [1] * 140, [1] * 127, [1] * 128, [2] * 63 + [1, 1], [2] * 64, [40] * 14, [128, 1], [600, 1], [1, 600])
     for sizes in sentences:
@@ -512,9 +389,8 @@ def test_words_one_by_one_have_the_subwords_of_the_whole_text(kind, running_text
     tokenizer = make(running_text)
     save_tokenizer(tokenizer, tmp_path)
     if gets_space is None:
-        with pytest.raises(DataError, match=r"tokenizer\.json: expected words that have the same pieces one by one") as error:
+        with refused(r"tokenizer\.json: expected words that have the same pieces one by one"):
             load_tokenizer(tmp_path)
-        assert "\n" not in str(error.value)
         return
     loaded, before = load_tokenizer(tmp_path), " " if gets_space else ""
     ends = {"add_special_tokens": False}
@@ -523,19 +399,6 @@ def test_words_one_by_one_have_the_subwords_of_the_whole_text(kind, running_text
         assert loaded.encode(text.split(), is_pretokenized=True, **ends).tokens == whole
         if gets_space:  # or it would not have been needed
             assert tokenizer.encode(text.split(), is_pretokenized=True, **ends).tokens != whole
-
-
-def test_byte_level_words_begin_with_a_space(tmp_path):
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
-    tokenizer.train_from_iterator(["the dog sees the dog"] * 9, trainer)
-    save_tokenizer(tokenizer, tmp_path)
-    loaded = load_tokenizer(tmp_path)
-    encoding = loaded.encode(["the", "dog", "日"], is_pretokenized=True)
-    assert encoding.tokens[:2] == ["Ġthe", "Ġdog"] and encoding.word_ids == [0, 1, 2, 2, 2, 2]
-    assert labelled_subwords(encoding, "first") == [(0, 0), (1, 1), (2, 2)]
-    assert labelled_subwords(encoding, "first_visible") == [(0, 0), (1, 1), (2, 3)]
 
 
 @pytest.mark.parametrize("kind", BY_WORDS)

@@ -5,11 +5,7 @@ import logging
 import math
 import os
 import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -103,9 +99,9 @@ def nli(objective="reversal", state="hidden", **changes) -> Recipe:
     )
 
 
-def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, **options) -> Loop:
+def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, encoder=None, **options) -> Loop:
     texts = texts or {data: bench.texts(data, of.units.unit) for data in of.data()}
-    encoder = bench.encoder(dropout, of.units.state == "pooler")
+    encoder = encoder or bench.encoder(dropout, of.units.state == "pooler")
     log = logging.getLogger("crosslens.tests")
     options.setdefault("device", torch.device("cpu"))
     return Loop(of, texts, encoder, seed=seed, log=log, **options)
@@ -205,22 +201,6 @@ def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
         factor = -0.5 if name.startswith("encoder.") else 1
         assert torch.allclose(gradients["reversed"][name], factor * plain, atol=1e-7), name
     assert max(float(value.abs().max()) for name, value in gradients["plain"].items() if name.startswith("encoder.")) > 1e-3
-
-
-def test_language_head_learns_under_reversal(bench):
-    trained = loop(bench, recipe("reversal", epochs=20, encoder_rate=1e-6, head_rate=5e-2)).run()
-    losses = [row["loss 1 language cross_entropy"] for row in trained.history if row["stage"] == "task" and row["epoch"]]
-    assert losses[-1] < losses[0] - 0.05
-
-
-def test_reversal_keeps_the_head_from_learning_where_the_encoder_follows(bench):
-    last = {}
-    for scale in (None, 1.0):
-        phase = Phase(terms=(KNOWN.model_copy(update={"reversal": scale}),), update=(ENCODER, LANGUAGE))
-        history = loop(bench, recipe(phases=(phase,), epochs=8)).run().history
-        last[scale] = [row["loss 0 language cross_entropy"] for row in history if row["stage"] == "task" and row["epoch"]][-1]
-    assert last[None] < 0.5
-    assert last[1.0] > 0.9
 
 
 def test_entropy_maximisation_moves_what_its_phases_name(bench):
@@ -325,22 +305,6 @@ def test_watched_heads_are_in_the_history_from_the_start_and_after_each_phase(be
     assert epochs[-1]["accuracy language, after phase 1"] > start["accuracy language"] + 0.1
 
 
-def test_second_stage_leaves_the_task_alone_and_draws_its_head_anew(bench):
-    states = {}
-
-    def watch(position):
-        if position.stage == 1:
-            states.setdefault(position.updates, weights(trainer.model))
-
-    trainer = loop(bench, recipe("reversal"), after_step=watch)
-    trained = trainer.run()
-    first, last = states[1], weights(trained.model)
-    assert not differs(first, last, "encoder.")
-    assert not differs(first, last, "heads.task.")
-    assert differs(first, last, "heads.language.")
-    assert trainer.head_inputs.features.states  # the second stage cached
-
-
 # Frozen blocks, other layers.
 
 PARTS = {"embeddings": "encoder.embeddings.", 1: "encoder.encoder.layer.0.", 2: "encoder.encoder.layer.1."}
@@ -393,21 +357,10 @@ def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
     assert same(gradients_of(bench, term), found)
 
 
-@pytest.mark.parametrize("objective", ["frozen", "reversal"])
-def test_resume_is_exact_with_frozen_blocks_and_other_layers(bench, objective, tmp_path):
-    (phase,) = OBJECTIVES[objective]
-    of = with_layer(recipe(phases=(phase.model_copy(update={"frozen_layers": 1}),)), 1)
-    assert_resumes(bench, of, (2, steps_in_all(bench, of) - 2), tmp_path)
-
-
-@pytest.mark.parametrize("where", ["head", "term", "frozen"])
+@pytest.mark.parametrize("where", ["head", "frozen"])
 def test_a_layer_that_there_is_not_is_named(bench, where):
-    (phase,) = OBJECTIVES["finetuned"]
-    wrong = {
-        "head": with_layer(recipe(), 3),
-        "term": recipe(phases=(phase.model_copy(update={"terms": (LABEL.model_copy(update={"layer": 3}),)}),)),
-        "frozen": recipe(phases=(phase.model_copy(update={"frozen_layers": 3}),)),
-    }[where]
+    phase = OBJECTIVES["finetuned"][0].model_copy(update={"frozen_layers": 3})
+    wrong = with_layer(recipe(), 3) if where == "head" else recipe(phases=(phase,))
     with pytest.raises(DataError, match=r"^test/finetuned: expected layers and blocks from 0 to 2 for tiny, found \[3\]$"):
         loop(bench, wrong)
 
@@ -415,39 +368,14 @@ def test_a_layer_that_there_is_not_is_named(bench, where):
 # Whole texts.
 
 
-def test_a_text_level_reversal_moves_encoder_and_heads(bench):
-    trainer = loop(bench, nli(state="pooler"))
-    trained = trainer.run()
-    start, end = weights(bench.encoder(pooler=True)), weights(trained.model.encoder)
-    assert differs(start, end, "pooler.dense")
-    assert differs(start, end, "embeddings.token_type_embeddings")
-    assert list(trained.history[1])[3:5] == ["loss 0 task cross_entropy", "loss 1 language cross_entropy"]
-    n = len(LANGUAGES) * SIZES["test"]
-    assert [[(head, len(classes)) for head, classes in found.items()] for found in trained.predictions] == [
-        [(TASK, n)],
-        [(LANGUAGE, n)],
-    ]
-
-
-@pytest.mark.parametrize("state", ["hidden", "pooler"])
-def test_labels_of_pairs_are_learnt(bench, state):
-    """The tests' pairs are easy to tell: a copy, another sentence, the words the other way round."""
-    trained = loop(bench, nli("finetuned", state, epochs=40, dropout=0.0), dropout=0.0).run()
-    losses = [row["loss 0 task cross_entropy"] for row in trained.history if row["stage"] == "task" and row["epoch"]]
-    assert losses[0] == pytest.approx(math.log(3), abs=0.15)
-    assert losses[-1] < 0.5
-
-
-@pytest.mark.parametrize("state", ["hidden", "pooler"])
-def test_no_first_subword_of_a_decoder_stands_for_a_text(state, tmp_path):
+def test_no_first_subword_of_a_decoder_stands_for_a_text(tmp_path, log):
     with checksummed(tmp_path / "decoder") as folder:
         folder.mkdir()
         (folder / "source.json").write_text(json.dumps({"settings": {"causal": True}}))
-    log = logging.getLogger("crosslens.tests")
     with pytest.raises(DataError, match=r"test/reversal: expected an encoder that attends to the whole text.*a decoder"):
-        run(nli(state=state), 0, tmp_path / "decoder", {}, tmp_path / "model", threads=1, log=log)
-    assert not (tmp_path / "model").exists()
-    assert not any(Units(unit=unit, state=other).reads_first_subword() for unit, other in (("word", "hidden"), ("text", "mean")))
+        run(nli(), 0, tmp_path / "decoder", {}, tmp_path / "model", threads=1, log=log)
+    first = {("text", "hidden"): True, ("text", "pooler"): True, ("word", "hidden"): False, ("text", "mean"): False}
+    assert {place: Units(unit=place[0], state=place[1]).reads_first_subword() for place in first} == first
 
 
 @pytest.mark.parametrize("state", ["hidden", "pooler"])
@@ -506,7 +434,7 @@ def with_heads(of: Recipe, rates) -> Recipe:
     )
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ["frozen", "reversal"])
 def test_further_language_heads_change_nothing_for_the_others(bench, objective):
     plain = recipe(objective)
     alone, more = loop(bench, plain).run(), loop(bench, with_heads(plain, [1e-1, 1e-3])).run()
@@ -531,7 +459,7 @@ def test_further_language_heads_have_rates_and_weights_of_their_own(bench):
     trainer.after_step = watch
     trainer.run()
     assert rates == {"task": {5e-3, 2e-3}, "language": {2e-2}, "language 1e-01": {1e-1}, "language 1e-03": {1e-3}}
-    for stage, head in ((2, "language 1e-01"), (3, "language 1e-03")):
+    for stage, head in enumerate(("language", "language 1e-01", "language 1e-03"), start=1):
         first, last = states[stage][0], states[stage][-1]
         assert {name.rsplit(".", 2)[0] for name in first if not torch.equal(first[name], last[name])} == {f"heads.{head}"}
 
@@ -558,7 +486,7 @@ def test_first_best_epoch_wins_and_the_untrained_one_is_a_candidate(bench, score
     assert same(weights(trained.model), after[best])
 
 
-@pytest.mark.parametrize(("interval", "dropout"), [(4, 0.1), (5, 0.0), (100, 0.1)])
+@pytest.mark.parametrize(("interval", "dropout"), [(5, 0.1), (100, 0.0)])
 def test_the_best_of_weights_at_some_updates_and_at_the_end_is_kept(bench, interval, dropout):
     """XTREME's run_tag.py keeps it so; steps, batches and last weights are those of a run that is rated by epochs."""
     of = recipe("finetuned", epochs=3, dropout=dropout, encoder_rate=2e-2)
@@ -598,12 +526,6 @@ def pass_lengths(total, interval):
 def test_an_interval_is_of_a_stage_with_one_phase():
     with pytest.raises(ValidationError, match="task: expected one phase beside an interval, found 2"):
         recipe("entropy", interval=3)
-
-
-@pytest.mark.parametrize("interval", [4, 7])
-def test_resume_is_exact_with_an_interval(bench, interval, tmp_path):
-    of = recipe("finetuned", interval=interval)
-    assert_resumes(bench, of, (interval - 1, interval, interval + 1, steps_in_all(bench, of) - 1), tmp_path)
 
 
 # Micro-batches.
@@ -709,9 +631,8 @@ def assert_resumes(bench, of, stops, folder, **options):
         path = folder / f"checkpoint{stop}"
         interrupted(bench, of, path, stop, **options)
         assert_same(whole, loop(bench, of, checkpoints=path, **options).run())
-    assert {path.name for path in folder.iterdir()} == {
-        f"checkpoint{stop}" for stop in stops
-    }  # until what was trained is on disk
+    left = {path.name for path in folder.iterdir()}
+    assert left == {f"checkpoint{stop}" for stop in stops}  # until what was trained is on disk
 
 
 def carried() -> Recipe:
@@ -720,8 +641,15 @@ def carried() -> Recipe:
     return of.model_copy(update={"stages": (of.stages[0], of.stages[1].model_copy(update={"carries": (LANGUAGE,)}))})
 
 
+def frozen_below() -> Recipe:
+    """A recipe with a frozen block, whose head reads a lower layer."""
+    (phase,) = OBJECTIVES["reversal"]
+    return with_layer(recipe(phases=(phase.model_copy(update={"frozen_layers": 1}),)), 1)
+
+
 RESUMED = {
     **{name: recipe(name) for name in OBJECTIVES},
+    "frozen blocks and lower layers": frozen_below(),
     **{f"whole texts, {state}": nli("reversal", state) for state in ("hidden", "pooler")},
     "further language heads": with_heads(recipe("frozen"), [1e-1, 1e-3]),
     "carried moments and watched heads": carried(),
@@ -754,63 +682,45 @@ def test_resume_after_several_interruptions(bench, tmp_path):
     assert_same(whole, loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
 
 
-def other_labels(texts):
-    labels = dict(texts.labels) | {TASK: np.where(texts.labels[TASK] == 7, 0, texts.labels[TASK])}
-    return type(texts)(**{**vars(texts), "labels": labels})
-
-
-def other_second(texts):
-    return type(texts)(**{**vars(texts), "second": texts.second + 1})
+@pytest.mark.parametrize("interval", [4, 7])
+def test_resume_is_exact_with_an_interval(bench, interval, tmp_path):
+    of = recipe("finetuned", interval=interval)
+    assert_resumes(bench, of, (interval - 1, interval, interval + 1), tmp_path)
 
 
 @pytest.mark.parametrize("other", ["settings", "seed", "labels", "segments", "encoder"])
 def test_a_checkpoint_of_something_else_is_ignored(bench, tmp_path, other):
-    mine = recipe("finetuned")
-    interrupted(bench, mine, tmp_path / "checkpoint", 7)
-    of = mine
-    texts = {data: bench.texts(data) for data in of.data()}
-    if other == "settings":
-        of = recipe("finetuned", clip=2.0)
-    if other == "labels":
-        texts = {data: other_labels(each) for data, each in texts.items()}
-    if other == "segments":
-        texts = {data: other_second(each) for data, each in texts.items()}
-    started = []
-
-    def make(**more):
+    def changes():
+        texts = {data: bench.texts(data) for data in recipe().data()}
         encoder = bench.encoder()
-        if other == "encoder":
-            with torch.no_grad():
-                encoder.embeddings.word_embeddings.weight.mul_(1.5)
-        options = {
-            "seed": int(other == "seed"),
-            "log": logging.getLogger("crosslens.tests"),
-            "device": torch.device("cpu"),
-        } | more
-        return Loop(of, texts, encoder, **options)
+        encoder.embeddings.word_embeddings.weight.data *= 1.5
+        labels = {data: replace(each, labels={kind: numbers // 2 for kind, numbers in each.labels.items()})
+                  for data, each in texts.items()}  # fmt: skip
+        segments = {data: replace(each, second=each.second + 1) for data, each in texts.items()}
+        return {
+            "settings": {"of": recipe(clip=2.0)},
+            "seed": {"seed": 1},
+            "labels": {"texts": labels},
+            "segments": {"texts": segments},
+            "encoder": {"encoder": encoder},
+        }[other]
 
-    expected = make().run()
-    got = make(checkpoints=tmp_path / "checkpoint", after_step=lambda position: started.append(position.step)).run()
+    path, started = tmp_path / "checkpoint", []
+    interrupted(bench, recipe(), path, 7)
+    expected = loop(bench, **{"of": recipe()} | changes()).run()
+    options = {"checkpoints": path, "after_step": lambda position: started.append(position.step)}
+    assert_same(expected, loop(bench, **{"of": recipe()} | changes(), **options).run())
     assert started[0] == 1
-    assert_same(expected, got)
 
 
-@pytest.mark.parametrize("cut", [0, 100, -1])
-def test_a_checkpoint_that_was_cut_is_set_aside(bench, tmp_path, cut, caplog):
+def test_a_checkpoint_that_was_cut_is_set_aside(bench, tmp_path, caplog):
     of, path = recipe("frozen"), tmp_path / "checkpoint"
     interrupted(bench, of, path, 3)
-    path.write_bytes(cut_short := path.read_bytes()[:cut])
+    path.write_bytes(cut_short := path.read_bytes()[:100])
     assert_same(loop(bench, of).run(), loop(bench, of, checkpoints=path).run())
     (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert "found a damaged one" in warning and "\n" not in warning
     assert path.with_name("checkpoint.damaged").read_bytes() == cut_short
-
-
-def test_no_checkpoint_before_its_time(bench, tmp_path):
-    of = recipe("frozen")
-    of = of.model_copy(update={"stages": of.stages[:1], "scores": of.scores[:1]})
-    loop(bench, of, checkpoints=tmp_path / "checkpoint", checkpoint_seconds=1000,
-         after_step=lambda _: list(tmp_path.iterdir()) == [] or pytest.fail("a checkpoint")).run()  # fmt: skip
 
 
 def test_sigterm_leaves_a_checkpoint_after_the_step(bench, tmp_path, signals_handled):
@@ -829,72 +739,14 @@ def test_sigterm_leaves_a_checkpoint_after_the_step(bench, tmp_path, signals_han
     assert_same(loop(bench, of).run(), loop(bench, of, checkpoints=tmp_path / "checkpoint").run())
 
 
-CHILD = """
-import logging, sys, time
-from pathlib import Path
-sys.path[:0] = [{workflow!r}, {tests!r}]
-import torch; torch.set_num_threads(1)
-from crosslens.jobs import signals
-from crosslens.training.loop import Loop
-from crosslens.encoding.encoders.load import load_encoder
-from crosslens.encoding.texts import load
-from test_training import LANGUAGES, UPOS, recipe
-of = recipe("entropy")
-tokens = Path({tokens!r})
-texts = {{data: load([tokens / c / f"{{l}}.{{s}}.parquet" for c, l, s in data.files()], UPOS, LANGUAGES) for data in of.data()}}
-seen = 0
-def after(position):
-    global seen
-    seen += 1
-    if seen > 5:
-        print("on the way", flush=True)
-        time.sleep(0.2)
-loop = Loop(of, texts, load_encoder(Path({encoder!r})), seed=0, log=logging.getLogger("child"), device=torch.device("cpu"),
-            checkpoints=Path({checkpoints!r}), checkpoint_seconds=float({seconds!r}), after_step=after)
-signals.handle()
-try:
-    loop.run()
-except signals.Stopped:
-    sys.exit(7)
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("number", "seconds", "status"), [(signal.SIGKILL, 0, -9), (signal.SIGTERM, 1000, 7)])
-def test_a_killed_process_resumes_exactly(bench, tokens, tmp_path, number, seconds, status):
-    code = CHILD.format(
-        workflow=str(Path(__file__).parents[1] / "workflow"), tests=str(Path(__file__).parent), tokens=str(tokens),
-        encoder=str(bench.encoder_folder), checkpoints=str(tmp_path / "checkpoint"), seconds=seconds,
-    )  # fmt: skip
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "on the way\n"
-    time.sleep(0.3)  # anywhere within a step
-    child.send_signal(number)
-    assert child.wait(timeout=300) == status
-    child.stdout.close()
-    of = recipe("entropy")
-    steps = []
-    resumed = loop(bench, of, checkpoints=tmp_path / "checkpoint", after_step=lambda _: steps.append(1)).run()
-    assert len(steps) < steps_in_all(bench, of) - 4  # it did resume
-    assert_same(loop(bench, of).run(), resumed)
-    left = {path.name.partition("-")[0] for path in tmp_path.iterdir()}  # a part, by a kill while it was written
-    assert left <= {"checkpoint"} | ({".checkpoint.part", ".tmp"} if number == signal.SIGKILL else set())
-
-
-def test_a_seed_repeats_and_another_differs(bench):
-    of = recipe("reversal")
-    one, again, other = (loop(bench, of, seed=seed).run() for seed in (0, 0, 1))
+def test_a_training_depends_on_its_seed_and_not_on_an_earlier_random_state(bench):
+    results = []
+    for state, seed in ((5, 0), (6, 0), (6, 1)):
+        torch.manual_seed(state)
+        results.append(loop(bench, recipe("reversal"), seed=seed).run())
+    one, again, other = results
     assert_same(one, again)
     assert differs(weights(one.model), weights(other.model), "encoder.")
-    assert tidy(one.history) != tidy(other.history)
-
-
-def test_training_leaves_no_trace_of_an_earlier_random_state(bench):
-    of = recipe("finetuned")
-    torch.manual_seed(5)
-    one = loop(bench, of).run()
-    torch.manual_seed(6)
-    assert_same(one, loop(bench, of).run())
 
 
 def test_gradients_of_an_earlier_stage_are_not_in_the_clipped_norm(bench):
@@ -931,7 +783,7 @@ def poison(trainer, after):
     trainer.model.encoder.forward = forward
 
 
-def test_a_loss_that_is_not_a_number_names_its_texts(bench, tmp_path):
+def test_a_loss_that_is_not_a_number_names_its_texts(bench):
     of = recipe("finetuned")
     trainer = loop(bench, of)
     poison(trainer, after=3)
@@ -1014,14 +866,6 @@ def test_files_of_a_training_on_pairs(bench, tokens, corpora, tmp_path, state):
     assert same(weights(again), weights(trained.model.encoder))
 
 
-def test_predictions_of_further_heads_stand_under_their_names(bench, tokens, tmp_path):
-    of = with_heads(recipe("frozen"), [1e-1])
-    table = pq.read_table(files_of_run(bench, tokens, tmp_path, of)["predictions"]).to_pandas()
-    assert list(dict.fromkeys(table["head"])) == [TASK, LANGUAGE, "language 1e-01"]
-    gold = [np.concatenate(table[table["head"] == head]["gold"].to_numpy()) for head in (LANGUAGE, "language 1e-01")]
-    assert np.array_equal(*gold)
-
-
 def test_weights_that_nobody_needs_are_not_written(bench, tokens, tmp_path):
     of = recipe("finetuned", keeps_weights=False)
     of = of.model_copy(update={"stages": of.stages[:1], "scores": of.scores[:1]})
@@ -1059,16 +903,6 @@ def test_rates_rise_and_fall(bench):
 
 
 # Batches.
-
-
-def test_padding_does_not_change_hidden_states(bench):
-    texts = bench.texts(TEST)
-    model = loop(bench, recipe()).model.eval()
-    (whole,) = hidden_states(model, texts)
-    with torch.inference_mode():
-        for text in (0, 7, len(texts) - 1):
-            (alone,) = model.hidden_states(collate(texts, np.array([text]), model.padding))
-            assert torch.allclose(alone, whole[texts.word_rows(np.array([text]))], atol=1e-5)
 
 
 def test_predictions_from_kept_states_are_those_of_a_pass(bench):
@@ -1114,7 +948,7 @@ def test_random_batches_are_a_partition_by_seed(n, size, pools):
 
 
 @pytest.mark.parametrize("pools", [False, True])
-@pytest.mark.parametrize(("n", "size", "items"), [(20, 8, 7), (20, 8, 20), (20, 8, 53), (33, 8, 500), (115, 32, 1890)])
+@pytest.mark.parametrize(("n", "size", "items"), [(20, 8, 7), (20, 8, 53), (115, 32, 1890)])
 def test_random_batches_recycle_texts_evenly_and_have_none_twice(n, size, items, pools):
     lengths = np.random.default_rng(0).integers(3, 60, n)
     for seed in range(20):

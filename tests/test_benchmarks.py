@@ -7,13 +7,6 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from conftest import as_texts
-from crosslens.config.heads import TASK
-from crosslens.papers import papers
-from crosslens.papers.configuration import load_fitting
-from crosslens.reports.studies import Studies
-from snakemake.utils import update_config
-from test_config import merged
 
 
 @pytest.fixture
@@ -42,19 +35,6 @@ def test_all_updates_of_the_trainer_are_timed(training, epochs):
     assert stopwatch.seconds == 2 * epochs
 
 
-def test_trainings_at_once_are_as_fast_as_the_slowest_of_each_epoch(training):
-    import gpu
-
-    texts = as_texts([[1, 2, 3, 4]] * 50)  # 200 subwords
-    lines = gpu.report([[1.0, 4.0, 2.0], [2.0, 2.0, 2.0]], texts, 1e6, 1e7).splitlines()
-    hourly = 3600 * 200 / (392_702 * 5 * 4)
-    assert lines == [
-        "200 pieces a second (100 to 200)",
-        "10.00% (5.00% to 10.00%) of 1e+07 FLOPs a second",
-        f"{hourly:.3g} trainings an hour ({hourly / 2:.3g} to {hourly:.3g}), 2 at once",
-    ]
-
-
 @pytest.mark.long
 def test_trainings_at_once_run_on_a_cpu():
     command = "benchmarks/gpu.py --layers 2 --hidden 64 --vocabulary 500 --batch 4 --texts 40 --epochs 3 --trainings 2"
@@ -75,47 +55,3 @@ def test_intervals_of_claims_hold_the_truth_as_often_as_they_say(score):
     truth, shares, widths = coverage.of_claim(coverage.Study(3, (5, 1, 1, 1), score), 400)
     assert 0.5 < truth < 8 and (widths > 0).all()
     assert (shares > 0.91).all() and (shares < 0.99).all(), shares
-
-
-def test_texts_of_benchmarks_are_tokenised_as_those_of_the_workflow(training, encoder_folder):
-    rows = [{"id": str(number), "language": "xx", "forms": ["a", "b"], "upos": ["NOUN", "VERB"]} for number in range(3)]
-    texts = training.common.tokenised(encoder_folder, rows)
-    assert texts.ids == ["0", "1", "2"] and texts.edges == (1, 1, 1) and (texts.labels[TASK] >= 0).all()
-
-
-@pytest.fixture
-def growth(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
-    import growth
-
-    yield growth
-    sys.modules.pop("growth")
-
-
-@pytest.mark.parametrize(
-    ("values", "exponent"),
-    [((5, 7, 11), 1), ((2, 5, 17), 2), ((100, 110, 150), 2), ((9, 9, 9), None), ((100, 103, 102), None), ((100, 101, 103), None)],
-)
-def test_growth_is_that_of_the_part_that_varies(growth, values, exponent):
-    assert growth.exponent(values) == (exponent and pytest.approx(exponent))
-
-
-@pytest.mark.parametrize(("scale", "configuration"), [("demo", "demo"), ("tests/workflow", "tests")])
-def test_studies_of_growth_have_as_much_of_what_varies_as_they_say(growth, scale, configuration):
-    sizes: dict[str, list[int]] = {}
-    for name, variants in growth.studies(scale):
-        for study in variants:
-            values = merged(configuration)
-            for overlay in study.overlays:
-                update_config(values, overlay)
-            config, misfits = load_fitting(values)
-            assert "tanti2021" not in misfits and not (misfits and name == "papers")
-            sizes.setdefault(name, []).append(
-                {
-                    "languages": len(config.corpora["wikipedia"].languages),
-                    "texts": config.synthetic.train,
-                    "seeds": len(Studies(config, papers()).seeds("tanti2021/pos/finetuned")),
-                    "papers": len(study.targets),
-                }[name]
-            )
-    assert all(values == [size * values[0] for size in growth.SIZES] for values in sizes.values()), sizes

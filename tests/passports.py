@@ -34,23 +34,13 @@ LAYERED: Mapping[tuple[str, str], tuple[float, float]] = {
     ("mutual_knn", "centred"): (0.18, 0.46), ("hubness", "raw"): (3.6, 2.2), ("hubness", "centred"): (3.0, 1.9),
     ("topic", "raw"): (0.41, 0.73), ("topic", "centred"): (0.48, 0.72), ("topic", "erased"): (0.47, 0.71),
 }  # fmt: skip
-WHOLE = {
-    ("share", "raw"): (0.52, 0.15),
-    ("genealogy", "mutual information"): (0.3, 0.4),
-    ("isotropy", "mean cosine"): (0.64, 0.76),
-}
+WHOLE = {("share", "raw"): (0.52, 0.15), ("genealogy", "mutual information"): (0.3, 0.4),
+         ("isotropy", "mean cosine"): (0.64, 0.76)}  # fmt: skip
 """Values at the first and at the last layer of measures of a whole layer, which have none of languages."""
 RANDOM = {"identification": 0.98, "share": 0.1, "genealogy": 0.05, "anc": 0.06, "cka": 0.11, "mexa": 0.05, "neighbours": 0.016,
           "mutual_knn": 0.22, "hubness": 2.0, "isotropy": 0.96, "topic": 0.3}  # fmt: skip
-SHUFFLED = {
-    "identification": 1 / 32,
-    "anc": 0.0,
-    "cka": 0.0,
-    "mexa": 0.002,
-    "neighbours": 0.002,
-    "mutual_knn": 0.049,
-    "topic": 0.17,
-}
+SHUFFLED = {"identification": 1 / 32, "anc": 0.0, "cka": 0.0, "mexa": 0.002, "neighbours": 0.002, "mutual_knn": 0.049,
+            "topic": 0.17}  # fmt: skip
 ENCODER = {
     "id": "intfloat/multilingual-e5-small", "revision": "614241f622f53c4eeff9890bdc4f31cfecc418b3", "licence": "MIT",
     "parameters": 117_653_760, "layers": DEPTH, "width": 384, "class": "BertModel", "tokenizer": "Unigram", "vocabulary": 250_037,
@@ -58,7 +48,8 @@ ENCODER = {
 }  # fmt: skip
 FACTS = {
     "version": "1.0", "name": "e5", "corpus": "SIB-200", "commit": "c0" * 20, "split": "test", "languages": [*FAMILIES], "n": 204,
-    "seeds": [0, 1], "sentences_sha256": "5" * 64, "inputs_sha256": "1" * 64, "code_sha256": "c" * 64, "subwords_sha256": "9" * 64,
+    "seeds": [0, 1], "sentences_sha256": "5" * 64, "inputs_sha256": "1" * 64, "code_sha256": "c" * 64,
+    "subwords_sha256": "9" * 64,
     "measures": {key: measure.version for key, measure in measures().items()},
     "not_measured": {"identification, word": "no halves of articles", "neighbours, as used": "its prompt is not known"},
     "seconds": {"states": 75.0, "untrained": 150.0, "measures": 130.5}, "encoder": ENCODER,

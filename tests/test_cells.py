@@ -23,10 +23,7 @@ def test_a_cell_of_one_seed_has_the_interval_of_its_score():
 def test_a_cell_of_several_seeds_has_students_t_inside_the_bounds_of_a_score():
     found = cell(seeds(0.5, 0.6))
     assert (found["here"], found["sd"], found["seeds"], found["n"]) == (55, 7.07, 2, 49)
-    for end in (
-        found["low"] / 100,
-        found["high"] / 100,
-    ):  # where a share whose error is that of 0.55 at 0.05 is 12.706 of its own away
+    for end in (found["low"] / 100, found["high"] / 100):  # where a share whose error is as large is 12.706 of its own away
         assert abs(end - 0.55) == pytest.approx(12.706 * 0.05 * (end * (1 - end) / (0.55 * 0.45)) ** 0.5, abs=2e-4)
     unbounded = cell(seeds(0.5, 0.6), score=False)
     assert [unbounded["low"], unbounded["high"]] == pytest.approx([55 - 12.706 * 5, 55 + 12.706 * 5], abs=0.01)
@@ -71,9 +68,8 @@ def test_a_line_has_the_difference_where_both_are_there():
 def test_scores_at_an_end_of_their_scale_say_so(here, low, chance, remark):
     numbers = {"here": here, "low": low}
     assert at_end(numbers, chance) == remark
-    assert line("r", "c", "m", "d", numbers, remark=["one", ""], chance=chance)["remark"] == "; ".join(
-        filter(None, ["one", remark])
-    )
+    remarks = line("r", "c", "m", "d", numbers, remark=["one", ""], chance=chance)["remark"]
+    assert remarks == "; ".join(filter(None, ["one", remark]))
     assert line("r", "c", "m", "d", numbers, remark="one")["remark"] == "one"  # of a difference or a count
 
 

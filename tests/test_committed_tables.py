@@ -77,16 +77,13 @@ LARGE = 60_000  # bytes of tables that take seconds
 )
 def test_a_committed_table_is_one_that_the_code_writes(name, presets, tmp_path):
     preset, *paper, item = name.removesuffix(".csv").split("/")
-    written = []
+    text, written = (FOLDER / name).read_text(encoding="utf-8"), []
     options = [{"cut": 0.1, "factor": 0.4}, {"cut": 0.0, "empty": True}]  # scores below chance, of three classes too, and none
-    if "at its ceiling" in (FOLDER / name).read_text(encoding="utf-8"):
-        options.append({"cut": 0.0, "factor": 4.0})
-    if "at its floor" in (FOLDER / name).read_text(encoding="utf-8"):
-        options.append({"cut": 0.0, "factor": 0.03})
+    factors = {"at its ceiling": 4.0, "at its floor": 0.03}
+    options += [{"cut": 0.0, "factor": factor} for remark, factor in factors.items() if remark in text]
     for values in options:
-        presets[preset.partition("-")[0]].table(*(paper or ["tanti2021"]), item, **values).to_csv(
-            tmp_path / "made.csv", index=False
-        )
+        made = presets[preset.partition("-")[0]].table(*(paper or ["tanti2021"]), item, **values)
+        made.to_csv(tmp_path / "made.csv", index=False)
         written += rows(tmp_path / "made.csv")
     with (FOLDER / name).open(encoding="utf-8") as stream:
         assert next(csv.reader(stream)) == list(COLUMNS)

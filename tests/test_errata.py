@@ -175,13 +175,3 @@ def test_a_number_that_its_cells_do_not_give_is_named(tmp_path):
         "resources/errata.yaml: wu2019: Two averages are cut, not rounded: expected 72.36, which ['figure1c', 'Lay 3'] give, "
         "found 74.36",
     ]
-
-
-def test_remarks_say_where_what_how_much_and_what_they_change_and_are_counted():
-    page = (ROOT / errata.PAGE).read_text("utf-8")
-    for part in page.split("\n## ")[1:]:
-        key, *remarks = part.split("\n### ")
-        assert f"| [{key.strip()}](#{key.strip()}) |" in page and f"| {len(remarks)} |\n" in page
-        for remark in remarks:
-            names = [line[2:].partition(":")[0] for line in remark.splitlines() if line.startswith("- ")]
-            assert names in (["Where", "What", "Size", "Changes"], ["Where", "What", "Size", "Changes", "Does not change"])

@@ -1,14 +1,18 @@
-"""Figures on disk: what can be read in them, at which resolution, and that the same figure gives the same bytes."""
+"""Figures: what is drawn of values, what can be read on disk, and that the same figure gives the same bytes."""
 
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from crosslens.config.base import languages_table
+from crosslens.reports.figures import curves, dots, heatmap
+from crosslens.reports.figures.curves import Curve
 from crosslens.reports.figures.save import save
-from crosslens.reports.figures.scatter import Panel, Row, keys, panels
-from crosslens.reports.figures.style import COLOURS, FAMILY_MARKS, PALE, dark, families, marks
+from crosslens.reports.figures.scatter import Panel, Row, panels
+from crosslens.reports.figures.style import FAMILY_MARKS, families, marks
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
+from matplotlib.patches import Polygon, Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
@@ -49,26 +53,13 @@ def test_names_of_classes_overlap_neither_each_other_nor_the_frame(together):
         assert all((name.min >= frame.min).all() and (name.max <= frame.max).all() for name in names)
 
 
-def test_names_stand_near_their_class():
-    axis = drawn().axes[0]
-    panel = axis.get_window_extent().width
-    distances = [np.hypot(*text.get_position()) * axis.figure.dpi / 72 / panel for text in axis.texts]
-    assert max(distances) < 0.25
-
-
-def test_names_of_small_maps_do_not_overlap():
-    for axis in drawn().axes[2:]:
-        names = inks(axis)
-        assert len(names) == len(CODES) and not any(name.count_overlaps(names[:i]) for i, name in enumerate(names))
-
-
 def test_a_small_map_has_its_language_on_all_points():
     figure = drawn()
     all_points, of = figure.axes[2].collections[::2], figure.axes[2].collections[1::2]
-    assert {len(dots.get_offsets()) for dots in all_points} == {600}
-    assert sum(len(dots.get_offsets()) for dots in of) == 600
-    for cloud, dots in zip(all_points, of, strict=True):
-        assert {tuple(point) for point in dots.get_offsets()} <= {tuple(point) for point in cloud.get_offsets()}
+    assert {len(cloud.get_offsets()) for cloud in all_points} == {600}
+    assert sum(len(part.get_offsets()) for part in of) == 600
+    for cloud, part in zip(all_points, of, strict=True):
+        assert {tuple(point) for point in part.get_offsets()} <= {tuple(point) for point in cloud.get_offsets()}
 
 
 def test_relatives_stand_side_by_side():
@@ -83,43 +74,15 @@ def test_every_language_of_the_table_has_a_mark():
     assert len(set(FAMILY_MARKS.values())) == len(FAMILY_MARKS)
 
 
-def contrast(one, other):
-    """Of WCAG 2: 1 to 21."""
-    parts = [np.array(to_rgb(colour)) for colour in (one, other)]
-    linear = [np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4) for part in parts]
-    low, high = sorted(float(part @ (0.2126, 0.7152, 0.0722)) for part in linear)
-    return (high + 0.05) / (low + 0.05)
-
-
-def test_names_can_be_read_and_points_stand_out_without_colour():
-    assert min(contrast(dark(colour), "white") for colour in COLOURS) > 4.5
-    assert min(contrast(colour, PALE) for colour, _ in FAMILY_MARKS.values()) > 2
-
-
 def texts(path):
     return [text.text for text in ElementTree.parse(path).iter(f"{SVG}text")]
 
 
 def test_svg_has_its_text_as_text(tmp_path):
     save(drawn(), tmp_path / "figure.svg", "figure 9; demo scale")
-    expected = {
-        "figure 9; demo scale",
-        "A title",
-        "A note.",
-        "by label",
-        "by language",
-        *NAMES.values(),
-        *(f"label {label}" for label in LABELS),
-    }
+    expected = {"figure 9; demo scale", "A title", "A note.", "by label", "by language", *NAMES.values()}
+    expected |= {f"label {label}" for label in LABELS}
     assert set(texts(tmp_path / "figure.svg")) == expected
-
-
-def test_keys_name_every_mark(tmp_path):
-    long = ", ".join(f"language {number}" for number in range(20))
-    columns = {"families": {"one": ("#000000", "o"), long: ("#0072B2", "^")}, "labels": marks(LABELS)}
-    save(keys(columns, "A title", "A note."), tmp_path / "key.svg", "figure 2")
-    said = " ".join(texts(tmp_path / "key.svg"))
-    assert all(name in said for name in ("families", "labels", "one", long, *LABELS))
 
 
 @pytest.mark.long
@@ -131,3 +94,45 @@ def test_the_same_figure_gives_the_same_bytes_and_png_has_300_dots_an_inch(tmp_p
     with Image.open(tmp_path / "0.png") as picture:
         assert picture.info["dpi"] == pytest.approx((300, 300), abs=0.1)
         assert picture.width == 2160  # 7.2 inches
+
+
+def test_a_value_alone_in_a_curve_is_a_mark():
+    empty, line = np.full(3, np.nan), np.full(3, 0.3)
+    drawn_curves = [
+        Curve(np.arange(3), values, ends, ends, {"color": "#000000"}, name)
+        for name, values, ends in (("line", line, line), ("alone", np.array([np.nan, 0.4, np.nan]), empty))
+    ]
+    axis = curves.panels({"": {"": drawn_curves}}, "", "", ylabel="", ylim=(0, 1)).axes[0]
+    assert [(line.get_marker(), line.get_linestyle()) for line in axis.lines] == [("None", "-"), ("o", "None")]
+
+
+def test_dots_have_their_values_and_intervals_in_their_own_columns():
+    """Values of a series stand beside each other in the order of the legend; limits give way to values."""
+    models, columns = ["BERT", "GloVe", "untrained"], ["ar", "de", "zh"]
+    values = np.arange(9.0).reshape(3, 3)
+    series = [dots.Dots(name, row, row - 1, row + 2) for name, row in zip(models, values, strict=True)]
+    panel = dots.Panel("(a)", "MRR (%)", columns, series, ylim=(4, 5), level=np.full(3, 2.0))
+    axis = dots.panels([panel], dots.looks(models), "Title", "Note.").axes[0]
+    points = [np.column_stack(line.get_data()) for line in axis.lines if line.get_marker() not in ("None", None)]
+    assert np.array_equal([xy[:, 1] for xy in points], values)
+    assert np.array_equal(np.round([xy[:, 0] for xy in points]), [[0, 1, 2]] * 3)
+    assert (np.diff([xy[:, 0] for xy in points], axis=0) > 0).all()
+    spans = [segment for lines in axis.collections if isinstance(lines, LineCollection) for segment in lines.get_segments()]
+    ends = {(float(low), float(high)) for (_, low), (_, high) in spans}
+    assert {(value - 1, value + 2) for value in values.ravel()} | {(2.0, 2.0)} <= ends
+    assert axis.get_ylim()[0] < -1 and axis.get_ylim()[1] > 10
+
+
+def test_cells_of_a_heat_map_have_colours_signs_and_triangles_beyond_the_scale():
+    differences = np.array([[-9.0, -5, -2.5, 0, 2.5, 5, 9, np.nan]])
+    values = np.array([[1.0, 2, 3, 4, 5, 6, -7, np.nan]])
+    panel = heatmap.Panel("p", ["row"], list("abcdefgh"), values, differences)
+    axis = heatmap.panels([panel], "Title", "Note.", legend="points", limit=5).axes[0]
+    colours = [patch.get_facecolor()[:3] for patch in axis.patches if isinstance(patch, Rectangle)]
+    assert colours[0] == colours[1] == pytest.approx(to_rgb(heatmap.LOSS))
+    assert colours[5] == colours[6] == pytest.approx(to_rgb(heatmap.GAIN))
+    assert np.mean(colours[3]) > 0.99 and np.allclose(colours[4], (1 + np.array(to_rgb(heatmap.GAIN))) / 2, atol=0.01)
+    assert [text.get_text() for text in axis.texts] == ["1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "−7.0"]
+    assert [text.get_weight() for text in axis.texts] == ["normal"] * 4 + ["bold"] * 3  # a gain
+    below, above = (patch.get_xy() for patch in axis.patches if isinstance(patch, Polygon))
+    assert (below[:, 0] < 1).all() and (below[:, 1] > 0.5).all() and (above[:, 0] > 6).all() and (above[:, 1] < 0.5).all()

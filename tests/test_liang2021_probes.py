@@ -15,17 +15,7 @@ from crosslens.measures.shared.coordinates import Coordinates, held_out, split_t
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics import definitions as scores
 from crosslens.numerics.streams import stream
-from crosslens.numerics.windows import (
-    BAND,
-    BEYOND,
-    CONTIGUOUS,
-    FIRST,
-    FOLLOWING,
-    SCATTERED,
-    WINDOWS,
-    Window,
-    windows,
-)
+from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED, WINDOWS, Window, windows
 from crosslens.papers.liang2021 import figures
 from crosslens.papers.liang2021.names import RANDOM_GROUPS
 from crosslens.papers.liang2021.probes import measures
@@ -358,26 +348,22 @@ def test_figures_show_what_was_measured(identified, told, given):
         "methods": ["densray", "lda"], "band": 4,
         "layer_dimensions": {"language_identification": 2, "typology": 4, "language_similarity": 4},
     }  # fmt: skip
-    drawn = figures.by_dimension(records, settings)
-    assert [axis.get_title(loc="left") for axis in drawn.axes[:2]] == ["tiny, DensRay", "tiny, LDA"]
-    line = drawn.axes[0].get_lines()[0]
-    assert line.get_xdata().tolist() == [1, 2, 4, 11, 18]
-    rows = [axis.get_ylabel() for axis in drawn.axes[::2]]
-    assert [row.split("\n")[1] for row in rows[-2:]] == ["families", "genera"]
-    for axis, item in ((drawn.axes[-4], "family"), (drawn.axes[-2], "genus")):
-        of_item = similar[(similar["layer"] == 1) & (similar["subspace"] == "densray") & (similar["item"] == item)]
-        shown = axis.get_lines()[0]
-        assert shown.get_xdata().tolist() == [4, 11, 18]
-        expected = [value(of_item, definition=scores.V_CENTRED, window=FIRST, x=x) for x in (4, 11, 18)]
-        assert shown.get_ydata() == pytest.approx(expected)
-    own = identified[
-        (identified["layer"] == 1) & (identified["subspace"] == "densray") & (identified["definition"] == scores.PAIRS)
-    ]
-    assert line.get_ydata() == pytest.approx([value(own, window=FIRST, x=x) for x in (1, 2, 4, 11, 18)])
-    bands = figures.by_band(records, settings).axes[0].get_lines()[0]
-    level = value(own, window=SCATTERED, x=4)
-    assert bands.get_ydata() == pytest.approx([value(own, window=BAND, x=x) - level for x in (4, 12, 20)])
-    layers = figures.by_layer(records, settings).axes[0].get_lines()[0]
-    assert layers.get_xdata().tolist() == [0, 1]
+
+    def of_densray(table, **places):
+        own = table[(table["layer"] == 1) & (table["subspace"] == "densray")]
+        return own[np.logical_and.reduce([own[name] == of for name, of in places.items()])]
+
+    by_dimension = figures.by_dimension(records, settings).axes
+    pairs = of_densray(identified, definition=scores.PAIRS)
+    genera = of_densray(similar, definition=scores.V_CENTRED, item="genus")
+    level = value(pairs, window=SCATTERED, x=4)
+    for axis, expected in (
+        (by_dimension[0], {x: value(pairs, window=FIRST, x=x) for x in (1, 2, 4, 11, 18)}),
+        (by_dimension[-2], {x: value(genera, window=FIRST, x=x) for x in (4, 11, 18)}),
+        (figures.by_band(records, settings).axes[0], {x: value(pairs, window=BAND, x=x) - level for x in (4, 12, 20)}),
+    ):
+        line = axis.get_lines()[0]
+        assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == pytest.approx(expected)
+    assert figures.by_layer(records, settings).axes[0].get_lines()[0].get_xdata().tolist() == [0, 1]
     names = {text.get_text() for axis in figures.of_methods(records, settings).axes for text in axis.get_legend().get_texts()}
     assert names == {"DensRay", "LDA", "INLP", "LSAR", "random directions"}

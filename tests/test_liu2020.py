@@ -141,10 +141,8 @@ def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
         assert here[*names] == pytest.approx(np.corrcoef(short, [0, 25, 100])[0, 1], abs=0.0006)  # without the source
     remarks = made[made["column"] == "without vi"]["remark"]
     assert len(remarks) == 2 and remarks.str.startswith("undefined: 2 languages").all()
-    assert (
-        made[made["metric"] == "accuracy"]["published"].notna().sum() == 12
-        and made[made["metric"] == "accuracy"]["here"].isna().all()
-    )
+    accuracy = made[made["metric"] == "accuracy"]
+    assert accuracy["published"].notna().sum() == 12 and accuracy["here"].isna().all()
 
 
 def test_less_text_with_as_many_epochs_has_fewer_updates_alone() -> None:

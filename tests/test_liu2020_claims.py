@@ -24,10 +24,8 @@ def test_names_of_the_published_scale_are_the_papers():
     values = names(load(read_yaml(ROOT / "config.yaml")))
     claims_file = read_claims_file(CLAIMS_FILE, values)
     assert "$" not in claims_file.model_dump_json()
-    assert claims_file.selections["short BERT, more text"] == {
-        "row": "BERT, window 20 (1000k)",
-        "recipe": "liu2020/pretraining/bert-20/1000k",
-    }
+    short = {"row": "BERT, window 20 (1000k)", "recipe": "liu2020/pretraining/bert-20/1000k"}
+    assert claims_file.selections["short BERT, more text"] == short
     assert claims_file.selections["convert rate 3"]["row"] == "convert rate (layer=10, alpha=3)"
     assert (values["place"], values["translator"], values["encoder"]) == ("(layer=11, alpha=3)", "liu2020/released", "mbert")
 
@@ -80,9 +78,8 @@ def test_the_layer_of_a_gain_is_selected_on_development_data():
     gains = {1: -1.0, 2: 3.0, 3: 1.0}
     items = {"en->de": 0.0, "fr->en": 1.0, "en->zh": 5.0}
     development = grid({(item, layer, w): w * gain for item in items for layer, gain in gains.items() for w in (1.0, 2.0)})
-    test = grid(
-        {(item, layer, w): w * (gain + more) for item, more in items.items() for layer, gain in gains.items() for w in (1.0, 2.0)}
-    )
+    places = [(item, layer, w) for item in items for layer in gains for w in (1.0, 2.0)]
+    test = grid({(item, layer, w): w * (gains[layer] + items[item]) for item, layer, w in places})
     other = grid({(item, 2, w): 99 * w for item in items for w in (1.0, 2.0)}, "another mean")
     for most, gain in ((True, 3.0), (False, -1.0)):
         estimate, n = claims.gain_of_weight([development, pd.concat([test, other])], most=most)

@@ -11,7 +11,7 @@ from crosslens.jobs import parquet
 from crosslens.measures import example_translations
 from crosslens.measures.shared import shift_terms as measured_transfer
 from crosslens.measures.shared.masked_baselines import BIGRAM, MAJORITY, MODEL, NAMED
-from crosslens.measures.shared.shift_terms import (
+from crosslens.measures.shared.shift_terms import (  # fmt: skip
     BLEU_1,
     CONVERT_RATE,
     ELSEWHERE,
@@ -29,6 +29,7 @@ from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.liu2020 import masked_predictions, transfer, translation, translation_figures
 from crosslens.papers.liu2020.names import ALL, LAST
 from crosslens.reports.cells import Published
+from goldens import assert_golden_curves
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources" / "published" / "liu2020.csv")
 PRINTED = PUBLISHED.table[PUBLISHED.table["item"] == "table2"].set_index(["row", "column"])["value"].astype(float)
@@ -126,11 +127,8 @@ def test_table_2_has_what_needs_no_model_and_what_a_dictionary_says():
     judged = made[made["metric"].isin([IN_DICTIONARY, TRANSLATIONS, ELSEWHERE])]
     assert set(judged["row"]) == {f"converted subwords (layer=10, alpha={weight:g})" for weight in WEIGHTS}
     assert len(judged) == 3 * 3 * 10 and not judged["column"].str.contains("sw").any()
-    assert judged.groupby("metric")["here"].unique().map(list).to_dict() == {
-        IN_DICTIONARY: [0.6],
-        TRANSLATIONS: [0.3],
-        ELSEWHERE: [0.1],
-    }
+    values = judged.groupby("metric")["here"].unique().map(list).to_dict()
+    assert values == {IN_DICTIONARY: [0.6], TRANSLATIONS: [0.3], ELSEWHERE: [0.1]}
 
 
 def test_the_mean_that_comes_closest_is_called_calibrated():
@@ -148,15 +146,7 @@ def test_figures_show_each_weight_and_the_controls(name):
     random = [{"layer": layer, "weight": 3.0, "value": 0.01, "item": "en->el", "split": "test", "definition": RANDOM,
                "subspace": MEAN, "measure": CONVERT_RATE} for layer in LAYERS if layer != 10]  # fmt: skip
     figure = translation_figures.figure(name, inputs(pd.concat([records, pd.DataFrame(random)])), {"study": STUDY})
-    by_layer = figure.axes[-1]
-    lines = [np.asarray(line.get_ydata(), float) for line in by_layer.lines]
-    measure, definition = (CONVERT_RATE, RANDOM) if name == "figure7" else (BLEU_1, NO_SHIFT)
-    grid = records[(records["item"] == "en->el") & (records["split"] == "test") & (records["measure"] == measure)]
-    for weight, line in zip(WEIGHTS, lines, strict=False):
-        chosen = grid[(grid["definition"] == SHIFT) & (grid["subspace"] == MEAN) & (grid["weight"] == weight)]
-        np.testing.assert_allclose(line, (1 if name == "figure7" else 100) * chosen.sort_values("layer")["value"])
-    np.testing.assert_allclose(lines[-1], 0.01 if definition == RANDOM else 7)
-    assert len(lines[-1]) == 12 and len(lines) == (5 if name == "figure7" else 4)
+    assert_golden_curves(figure, f"liu2020/{name}")
 
 
 def test_table_1_has_texts_as_remarks(tmp_path):

@@ -14,7 +14,7 @@ from crosslens.measures.shared.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
 from crosslens.measures.shared.ranks import holm, spearman
 from crosslens.papers.muller2021 import correlation
 from crosslens.papers.muller2021.correlation import correlations, spearman_by_layer
-from crosslens.papers.muller2021.names import ITEMS, LANGUAGES, PRETRAINED, UNTRAINED, Study, item_recipes, printed_column
+from crosslens.papers.muller2021.names import LANGUAGES, PRETRAINED, Study, item_recipes, printed_column
 from crosslens.papers.muller2021.tables import table_of
 from crosslens.reports.cells import Published
 from goldens import assert_golden
@@ -25,7 +25,6 @@ TABLES = ("table1", "table2", "table5", "table6", "table7", "table8")
 METRIC = {"parsing": "LAS", "pos": "accuracy", "ner": "F1"}
 CODES = ("en", "ru", "fr", "sl")
 SOURCES = ("en", "ru", "ar")
-CONTROLS = {f"muller2021/{task}/en/initall" for task in ("parsing", "pos", "ner")}  # of ours, not in print
 ALL_RECIPES = {recipe for name in TABLES for recipe in item_recipes(name, SOURCES)}
 STUDY = Study(
     sources=SOURCES,
@@ -192,44 +191,13 @@ def test_table_5_has_scores_and_the_deviations_of_its_caption(seeds, published):
 
 def test_layers_are_counted_from_1_beside_tables_that_count_from_0(published):
     empty = frame([])
-    found = {name: without_subtypes(table(name, empty, published, ALL_RECIPES)) for name in TABLES}
-    for name in ("table1", "table6"):
-        x = found[name][(found[name]["metric"] == "LAS") & found[name]["row"].str.match(r"EN->X")]
-        assert dict(zip(x["column"], x["published"], strict=True)) == {
-            "REF": 53.23, "delta 1-2": -15.77, "delta 3-4": -6.51, "delta 5-6": -3.39, "delta 7-8": -1.47, "delta 9-10": 0.29,
-            "delta 11-12": 1.00}  # fmt: skip
     assert printed_column("table6", "1-2") == "delta 0-1" and printed_column("table1", "1-2") == "delta 1-2"
-    assert only(found["table2"], row="EN->FR TRAN.", metric="LAS", column="delta 11-12")["published"] == 0.94
-    assert only(found["table5"], row="FRENCH", metric="accuracy", column="1-2")["published"] == 79.84
-    assert not {"delta 0-1", "delta 2-3"} & {column for each in found.values() for column in each["column"]}
-
-
-def test_every_printed_cell_has_one_line(published):
-    for name in TABLES:
-        whole = table(name, frame([]), published, ALL_RECIPES)
-        found = without_subtypes(whole)
-        printed = pd.to_numeric(published[published["item"] == name]["value"]).round(2).to_list()
-        if name in ("table1", "table6", "table7"):  # a source's own test set or PUD
-            cells = published[(published["item"] == name) & published["metric"].isin(["LAS", "accuracy"])]
-            source = {f"{code.upper()}->{of}" for code in SOURCES for of in (code.upper(), LANGUAGES[code])}
-            printed += pd.to_numeric(cells[cells["row"].isin(source)]["value"]).to_list()
-        if name == "table5":  # ALL stands beside both of ours
-            both = published[(published["item"] == name) & (published["column"] == "ALL")]
-            printed += pd.to_numeric(both["value"]).to_list()
-        if name == "table2":  # news stand beside both readings of MISC
-            printed += pd.to_numeric(published[(published["item"] == name) & (published["row"] == "EN->NEWS")]["value"]).to_list()
-        if name == "table8":  # its AR->X is lost, and stands in table 1
-            first = published[(published["item"] == "table1") & (published["row"] == "AR->X") & (published["metric"] == "F1")]
-            printed += pd.to_numeric(first["value"]).to_list()
-        assert Counter(found["published"].dropna()) == Counter(value for value in printed if not np.isnan(value))
-        assert len(found) == len(printed) and not found.duplicated(["row", "column", "metric", "definition"]).any()
-        assert found["here"].isna().all() and found["difference"].isna().all()
-        # The second definition of parsing has every printed cell once more, but for the deviations.
-        keys = ["row", "column", "metric", "published"]
-        second, first = (part[part["metric"] == "LAS"][keys].reset_index(drop=True)
-                         for part in (whole[whole["definition"] == STUDY.with_subtypes], found))  # fmt: skip
-        pd.testing.assert_frame_equal(second, first)
-        assert len(second) == (0 if name in ("table7", "table8") else len(first)) == len(whole) - len(found)
+    for name, row, metric, column, value in (
+        ("table1", "EN->X", "LAS", "delta 1-2", -15.77), ("table6", "EN->X (MEAN)", "LAS", "delta 1-2", -15.77),
+        ("table2", "EN->FR TRAN.", "LAS", "delta 11-12", 0.94), ("table5", "FRENCH", "accuracy", "1-2", 79.84),
+    ):  # fmt: skip
+        cells = table(name, empty, published, ALL_RECIPES)
+        assert only(cells, row=row, metric=metric, column=column)["published"] == value
 
 
 def test_printed_x_is_not_the_mean_of_the_printed_targets(published):
@@ -249,20 +217,6 @@ def test_doubtful_cells_carry_their_note(published):
     lost = only(found["table8"], row="EN->FRENCH", column="delta 1-2")
     assert np.isnan(lost["published"]) and "cell empty in the OCR text" in lost["remark"]
     assert "block" not in " ".join(table("table2", frame([]), published, ALL_RECIPES)["remark"])
-
-
-def test_the_paper_needs_107_settings_and_we_three_more():
-    assert len(ALL_RECIPES) == 110 and len(CONTROLS & ALL_RECIPES) == 3
-    assert len(item_recipes("table1", SOURCES)) == 63
-    assert set(ITEMS) == {f"table{n}" for n in (1, 2, 4, 5, 6, 7, 8)} | {f"figure{n}" for n in range(1, 9)}
-    assert {recipe for item in ITEMS for recipe in item_recipes(item, SOURCES)} - ALL_RECIPES == {PRETRAINED, UNTRAINED}
-
-
-def test_tables_5_and_8_cannot_both_be_matched(published):
-    """On one test set, layers 1-2 drawn anew cost 3.43 points in table 5 and 2.64 in table 8: not one set of runs."""
-    ner = published[published["metric"] == "F1"].set_index(["item", "row", "column"])["value"].astype(float)
-    table5 = ner["table5", "ENGLISH TEST", "1-2"] - ner["table5", "ENGLISH TEST", "REF"]
-    assert [round(table5, 2), ner["table8", "EN->ENGLISH", "delta 0-1"]] == [-3.43, -2.64]
 
 
 def test_published_file_has_the_cells_of_the_paper(published):
@@ -297,14 +251,6 @@ def test_rank_correlation_agrees_with_scipy_and_all_permutations():
             other = stats.permutation_test((x,), statistic, permutation_type="pairings", n_resamples=3000, rng=generator)
             assert found.p == pytest.approx(other.pvalue, abs=0.03)
         assert spearman(x, y) == found  # seeded
-
-
-def test_bootstrap_interval_is_over_languages():
-    x, y = np.arange(15.0), np.arange(15.0) + np.tile([0, 6, -6], 5)
-    generator = np.random.default_rng(5)
-    rhos = [stats.spearmanr(x[chosen], y[chosen]).statistic for chosen in generator.integers(15, size=(500, 15))]
-    found = spearman(x, y)
-    assert [found.low, found.high] == pytest.approx(np.percentile(rhos, [2.5, 97.5]), abs=0.06)
 
 
 @pytest.mark.parametrize(
@@ -397,15 +343,6 @@ def test_table_4_says_what_is_printed(related, published):
     assert np.isnan(gap["difference"]) and score["difference"] == pytest.approx(score["here"] - 0.76, abs=0.00501)
     assert "the printed sign is that of rho(score, CKA)" in gap["remark"]
     assert all("n = 17 is impossible" in line["remark"] for line in (gap, score))
-
-
-def test_table_4_without_enough_languages_is_empty(related, published):
-    records = related[0]
-    few = records[records["language"].isin(["en", "fr", "de", "tr", "id"])]
-    found = table("table4", few, published, {"muller2021/parsing/en/ref"}).set_index(["metric", "definition", "column"])
-    line = found.loc[("rho(gap, CKA)", "linear, centred; targets", "pretrained")]
-    assert np.isnan(line["here"]) and line["n"] == 4 and line["remark"].startswith("undefined: 4 languages")
-    assert not np.isnan(found.loc[("rho(gap, CKA)", "linear, centred; targets and English", "pretrained"), "here"])
 
 
 def test_holm_is_over_tasks_and_models_of_a_definition(related):

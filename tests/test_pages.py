@@ -3,7 +3,6 @@
 import csv
 import re
 from copy import deepcopy
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -136,14 +135,6 @@ def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_note
     assert further == {"strict, F1": ["A", "B"], "rare, share": ["bigram"]} and page_table["parts"][1]["lines"] == 3
     assert [part["columns"] for part in page_table["parts"]] == [["x"], ["x", "y"]]
     assert page_table["constant"] == ["texts cut: 0.00 in every row and column"]
-    lines += [line(row, column, "share", "words cut", {"here": share}) for row, share in (("A", 3), ("B", 5), ("bigram", 3))
-              for column in ("x", "y", "z")]  # fmt: skip
-    expected = [*page_table["constant"], "words cut, the same in every column: A, bigram 3.00; B 5.00"]
-    assert laid_out(cells(lines, tmp_path), 2)["constant"] == expected
-    two = [line(row, column, "p", "Holm", {"here": 0.1 * number}) for number, row in enumerate("AB", 1) for column in "xy"]
-    assert laid_out(cells([*LINES, *two], tmp_path), 2)["constant"] == []  # by chance, perhaps
-    nothing_printed = laid_out(cells([line("A", "x", "F1", way, {"here": 1}) for way in ("strict", "plain")], tmp_path), 2)
-    assert len(nothing_printed["parts"]) == 1
 
 
 # --- what names mean ------------------------------------------------------------------------------------------------------
@@ -151,9 +142,8 @@ def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_note
 
 def test_a_definition_of_several_parts_is_explained_part_by_part():
     def explained(definition):
-        return set(
-            meanings([{"row": "", "column": "", "metric": "", "definition": definition}], {"rate": "r"}, known)["definitions"]
-        )
+        row = {"row": "", "column": "", "metric": "", "definition": definition}
+        return set(meanings([row], {"rate": "r"}, known)["definitions"])
 
     known = dict.fromkeys(("F1", "F1 strict", "paper: F1 (chunks; stray)", "centred", "targets", "targets and English"), "")
     assert explained("F1") == {"F1"} and explained("macro F1") == set() and explained("F1 strict") == {"F1 strict"}
@@ -224,7 +214,6 @@ def test_the_published_study_is_comparable_with_itself(values):
     assert table1["facts"]["Seeds"] == "0" and table1["facts"]["Scale"] == "published, in results"
     assert list(table1["corpora"]) == ["udpos", "wikipedia", "xnli"]
     assert table1["corpora"]["xnli"].startswith("MultiNLI 1.0 and XNLI 1.0; 14 languages: ar, bg, ")
-    assert list(settings(found, "muller2021/table7")["corpora"]) == ["muller2021_ud", "pud"]
     assert "pud" not in settings(found, "muller2021/table8")["corpora"]
     assert "pud" in settings(found, "muller2021/figure8")["corpora"]  # whose states are compared
     assert settings(found, "tanti2021/table5")["corpora"] == settings(found, "tanti2021/figure2")["corpora"] == {}
@@ -268,22 +257,11 @@ def test_seeds_and_corpora_are_told_with_those_of_the_published_study(values):
         "at most 1,200 train texts a language; at most 20 test texts a language; a note"
     )
 
-    def departures(place, found):
-        key, name = place.split("/")
-        paper = next(paper for paper in papers() if paper.key == key)
-        return found.departures(paper, found.uses(paper, paper.items(found.config)[name]))
-
-    assert departures("muller2021/table8", found) == (
+    (paper,) = (paper for paper in papers() if paper.key == "muller2021")
+    assert found.departures(paper, found.uses(paper, paper.items(found.config)["table8"])) == (
         "seeds: 3 (the published study: 0, 1, 2, 3, 4); languages: wikiann 2 of 17; training texts of each language, at most: "
         "wikiann 1,200"
     )
-    assert departures("tanti2021/table1", found) == ""
-    assert departures("muller2021/table8", About(found.there, found.there, found.sources)) == ""
-
-
-def test_another_distribution_of_the_same_corpus_is_no_other_corpus(values):
-    found = about(values, {"corpora.udpos.source": "ud-2.7-archive", "corpora.udpos.archive": "ud-treebanks-v2.7.tgz"})
-    assert settings(found, "tanti2021/table1")["apart"] == []
 
 
 def test_a_study_that_config_yaml_lacks_is_not_comparable(values):
@@ -294,31 +272,6 @@ def test_a_study_that_config_yaml_lacks_is_not_comparable(values):
 
 
 # --- pages ----------------------------------------------------------------------------------------------------------------
-
-
-class Structure(HTMLParser):
-    """Elements that are open, texts, ids and addresses of a page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.ids, self.links, self.sources, self.headings = [], set(), [], [], []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        if tag not in ("meta", "br", "img"):
-            self.open.append(tag)
-        self.ids |= {given["id"]} if "id" in given else set()
-        self.links += [given["href"]] if "href" in given else []
-        self.sources += [given["src"]] if "src" in given else []
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("h1", "h2"):
-            self.headings.append(data)
 
 
 @pytest.fixture
@@ -366,16 +319,13 @@ def test_a_page_names_trainings_whose_start_was_best(values, folder):
 
 def test_a_page_stands_alone(values, folder):
     text = written(about(values, {"encoders.mbert": E5}), folder, "table8")
-    found = Structure(text)
-    assert found.open == [] and found.headings[0].startswith("Table 8. What re-initialising layers costs in named-entity")
-    assert found.links == ["table8.csv", "table8.csv.json"] and "://" not in text and "<script" not in text
+    assert re.findall('href="([^"]*)"', text) == ["table8.csv", "table8.csv.json"] and "://" not in text and "<script" not in text
     for wanted in (
         "These numbers are not comparable with the paper's: the encoder is intfloat/multilingual-e5-small (quantised to 4 bits)",
         "<dt>REF</dt><dd>no layer is re-initialised before fine-tuning</dd>",
         "<code>snakemake --profile demo table8.csv</code>",
         "delta &lt;1&gt;",
         "<b>64.10</b><sup>1,2</sup>",
-        '<span class="published">paper 64.17</span>',
     ):
         assert wanted in text, wanted
     assert "(-0.07)" not in text
@@ -385,12 +335,8 @@ def test_a_page_stands_alone(values, folder):
 
 def test_a_report_has_contents_and_whatever_it_shows_in_one_file(values, folder):
     text = written(about(values, {}), folder, "table8", "figure8", report=True)
-    found = Structure(text)
-    inside = {link.removeprefix("#") for link in found.links if link.startswith("#")}
-    assert {"table8", "figure8", "definitions", "made", "data"} == inside and inside <= found.ids
-    assert {link for link in found.links if link[0] != "#"} == {
-        "table8.csv", "table8.csv.json", "figure8.svg", "figure8.png", "figure8.svg.json"
-    }  # fmt: skip
-    assert [source.partition(",")[0] for source in found.sources] == ["data:image/svg+xml;base64"] and "://" not in text
-    assert found.headings[0] == "Tables and figures of muller2021" and text.index("First align") < text.index("Contents")
+    links, ids, sources = (re.findall(f'{name}="([^"]*)"', text) for name in ("href", "id", "src"))
+    inside = {link.removeprefix("#") for link in links if link.startswith("#")}
+    assert inside == {"table8", "figure8", "definitions", "made", "data"} <= set(ids)
+    assert [source.partition(",")[0] for source in sources] == ["data:image/svg+xml;base64"] and "://" not in text
     assert re.search(r"Grid search.*\(<code>results/muller2021/table3_search.html</code>\)", text)  # not shown, but named

@@ -186,10 +186,8 @@ def test_spreads_over_layers_by_task():
     """Correlations that are the same at all layers have no spread; those that change sign have one."""
     steady = similarity(lambda number, layer: number + layer)
     changing = similarity(lambda number, layer: number * (1 if layer % 2 else -1))
-    of_task = {
-        task: scores("r", {language: float(number) for number, language in enumerate(steady["language"].unique())}, task=task)
-        for task in ("parsing", "pos", "ner")
-    }
+    levels = {language: float(number) for number, language in enumerate(steady["language"].unique())}
+    of_task = {task: scores("r", levels, task=task) for task in ("parsing", "pos", "ner")}
     numbers = [of_task["parsing"], steady, of_task["pos"], steady, of_task["ner"], changing, steady]
     estimate, n = muller2021.spread_over_layers(numbers)
     spread = np.std([1] * 6 + [-1] * 7)
@@ -202,15 +200,10 @@ def test_losses_of_similarity_and_score_go_together():
     languages = {language: 50.0 for language in (*FAMILIES, "fi", "ja", "ar", "ko")}
     lower = {language: 50.0 - 2 * number for number, language in enumerate(languages)}
     names = [f"muller2021/pos/en/{name}" for name in ("ref", "init1-2")]
-    of_score = pd.concat(
-        [scores(names[0], languages | {"en": 90.0}, task="pos"), scores(names[1], lower | {"en": 89.0}, task="pos")]
-    )
-    of_similarity = pd.concat(
-        [
-            similarity(lambda number, layer: 80.0, "pos", recipe=names[0]),
-            similarity(lambda number, layer: 80.0 - number, "pos", recipe=names[1]),
-        ]
-    )
+    before, after = languages | {"en": 90.0}, lower | {"en": 89.0}
+    of_score = pd.concat([scores(names[0], before, task="pos"), scores(names[1], after, task="pos")])
+    similarities = [similarity(lambda number, layer, by=by: 80.0 - by * number, "pos", recipe=names[by]) for by in (0, 1)]
+    of_similarity = pd.concat(similarities)
     estimate, n = muller2021.correlation_of_losses([of_score, of_similarity], before="ref", after="1-2")
     assert (n, estimate.value) == (8, pytest.approx(1))
 

@@ -63,12 +63,8 @@ def test_what_moves_is_named(tmp_path: Path) -> None:
     passport = Passport.read(passports.write(tmp_path))
     before = golden(passport)
     assert moved(before, before) == []
-    chosen = (
-        (before["metric"] == "cka")
-        & (before["definition"] == "raw")
-        & (before["layer"] == "3")
-        & (before["column"] == "families")
-    )
+    is_cka = (before["metric"] == "cka") & (before["definition"] == "raw")
+    chosen = is_cka & (before["layer"] == "3") & (before["column"] == "families")
     nearly = before.assign(here=before["here"] + 0.0004 * chosen)
     assert moved(before, nearly) == []
     further = before.assign(here=before["here"] + 0.0006 * chosen)

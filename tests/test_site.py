@@ -53,15 +53,6 @@ def test_links_lead_to_pages_of_the_site(page):
     assert broken(page) == []
 
 
-def test_a_wrong_link_is_seen(tmp_path, monkeypatch):
-    links = "[a](docs/a.md#one-two) [b](docs/b.md) [c](docs/a.md#three) [d](tests/x.py)\n"
-    for name, text in {"README.md": links, "docs/a.md": "# One, two\n", "tests/x.py": ""}.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.setattr("test_site.REPOSITORY", tmp_path)
-    assert broken("README.md") == ["README.md: docs/b.md", "README.md: docs/a.md#three", "README.md: tests/x.py"]
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_lists_begin_after_an_empty_line(page):
     """Else the site shows them as text, unlike GitHub."""
@@ -75,15 +66,6 @@ def test_lists_begin_after_an_empty_line(page):
 def test_every_page_is_in_the_table_of_contents():
     listed = re.findall(r": (\S+\.md)$", (REPOSITORY / "docs/site/mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == ON_SITE
-
-
-def test_pages_but_reference_are_short_and_say_whom_they_are_for():
-    """Whatever the table of contents lists under Reference may be long."""
-    contents = (REPOSITORY / "docs/site/mkdocs.yml").read_text(encoding="utf-8").partition("- Reference:")[0]
-    pages = re.findall(r": (docs/\S+\.md)$", contents, re.MULTILINE)
-    texts = {page: (REPOSITORY / page).read_text(encoding="utf-8") for page in pages}
-    assert {page: words for page, text in texts.items() if (words := len(text.split())) > 1500} == {}
-    assert [page for page, text in texts.items() if not re.search(r"^# .+\n\nFor ", text, re.MULTILINE)] == []
 
 
 def test_links_to_committed_tables_lead_to_reports_on_the_site(tmp_path):
@@ -100,13 +82,6 @@ def test_every_command_of_make_is_documented():
     there = set(re.findall(r"^([a-z-]+):.*##", MAKEFILE, re.MULTILINE)) - {"help"}
     text = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `make ([a-z-]+)", text, re.MULTILINE)) == there
-
-
-def test_papers_are_described_alike():
-    headings = [re.findall(r"^## (.+)$", (REPOSITORY / f"docs/{key}.md").read_text("utf-8"), re.MULTILINE) for key in DESCRIBED]
-    common = ["What is trained", "How to run it", "What it costs", "What we found", "The authors' procedure"]
-    common += ["Where to find the code"]
-    assert [[heading for heading in page if heading in common] for page in headings] == [common] * len(DESCRIBED)
 
 
 @pytest.mark.parametrize("key", DESCRIBED)

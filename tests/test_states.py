@@ -215,8 +215,8 @@ def test_states_from_files_to_files(bench, tokens, tmp_path, log, layers):
     folders = {"sentences": tokens / "sentences"}
     write_samples(samples, folders, tmp_path / "samples")
     run(
-        bench.encoder_folder, [tmp_path / "model.safetensors"], tmp_path / "samples", folders, tmp_path / "states", samples=samples,
-        layers=layers, units=WORDS, precision="float32", dtype="float32", threads=1, log=log,
+        bench.encoder_folder, [tmp_path / "model.safetensors"], tmp_path / "samples", folders, tmp_path / "states",
+        samples=samples, layers=layers, units=WORDS, precision="float32", dtype="float32", threads=1, log=log,
     )  # fmt: skip
     sampled = read_samples(tmp_path / "samples" / "sentences")
     states = states_files.read(tmp_path / "states" / "sentences")
@@ -245,7 +245,8 @@ def test_states_of_pairs_under_a_trained_pooler(bench, tokens, tmp_path, log, la
     write_samples(samples, {"pairs": tokens / "pairs"}, tmp_path / "samples")
     run(
         bench.pooler_folder, [tmp_path / "model.safetensors"], tmp_path / "samples", {"pairs": tokens / "pairs"},
-        tmp_path / "states", samples=samples, layers=layers, units=POOLER, precision="float32", dtype="float32", threads=1, log=log,
+        tmp_path / "states", samples=samples, layers=layers, units=POOLER, precision="float32", dtype="float32", threads=1,
+        log=log,
     )  # fmt: skip
     states = states_files.read(tmp_path / "states" / "pairs")
     assert states.random.sum() == 9

@@ -327,7 +327,7 @@ TREES = Tokenisation(maximum=512, train_maximum=129, words=140, whole_words=True
 
 @pytest.mark.parametrize(("split", "room"), [("train", 127), ("test", 510)])
 def test_sentences_with_trees_end_with_a_whole_word(split, room):
-    """wu2019's parser: training sentences before the word that would reach 128 subwords, others after 140 words or 510 subwords."""
+    """wu2019's parser cuts training sentences before 128 subwords, others after 140 words or 510 subwords."""
     tokenizer = long_wordpiece()
     sentences = ([1] * 600, [1] * 140, [1] * 127, [1] * 128, [2] * 63 + [1, 1], [2] * 64, [40] * 14, [128, 1], [600, 1], [1, 600])
     for sizes in sentences:

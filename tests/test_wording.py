@@ -2,16 +2,11 @@
 
 import re
 from copy import deepcopy
-from types import SimpleNamespace
 
-import pandas as pd
 import pytest
-from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.papers.wording import by_seeds, interval
-from crosslens.papers.wu2019 import identification
-from crosslens.papers.wu2019.names import IDENTIFICATION, UNTRAINED
 from crosslens.reports.studies import Studies
 
 OVER_SEEDS = re.compile(r"over (the |\d+ )?seeds|of a single seed")
@@ -52,38 +47,6 @@ def test_captions_say_over_how_many_seeds_intervals_are(values):
         assert {name for name, text in by_paper[paper].items() if "over 4 seeds" in text} == names
     for by_item in by_paper.values():
         assert not {name for name, text in by_item.items() if re.search(r"over (the )?seeds", text)}
-
-
-def test_a_table_whose_trainings_have_other_numbers_of_seeds_says_what_holds_of_each(values):
-    values = deepcopy(values) | {"seeds": [0, 1]}
-    for run in values["papers"]["tanti2021"]["tasks"]["pos"]["runs"].values():
-        run["seeds"] = [0]
-    (tanti,) = (paper for paper in papers() if paper.key == "tanti2021")
-    text = " ".join(tanti.items(load(values))["table1"].caption.split())
-    assert "Student's t over 2 seeds or, of a single seed, the jackknife over texts; and n" in text
-
-
-def note_of_identification(seeds, values):
-    """values: by layer."""
-    rows = [
-        {"recipe": recipe, "seed": seed, "item": f"layer {layer}", "language": language, "split": "test", "definition": ACCURACY,
-         "value": value, "low": 0.8, "high": 1.0}
-        for recipe in (IDENTIFICATION, UNTRAINED) for seed in seeds for layer, value in enumerate(values)
-        for language in ("all", "de", "fr")
-    ]  # fmt: skip
-    layers = dict.fromkeys((IDENTIFICATION, UNTRAINED), [f"layer {layer}" for layer in range(len(values))])
-    drawn = identification.figure("figure2", SimpleNamespace(records=lambda: pd.DataFrame(rows)), {"layers": layers})
-    return " ".join(drawn.get_supxlabel().split())
-
-
-@pytest.mark.parametrize(("seeds", "bands"), [([0], "95 % interval over texts"), ([0, 1], "range over 2 seeds")])
-def test_a_figure_says_what_its_bands_are(seeds, bands):
-    assert note_of_identification(seeds, [0.9, 0.9]).endswith(f"Bands: {bands}.")
-
-
-def test_a_figure_says_how_many_layers_lie_at_the_ceiling():
-    said = "2 of 3 layers, pretrained, lie at the ceiling, at most 0.03 below 1."
-    assert note_of_identification([0], [0.98, 0.96, 1.0]).endswith(said)
 
 
 @pytest.mark.parametrize(

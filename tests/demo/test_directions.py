@@ -3,10 +3,7 @@
 What does not hold there under a sound measure stands in docs/headline.md, with the numbers.
 """
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -15,12 +12,9 @@ from crosslens.jobs.records import read
 from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, TRANSFER
 from crosslens.papers.tanti2021.names import V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
-from scipy import stats
+from measured import RESULTS, SEEDS, below, measured
 
 pytestmark = pytest.mark.demo
-ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "results/demo"
-SEEDS = (0, 1, 2)
 RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 ADVERSARIAL = ("gradient_reversal", "entropy_maximisation")
 LANGUAGES = 12
@@ -30,20 +24,9 @@ LANGUAGES = 12
 def scores() -> pd.DataFrame:
     """Records of the demo with three seeds; training runs of a seed that is there already are not repeated."""
     predicted = [f"tanti2021/pos/{run}" for run in RUNS] + [f"tanti2021/nli/{run}" for run in ("finetuned", *ADVERSARIAL)]
-    files = [f"results/demo/measures/classification/{recipe}.parquet" for recipe in predicted]
-    files += [
-        f"results/demo/measures/{kind}/tanti2021/pos/{run}/seed{seed}.parquet"
-        for kind in ("probes", "clusters")
-        for run in RUNS
-        for seed in SEEDS
-    ]
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    subprocess.run(
-        [sys.executable, "-m", "snakemake", "--profile", "demo", "--config", f"seeds={list(SEEDS)}",
-         "--", *files],
-        cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
-    )  # fmt: skip
-    return named(read(ROOT / file for file in files), "wikipedia")
+    names = [f"classification/{recipe}" for recipe in predicted]
+    names += [f"{kind}/tanti2021/pos/{run}/seed{seed}" for kind, run, seed in product(("probes", "clusters"), RUNS, SEEDS)]
+    return named(read(measured(names, "--config", f"seeds={list(SEEDS)}")), "wikipedia")
 
 
 def values(scores: pd.DataFrame, task: str, run: str, item: str, definition: str) -> np.ndarray:
@@ -52,11 +35,6 @@ def values(scores: pd.DataFrame, task: str, run: str, item: str, definition: str
     found = scores[chosen].sort_values("seed")
     assert tuple(found["seed"]) == SEEDS
     return found["value"].to_numpy()
-
-
-def below(lower: np.ndarray, higher: np.ndarray) -> bool:
-    """Whether the differences of the seeds, paired, are below zero in every seed and by a one-sided t test at 5 %."""
-    return bool((lower < higher).all() and stats.ttest_rel(lower, higher, alternative="less").pvalue < 0.05)
 
 
 def history(task: str, run: str, seed: int) -> pd.DataFrame:

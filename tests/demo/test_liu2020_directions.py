@@ -1,32 +1,24 @@
 """Abilities of the BERTs that the demo pretrains from scratch: `make test-demo`."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from crosslens.jobs.records import read
 from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MAJORITY, MODEL
 from crosslens.measures.shared.shift_terms import CONVERT_RATE, NO_SHIFT, RANDOM, SHIFT
+from measured import RESULTS, measured
 
 pytestmark = pytest.mark.demo
-ROOT = Path(__file__).parents[2]
 PRETRAINED = [f"liu2020/pretraining/bert-{window}/{size}" for size in ("less", "more") for window in (32, 12)]
 BERT = PRETRAINED[2]  # it translates
 
 
 @pytest.fixture(scope="module")
 def results() -> Path:
-    """The measures of the pretrained BERTs; what is there already is not made again."""
-    files = [f"results/demo/measures/{kind}/{BERT}/seed0.parquet" for kind in ("retrieval", "translation")]
-    files += [f"results/demo/measures/masked/{recipe}/seed0.parquet" for recipe in PRETRAINED]
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    subprocess.run(
-        [sys.executable, "-m", "snakemake", "--profile", "demo", "--", *files],
-        cwd=ROOT, env=os.environ | {"PATH": path}, check=True,
-    )  # fmt: skip
-    return ROOT / "results/demo"
+    """The demo with the measures of the pretrained BERTs."""
+    names = [f"{kind}/{BERT}/seed0" for kind in ("retrieval", "translation")]
+    measured(names + [f"masked/{recipe}/seed0" for recipe in PRETRAINED])
+    return RESULTS
 
 
 @pytest.mark.parametrize("recipe", PRETRAINED)

@@ -147,8 +147,8 @@ class Graph(Artefacts):
         entry = self.config.tokenisations[tokenisation]
         if (entry.alters() or entry.whole_text) and self.config.encoders[encoder].trimmed():
             raise DataError(
-                f"tokenisations.{tokenisation}: expected an encoder with its whole vocabulary, since texts are altered or whole, found "
-                f"{encoder}, which has the subwords of unaltered words alone; set encoders.{encoder}.corpora to []"
+                f"tokenisations.{tokenisation}: expected an encoder with its whole vocabulary, since texts are altered or whole, "
+                f"found {encoder}, which has the subwords of unaltered words alone; set encoders.{encoder}.corpora to []"
             )
         inputs = {
             "tokenizer": f"{self.results}/tokenizers/{encoder}",

@@ -200,7 +200,7 @@ class Vocabulary(Section):
     tokenisation: str = Field(description="key of tokenisations of table 3, whose printed numbers are those of unaltered letters")
     altered: list[str] = Field(
         [],
-        description="keys of tokenisations with strip_accents or lower_case, each compared with `tokenisation`: item accents; []: no item",
+        description="keys of tokenisations with strip_accents or lower_case, compared with `tokenisation` (item accents); []: no item",
     )
 
 
@@ -267,8 +267,8 @@ class Liu2020(PaperSection):
         for tokenisation in self.vocabulary.altered:
             if tokenisation not in altering:
                 raise ValueError(
-                    f"{here}.vocabulary.altered: expected tokenisations with strip_accents or lower_case ({', '.join(altering)}), "
-                    f"found '{tokenisation}'"
+                    f"{here}.vocabulary.altered: expected tokenisations with strip_accents or lower_case "
+                    f"({', '.join(altering)}), found '{tokenisation}'"
                 )
         for key, name in (("pretraining.bert.encoder", part.bert.encoder), ("pretraining.static", part.static)):
             config.expect_encoder(f"{here}.{key}", name)

@@ -91,8 +91,8 @@ def _blank(config: Config) -> Edit:
 def _static(model: str, static: Static, config: Config) -> Recipe:
     part = section(config).pretraining
     return Recipe(
-        name=pretraining(model), paper=PAPER, task="pretraining", encoder=part.static, tokenisation=part.tokenisation, static=static,
-        heads={}, stages=(), scores=(), init_sd=None, dropout=0.0,
+        name=pretraining(model), paper=PAPER, task="pretraining", encoder=part.static, tokenisation=part.tokenisation,
+        static=static, heads={}, stages=(), scores=(), init_sd=None, dropout=0.0,
     )  # fmt: skip
 
 

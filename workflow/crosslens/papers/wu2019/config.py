@@ -239,8 +239,9 @@ class Wu2019(PaperSection):
         tokenisation = config.tokenisations[self.overlap.tokenisation]
         if tokenisation.windows is not None or tokenisation.labelled_subword not in ("first", "first_visible"):
             raise ValueError(
-                f"{here}.tokenisation: expected a tokenisation without windows and with labelled_subword: first or first_visible, found "
-                f"'{self.overlap.tokenisation}' with windows: {tokenisation.windows}, labelled_subword: {tokenisation.labelled_subword}"
+                f"{here}.tokenisation: expected a tokenisation without windows and with labelled_subword: first or "
+                f"first_visible, found '{self.overlap.tokenisation}' with windows: {tokenisation.windows}, labelled_subword: "
+                f"{tokenisation.labelled_subword}"
             )
         if self.overlap.typology:
             config.expect_corpus(f"{here}.typology", self.overlap.typology, "typology")

@@ -7,11 +7,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-<<<<<<< HEAD
 from conftest import as_texts
 from crosslens.config.heads import TASK
-=======
->>>>>>> renamed-t3
 
 
 @pytest.fixture
@@ -60,12 +57,9 @@ def test_intervals_of_claims_hold_the_truth_as_often_as_they_say(score):
     truth, shares, widths = coverage.of_claim(coverage.Study(3, (5, 1, 1, 1), score), 400)
     assert 0.5 < truth < 8 and (widths > 0).all()
     assert (shares > 0.91).all() and (shares < 0.99).all(), shares
-<<<<<<< HEAD
 
 
 def test_texts_of_benchmarks_are_tokenised_as_those_of_the_workflow(training, encoder_folder):
     rows = [{"id": str(number), "language": "xx", "forms": ["a", "b"], "upos": ["NOUN", "VERB"]} for number in range(3)]
     texts = training.common.tokenised(encoder_folder, rows)
     assert texts.ids == ["0", "1", "2"] and texts.edges == (1, 1, 1) and (texts.labels[TASK] >= 0).all()
-=======
->>>>>>> renamed-t3

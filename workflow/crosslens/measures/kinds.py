@@ -21,8 +21,8 @@ class Kind:
 
     module: of crosslens/measures, with the function `measure`.
     source: what is measured: "predictions" and history of a recipe's training runs; "samples", the words and texts that are
-    sampled for states, for which no model is needed; "states", stored hidden states; "encoder", an encoder that the measure runs, trained or
-    only pretrained.
+    sampled for states, for which no model is needed; "states", stored hidden states; "encoder", an encoder that
+    the measure runs, trained or only pretrained.
     tokens, typology: whether it also reads the tokenised texts, or the typological corpus that its setting `typology` names.
     records: whether its rows are records; if not, the module defines their columns as SCHEMA.
     """

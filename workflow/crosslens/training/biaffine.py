@@ -50,7 +50,7 @@ class Biaffine(nn.Module):
 
     root: the root's state, which is trained and scored as a head like a word's: `vector`, a learned one; `first`, that of the
     first special subword. `as_released` is `first` with the defect of wu2019's code (dependency_parser.py masks that subword as
-    if it were not a word): the softmax over heads excludes the root, root words have no arc loss, and all arcs from the root weigh 0
+    if it were not a word): the softmax over heads excludes the root, root words have no arc loss, and arcs from the root weigh 0
     in decoding, whatever their relation. So the root word is the one without which the rest of the tree loses least, and its
     relation is never correct (here IGNORED, there the first one, `_`).
 

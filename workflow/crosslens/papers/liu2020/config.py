@@ -200,7 +200,7 @@ class Vocabulary(Section):
     tokenisation: str = Field(description="key of tokenisations of table 3, whose printed numbers are those of unaltered letters")
     altered: list[str] = Field(
         [],
-        description="keys of tokenisations with strip_accents or lower_case, compared with `tokenisation` (item accents); []: no item",
+        description="keys of tokenisations with strip_accents or lower_case, which the table `accents` compares; []: no table",
     )
 
 

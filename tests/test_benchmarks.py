@@ -7,7 +7,6 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from conftest import as_texts
 from crosslens.config.heads import TASK
 
 

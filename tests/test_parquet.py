@@ -82,3 +82,13 @@ def test_a_record_tells_the_settings_of_measures_once_for_all_recipes_that_share
         (30, ["p/a"]),
     ]
     assert told["processor"] and told["threads"] == 1 and told["precision"] == "float32"
+
+
+def test_the_content_of_lists_of_structs_is_that_of_their_fields():
+    kind = pa.list_(pa.struct([("first", pa.int64()), ("form", pa.string())]))
+
+    def digest_of(form: str) -> str:
+        words = [[{"first": 1, "form": form}], [], [{"first": 2, "form": "zum"}]]
+        return parquet.content_digest(pa.table({"words": pa.array(words, kind)}))
+
+    assert digest_of("am") == digest_of("am") != digest_of("an")

@@ -85,6 +85,10 @@ def _digest_values(chunks: Sequence[pa.Array], kind: pa.DataType, digest: "hashl
     if lists:
         _digest_values([chunk.flatten() for chunk in chunks], kind.value_type, digest)
         return
+    if pa.types.is_struct(kind):
+        for number in range(kind.num_fields):
+            _digest_values([chunk.field(number) for chunk in chunks], kind.field(number).type, digest)
+        return
     for chunk in (chunk.drop_null() if chunk.null_count else chunk for chunk in chunks):
         if strings:
             large = chunk.cast(pa.large_binary())

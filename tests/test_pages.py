@@ -211,7 +211,7 @@ def test_the_published_study_is_comparable_with_itself(values):
         assert whole["apart"] == []
     table1 = settings(found, "tanti2021/table1")
     assert table1["facts"]["Encoder"] == "mbert: google-bert/bert-base-multilingual-cased, revision 3f076fdb1ab6"
-    assert table1["facts"]["Seeds"] == "0" and table1["facts"]["Scale"] == "published, in results"
+    assert table1["facts"]["Seeds"] == "0" and table1["facts"]["Preset"] == "published, in results"
     assert list(table1["corpora"]) == ["udpos", "wikipedia", "xnli"]
     assert table1["corpora"]["xnli"].startswith("MultiNLI 1.0 and XNLI 1.0; 14 languages: ar, bg, ")
     assert "pud" not in settings(found, "muller2021/table8")["corpora"]

@@ -44,5 +44,5 @@ def test_the_interval_leaves_out_blocks_and_the_pivot_has_none(tmp_path):
 
 
 def test_cut_sentences_are_refused_in_a_line(tmp_path):
-    with pytest.raises(DataError, match="en.test.parquet: expected whole sentences, found 1 that were cut; name a reading"):
+    with pytest.raises(DataError, match="en.test.parquet: expected whole sentences, found 1 that were cut; name a tokenisation"):
         measured(tmp_path, {"en": [[4], [4]], "de": [[4], [4]], "am": [[4], [4]]}, cut=1)

@@ -74,7 +74,7 @@ class SyntheticInputs(Inputs):
         return pd.concat([self.by_kind[kind] for kind in kinds or self.by_kind], ignore_index=True)
 
 
-class Scale:
+class Preset:
     """The tables of a scale. values: its configuration; published: that of config.yaml alone; folder: for files."""
 
     def __init__(self, values: Mapping[str, Any], published: Mapping[str, Any], folder: Path) -> None:

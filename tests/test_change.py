@@ -18,7 +18,7 @@ from crosslens.papers.muller2021.change import PROBE, table
 from safetensors.torch import save_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from synthetic import SyntheticInputs
+from synthetic_records import SyntheticInputs
 from test_muller2021_tables import STUDY, frame
 
 

@@ -16,7 +16,7 @@ from crosslens.reports.claims.contrasts import Contrasts
 from crosslens.reports.claims.evidence import Evidence, Missing
 from crosslens.reports.claims.inputs import Plan
 from crosslens.reports.claims.verdicts import decide
-from synthetic import PUBLISHED, Preset
+from synthetic_records import PUBLISHED, Preset
 
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "workflow/crosslens/papers"

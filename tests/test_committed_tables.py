@@ -13,7 +13,7 @@ from crosslens.reports.cells import COLUMNS, line, table
 from crosslens.reports.claims.table import COLUMNS as CLAIMS
 from crosslens.reports.claims.verdicts import Verdict
 from study import committed_tables
-from synthetic import Preset
+from synthetic_records import Preset
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs/results"

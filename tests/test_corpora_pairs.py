@@ -10,7 +10,7 @@ import pytest
 from conftest import save_tokenizer
 from crosslens.config.corpora import PairCorpus
 from crosslens.config.labels import NLI
-from crosslens.config.tokenisations import Reading
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import pairs, schema
 from crosslens.corpora.pairs import Pair, read_pairs
 from crosslens.corpora.splits import validation, write_split
@@ -210,7 +210,7 @@ def test_liu2020_table_3(tmp_path: Path) -> None:
     vocab.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
     save_tokenizer(BertWordPieceTokenizer(str(vocab), lowercase=False, strip_accents=False), tmp_path)
     write_checksums(tmp_path / "tokenizer.json")
-    languages, read = "en de fr el zh ur sw".split(), Reading(maximum=512, drop_unknown=False)
+    languages, read = "en de fr el zh ur sw".split(), Tokenisation(maximum=512, drop_unknown=False)
     for language in languages:
         corpus = tmp_path / "corpus" / f"{language}.test.parquet"
         file = MIRROR / "xnli" / "XNLI-1.0" / "xnli.test.tsv.xz"

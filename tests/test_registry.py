@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from crosslens.corpora.sources import registry
-from crosslens.corpora.sources.registry import SOURCES_YAML, OfficialFile, Size, size_of
+from crosslens.corpora.sources.registry import SOURCES_YAML, OfficialFile, size_of
 from crosslens.jobs.errors import DataError
 
 ROOT = Path(__file__).parents[1]
@@ -48,15 +48,15 @@ def test_an_entry() -> None:
 @pytest.mark.parametrize(
     ("file", "size"),
     [
-        ("ud/known", Size(3_000_000_000, True)),
-        ("ud/big/file", Size(500_000_000, False)),
-        ("ud/other", Size(None, False)),
-        ("ud-sample/100-0/xwiki/a.xml.bz2", Size(13_000_000, False)),
-        ("ud-sample/600-0/xwiki/a.xml.bz2", Size(20_000_000, False)),  # a sample is no larger than its dump
-        ("ud-sample/600-0/xwiki/a.xml", Size(78_000_000, False)),
+        ("ud/known", 3_000_000_000),
+        ("ud/big/file", 500_000_000),
+        ("ud/other", None),
+        ("ud-sample/100-0/xwiki/a.xml.bz2", 13_000_000),
+        ("ud-sample/600-0/xwiki/a.xml.bz2", 20_000_000),  # a sample is no larger than its dump
+        ("ud-sample/600-0/xwiki/a.xml", 78_000_000),
     ],
 )
-def test_sizes_are_known_estimated_or_unknown(file: str, size: Size) -> None:
+def test_sizes_are_known_estimated_or_unknown(file: str, size: int | None) -> None:
     files, estimates = {"known": OfficialFile(bytes=3_000_000_000)}, {"big*": 500.0, "*.xml.bz2": 20.0}
     assert size_of(file, {"ud": SOURCES["ud-2.7"].model_copy(update={"files": files, "estimates": estimates})}) == size
 

@@ -10,7 +10,7 @@ from crosslens.commands.documents.reports import OVERLAYS, configuration
 from crosslens.papers import papers
 from crosslens.reports.figures.save import save
 from matplotlib.text import Text
-from synthetic import Preset
+from synthetic_records import Preset
 
 ROOT = Path(__file__).parents[1]
 

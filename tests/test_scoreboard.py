@@ -30,7 +30,7 @@ from crosslens.reports.scoreboard import (  # fmt: skip
     scoreboard,
 )
 from study import RESULTS, committed_tables, copy_repository, planned, tiny
-from synthetic import Scale
+from synthetic_records import Preset
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "workflow/crosslens/reports/scoreboard.html.j2"
@@ -55,7 +55,7 @@ def laptop():
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     values = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
-    return Scale(values, values, tmp_path_factory.mktemp("study"))
+    return Preset(values, values, tmp_path_factory.mktemp("study"))
 
 
 def test_each_printed_cell_stands_there_once(laptop):

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 from crosslens.commands import status
 from crosslens.commands.planned_jobs import Job
-from crosslens.commands.status import TableOrFigure, items, main, outlook
+from crosslens.commands.status import Item, items, main, outlook
 from crosslens.config.presets import Preset
 from crosslens.jobs.errors import DataError
 from study import RESULTS, environment, tiny
@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 def test_tables_and_figures_with_reasons_and_what_they_would_take(root):
     built, missing, other, stale = items(FILES, PLAN, root)
     assert built.path == "r/figure2.svg" and str(built).startswith("built 20")
-    assert missing == TableOrFigure("r/figure3.svg", "missing", Counter(figure=1))
+    assert missing == Item("r/figure3.svg", "missing", Counter(figure=1))
     assert str(other) == "stale because of different inputs than before: 1 job"
     assert stale.jobs == Counter(table=1, measure=1, train_without_weights=1)
     assert str(stale) == "stale because of changes upstream: 3 jobs with 1 training"

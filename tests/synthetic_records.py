@@ -20,7 +20,7 @@ from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.config.recipes import Recipe
 from crosslens.corpora import schema
 from crosslens.corpora.sources.registry import load as load_sources
-from crosslens.encoding import samples as draws
+from crosslens.encoding import samples
 from crosslens.encoding.tokens.schema import TOKENS
 from crosslens.jobs import parquet
 from crosslens.jobs.checksums import checksummed, write_checksums
@@ -111,7 +111,7 @@ class Preset:
             needs=item.needs, files=files, published=Published.read(PUBLISHED / f"{paper.key}.csv"),
             by_kind=self._by_kind(paper, item, cut, empty, factor),
             tokens={corpus: self._tokens(corpus, cut) for corpus in item.corpora},
-            draws={name: self._draws(name) for name in item.draws},
+            samples={name: self._samples(name) for name in item.samples},
             tokenizer=self._tokenizer(item.encoder or section.encoder) if item.tokenizer else None,
             typology=self._typology(item.typology) if item.typology else None,
         )  # fmt: skip
@@ -349,13 +349,13 @@ class Preset:
             write_checksums(folder)
         return folder
 
-    def _draws(self, name: str) -> Path:
-        folder = self.folder / "draws" / name
+    def _samples(self, name: str) -> Path:
+        folder = self.folder / "samples" / name
         if not folder.exists():
-            for corpus, draw in self.studies.draws[name].corpora.items():
+            for corpus, draw in self.studies.samples[name].corpora.items():
                 for language in draw.languages:
-                    row = blank(draws.SCHEMA) | {"language": language, "split": draw.sample_split, "sample": True}
-                    parquet.write(pa.Table.from_pylist([row], schema=draws.SCHEMA), folder / corpus / f"{language}.parquet")
+                    row = blank(samples.SCHEMA) | {"language": language, "split": draw.sample_split, "sample": True}
+                    parquet.write(pa.Table.from_pylist([row], schema=samples.SCHEMA), folder / corpus / f"{language}.parquet")
             write_checksums(folder)
         return folder
 

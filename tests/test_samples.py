@@ -79,7 +79,7 @@ def check_curves(figure):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("scale_name", "paper", "name"), SAMPLED)
+@pytest.mark.parametrize(("preset_name", "paper", "name"), SAMPLED)
 def test_everything_is_in_its_place_and_the_picture_says_where_it_comes_from(presets, tmp_path, preset_name, paper, name):
     here = presets[preset_name]
     figure = here.figure(paper, name)

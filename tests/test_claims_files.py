@@ -68,7 +68,7 @@ class SyntheticEvidence(Evidence):
 
 
 @pytest.fixture(scope="module")
-def read_presets(tmp_path_factory):
+def presets(tmp_path_factory):
     folder = tmp_path_factory.mktemp("synthetic")
     return {
         name: Preset(configuration(ROOT, *overlays), configuration(ROOT), folder / name) for name, overlays in PRESETS.items()

@@ -24,7 +24,7 @@ Row = Mapping[str, str]
 
 
 @pytest.fixture(scope="module")
-def read_presets(tmp_path_factory):
+def presets(tmp_path_factory):
     folder = tmp_path_factory.mktemp("synthetic")
     return {
         preset: Preset(configuration(ROOT, *overlays), configuration(ROOT), folder / preset)

@@ -31,7 +31,7 @@ SAMPLED += [("published", "tanti2021", "figure4"), ("published", "liang2021", "f
 
 
 @pytest.fixture(scope="module")
-def read_presets(tmp_path_factory):
+def presets(tmp_path_factory):
     folder, published = tmp_path_factory.mktemp("synthetic"), configuration(ROOT)
     laptop = configuration(ROOT, *OVERLAYS["laptop"])
     return {name: Preset(values, published, folder / name) for name, values in (("laptop", laptop), ("published", published))}

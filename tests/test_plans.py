@@ -199,8 +199,8 @@ def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_voc
     assert {of.tokenisation for name, (_, of) in recipes.items() if name.startswith("liu2020/nli/")} == {"without_accents"}
     target = "results/laptop/tokens/e5-small-pairs/without_accents/xnli_all"
     said = snakemake(root, "--profile", "laptop", "-n", target, works=False)
-    expected = "expected an encoder with its whole vocabulary, as texts are altered or whole, found e5-small-pairs"
-    assert f"readings.without_accents: {expected}" in said
+    expected = "expected an encoder with its whole vocabulary, since texts are altered or whole, found e5-small-pairs"
+    assert f"tokenisations.without_accents: {expected}" in said
 
 
 def test_states_of_a_training_whose_weights_are_not_kept_are_refused(root):

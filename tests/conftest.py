@@ -27,8 +27,10 @@ from crosslens.corpora.sources.registry import load as load_sources
 from crosslens.encoding.encoders.build import build
 from crosslens.encoding.encoders.describe import describe
 from crosslens.encoding.encoders.folder import Description
+from crosslens.encoding.encoders.folder import read as read_description
 from crosslens.encoding.encoders.folder import write as write_description
 from crosslens.encoding.encoders.load import load_encoder
+from crosslens.encoding.encoders.tokenizer_check import check_tokenizer
 from crosslens.encoding.texts import Texts, load
 from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.jobs import signals
@@ -227,6 +229,14 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """The folder of an encoder that has nothing else."""
     config = {"model_type": "bert", "vocab_size": tokenizer.get_vocab_size()}
     write_description(Description(config, json.loads(tokenizer.to_str()), {}), folder)
+
+
+@pytest.fixture(autouse=True)
+def _tokenizers_are_tried_here(monkeypatch) -> None:
+    """Without the process that protects users from a tokenizer that never ends: its start takes seconds."""
+    monkeypatch.setattr(
+        "crosslens.encoding.encoders.describe.try_tokenizer", lambda folder: check_tokenizer(read_description(folder))
+    )
 
 
 def build_encoder(settings: Encoder, corpora: Sequence[Path], folder: Path, hub: Path | None = None) -> Path:

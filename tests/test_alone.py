@@ -116,7 +116,7 @@ def test_of_a_process_in_another_container_the_user_is_asked(lock):
 NO_LOCKS = [
     "", "{", "[" * 9999, "{}", "[]", '{"pid": 4567}', " " * 10**7,
     *(json.dumps({"machine": Holder.here().machine, "job": "", "began": "", "pid": pid}) for pid in (-1, 0, 2**31, 2**70)),
-    Path.mkdir, lambda path: path.symlink_to("missing"),
+    Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("missing"),
 ]  # fmt: skip
 
 

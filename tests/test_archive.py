@@ -239,13 +239,14 @@ def test_a_list_of_checksums_without_a_column_is_refused_in_a_line(tmp_path, cap
     assert str(status).startswith(f"archive: {tmp_path}/a.zip: ") and "\n" not in str(status)
 
 
-def test_what_is_no_archive_is_refused_in_a_line(tmp_path):
+def test_a_bomb_and_what_is_no_archive_are_refused_in_a_line(tmp_path):
+    write_archive(tmp_path / "0.zip", small(**{"results/a/b.csv": bytes(2 * 10**8)}))
     (tmp_path / "1.zip").write_text("no archive")
     (tmp_path / "2.zip").write_bytes(b"")
     (tmp_path / "3.zip").write_bytes(write_archive(tmp_path / "a.zip", small()).read_bytes()[:-30])
     write_archive(tmp_path / "4.zip", {"README.md": b""})
     (tmp_path / "5.zip").mkdir()
-    for number in range(1, 7):  # the last is missing
+    for number in range(7):  # the last is missing
         with pytest.raises(DataError) as error:
             unpack(tmp_path / f"{number}.zip", tmp_path / "in")
         assert str(error.value).startswith(f"{tmp_path}/{number}.zip: ") and "\n" not in str(error.value)

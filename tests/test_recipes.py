@@ -50,8 +50,8 @@ def test_a_new_field_with_a_default_changes_no_settings(every):
 @pytest.mark.parametrize(
     ("paper", "digest"),
     [
-        ("tanti2021", "d607c6cbbc378565a59acaaae5cf8e9a28e8711ae0e79e1065c3a13e739bd6bb"),
-        ("muller2021", "f4bc327c284348975a5f25bb13b56444dc93db9c7e7c9dc6119f56765762d157"),
+        ("tanti2021", "4748d52d3635042556a958bdda872ccb7c582551d12f82b7ed7e5b1fd4ba7c23"),
+        ("muller2021", "93981b27c3d353a398d042fda17a7f568dcad62017d20c6a3324f5b800080a99"),
     ],
 )
 def test_settings_stay_as_they_are(config, paper, digest):

@@ -59,7 +59,7 @@ def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ..
 
     Premises are made of sentences that `split_of` gives to the split: no sentence of a premise is in that of another split.
     """
-    stream = Stream(seed, "nli", split)
+    stream = Stream(seed, "inference", split)
     prompts_by_premise: dict[frozenset[Meaning], Prompt] = {}
 
     def draw_premise(_: int) -> frozenset[Meaning] | None:

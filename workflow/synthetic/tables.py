@@ -94,15 +94,23 @@ def rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
 @cache
 def read_concepts(tables: Path = TABLES) -> Mapping[str, tuple[str, ...]]:
     """Kinds of each concept, such as a thing or an act, which say the slots that it may fill; in the order of concepts.csv."""
-    return {name: tuple(kinds.split()) for _, (name, kinds) in rows(tables / "concepts.csv", "concept,kinds")}
+    concepts: dict[str, tuple[str, ...]] = {}
+    for place, (name, kinds) in rows(tables / "concepts.csv", "concept,kinds"):
+        check(name not in concepts, place, f"concept `{name}` a second time, expected once; remove one of the lines")
+        concepts[name] = tuple(kinds.split())
+    return concepts
 
 
 @cache
 def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
     """Frames by name, in the order of frames.csv."""
+    kinds = {kind for kinds in read_concepts(tables).values() for kind in kinds} | set(DIGITS)
     frames: dict[str, Frame] = {}
-    for _, (name, register, slots, example) in rows(tables / "frames.csv", "frame,register,slots,example"):
+    for place, (name, register, slots, example) in rows(tables / "frames.csv", "frame,register,slots,example"):
+        check(name not in frames, place, f"frame `{name}` a second time, expected once; remove one of the lines")
         pairs = tuple((slot, kind) for slot, _, kind in (pair.partition("=") for pair in slots.split()))
+        for slot, kind in pairs:
+            check(slot and kind in kinds, place, f"slot `{slot}={kind}`, expected slot=kind with a kind of concepts.csv; fix it")
         frames[name] = Frame(name, register, pairs, example)
     return frames
 
@@ -110,16 +118,30 @@ def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
 @cache
 def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
     """Animals by concept, from animals.csv."""
-    table = rows(tables / "animals.csv", "animal,qualities,landforms,diets")
-    return {name: Animal(*(tuple(cell.split()) for cell in cells)) for _, (name, *cells) in table}
+    concepts = read_concepts(tables)
+    animals = {}
+    for place, (name, *cells) in rows(tables / "animals.csv", "animal,qualities,landforms,diets"):
+        for kind, cell in zip(("wild", "quality_animal", "landform", "diet"), (name, *cells), strict=True):
+            for word in cell.split() or [""]:
+                check(kind in concepts.get(word, ()), place, f"`{word}`, expected a concept of kind {kind}; correct it")
+        animals[name] = Animal(*(tuple(cell.split()) for cell in cells))
+    return animals
 
 
 @cache
 def read_related(relation: str, tables: Path = TABLES) -> Mapping[str, tuple[str, ...]]:
     """The related concepts of each concept, from opposites.csv or overlaps.csv; each pair is listed once and holds both ways."""
+    concepts = read_concepts(tables)
     related: dict[str, tuple[str, ...]] = {}
-    for _, (name, partners) in rows(tables / f"{relation}.csv", f"concept,{relation}"):
-        for partner in partners.split():
+    for place, (name, partners) in rows(tables / f"{relation}.csv", f"concept,{relation}"):
+        for partner in partners.split() or [""]:
+            is_new = partner not in (name, *related.get(name, ()))
+            of_one_kind = {*concepts.get(name, ())} & {*concepts.get(partner, ())}
+            check(
+                is_new and of_one_kind,
+                place,
+                f"`{name}` and `{partner}`, expected two concepts of one kind, each pair once; correct it",
+            )
             related[name] = (*related.get(name, ()), partner)
             related[partner] = (*related.get(partner, ()), name)
     return related
@@ -130,6 +152,7 @@ def read_languages(tables: Path = TABLES) -> Mapping[str, Language]:
     """Languages by code, from languages.csv."""
     languages = {}
     header = "language,name,spaces,file,category,talk,redirect"
-    for _, (code, name, spaces, *names) in rows(tables / "languages.csv", header):
+    for place, (code, name, spaces, *names) in rows(tables / "languages.csv", header):
+        check(spaces in ("yes", "no"), place, f"spaces `{spaces}`, expected yes or no; say whether words are set apart")
         languages[code] = Language(code, name, spaces == "yes", *names)
     return languages

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from synthetic.tables import TABLES, language_facts, rows
+from synthetic.errors import check
+from synthetic.tables import TABLES, language_facts, read_languages, rows
 
 COLUMNS = {
     "languages": "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus ISO_codes Samples_100 "
@@ -42,15 +43,19 @@ class Feature:
 @cache
 def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
     """The features of typology.csv in its order."""
+    languages = read_languages(tables)
     features: dict[str, Feature] = {}
     codes: dict[str, dict[str, str]] = {}
     values: dict[str, dict[str, str]] = {}
     header = "feature,name,area,value,code,languages"
-    for _, (id, name, area, number, code, codes_of_languages) in rows(tables / "typology.csv", header):
+    for place, (id, name, area, number, code, codes_of_languages) in rows(tables / "typology.csv", header):
         feature = Feature(id, name, area, codes.setdefault(id, {}), values.setdefault(id, {}))
-        features.setdefault(id, feature)
+        is_new = features.setdefault(id, feature) == feature and number not in codes[id]
+        check(is_new, place, f"value {number} of {id} a second time or under another name, expected once; correct it")
         codes[id][number] = code
         for language in codes_of_languages.split():
+            is_new = language in languages and language not in values[id]
+            check(is_new, place, f"`{language}`, expected a language of languages.csv, once in {id}; correct it")
             values[id][language] = number
     return tuple(features.values())
 

@@ -16,6 +16,7 @@ from synthetic.nli import prompts
 from synthetic.paths import dump_paths, old_treebank_path, treebank_path
 from synthetic.running import cc100, text, wili
 from synthetic.sib200 import sib200
+from synthetic.tables import TABLES
 from synthetic.topics import mldoc
 from synthetic.treebanks import conllu, old_tags
 from synthetic.wals import read_features, wals
@@ -45,15 +46,15 @@ class Sizes:
     train_languages: tuple[str, ...] = ("en",)
 
 
-def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Sizes) -> None:
+def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Sizes, tables: Path = TABLES) -> None:
     """Write into folder/SOURCE/ what `paths` lists.
 
     The same arguments give the same bytes. A file is whole or absent.
     """
     # All tables are read before anything is written: a bad line leaves nothing behind.
-    grammars = [read_grammar(language) for language in languages]
-    english = read_grammar("en")
-    features = read_features()
+    grammars = [read_grammar(language, tables) for language in languages]
+    english = read_grammar("en", tables)
+    features = read_features(tables)
     files = itertools.chain(
         itertools.chain.from_iterable(_treebanks(grammar, english, seed, sizes) for grammar in grammars),
         itertools.chain.from_iterable(_dump(grammar, seed, sizes) for grammar in grammars),

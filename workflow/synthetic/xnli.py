@@ -18,7 +18,7 @@ XNLI_COLUMNS = (
     "language gold_label sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse sentence1 sentence2 "
     "promptID pairID genre label1 label2 label3 label4 label5 sentence1_tokenized sentence2_tokenized match"
 ).split()
-GENRE = "synthetic"
+GENRE = "phrasebook"
 ANNOTATORS = 5
 
 

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from xml.etree import ElementTree
 
 from crosslens.config.base import languages_table
 from crosslens.config.labels import TOPICS
 from crosslens.corpora.archives import members, whole
-from crosslens.corpora.lines import is_language, read_lines, refuse, stem
+from crosslens.corpora.lines import LONGEST, is_language, read_lines, refuse, stem
 from crosslens.corpora.schema import DOCUMENTS
 from crosslens.jobs.errors import DataError, shown
 
@@ -111,7 +111,7 @@ def _mldoc(paths: Sequence[Path], language: str, texts: Path) -> tuple[list[dict
     names = {line.id for line in ids}
     documents: dict[str, _Document | str] = {}
     for id, place, content in _contents(texts, names):
-        document = _document(content)
+        document = _document(content, place)
         if documents.setdefault(id, document) != document:
             raise DataError(
                 f"{place}: expected a document of Reuters once, found {id} a second time, unlike the first; name the corpus alone"
@@ -155,7 +155,7 @@ def _contents(texts: Path, ids: set[str]) -> Iterator[tuple[str, str, bytes]]:
             path = texts / f"{id.replace('-', '/')}.xml"
             if path.is_file():
                 with open(path, "rb") as content:
-                    yield id, str(path), content.read()
+                    yield id, str(path), _whole(content, str(path))
         return
     with whole(texts):
         for name, opener in members(texts):
@@ -164,7 +164,15 @@ def _contents(texts: Path, ids: set[str]) -> Iterator[tuple[str, str, bytes]]:
             if place.suffix == ".xml" and id in ids:
                 file = f"{texts}/{shown(name)}"
                 with opener() as content:
-                    yield id, file, content.read()
+                    yield id, file, _whole(content, file)
+
+
+def _whole(content: IO[bytes], place: str) -> bytes:
+    """Content of a document. Raises DataError for one that is longer than any of Reuters."""
+    content_read = content.read(LONGEST + 1)
+    if len(content_read) > LONGEST:
+        raise DataError(f"{place}: expected a document of Reuters, found more than {LONGEST // 10**6} MB: fetch it again")
+    return content_read
 
 
 class _Document(NamedTuple):
@@ -174,10 +182,27 @@ class _Document(NamedTuple):
     text: str
 
 
-def _document(content: bytes) -> _Document | str:
-    """Topic and text of a document, or the reason why it is dropped."""
+class _WithoutDoctype(ElementTree.TreeBuilder):
+    """Builder of a tree without a document type, which may declare entities that grow without end or name a file."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self.place = place
+
+    def doctype(self, *_: str | None) -> None:
+        """Raise DataError for a document type, whatever it declares."""
+        raise DataError(
+            f"{self.place}: expected a document of Reuters without a document type, found one: "
+            "do not use this file; fetch it again"
+        )
+
+
+def _document(content: bytes, place: str) -> _Document | str:
+    """Topic and text of a document, or the reason why it is dropped. Raises DataError where it has a document type."""
     try:
-        root = ElementTree.fromstring(content)
+        root = ElementTree.fromstring(content, ElementTree.XMLParser(target=_WithoutDoctype(place)))
+    except DataError:
+        raise
     except (ElementTree.ParseError, LookupError, ValueError):  # the last two: an encoding that is unknown
         return "unreadable"
     codes = [code.get("code") for code in root.iterfind(".//codes[@class='bip:topics:1.0']/code")]

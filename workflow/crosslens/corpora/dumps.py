@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 
 from crosslens.jobs import signals
 from crosslens.jobs.errors import DataError, shown
-from crosslens.jobs.files import OPENERS
+from crosslens.jobs.files import OPENERS, Budget, Limited
 from crosslens.jobs.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -59,12 +59,14 @@ def pages(path: Path) -> Iterator[Page]:
     place = "before the first page"
     size = path.stat().st_size // MEGABYTE
     with open(path, "rb") as file, Progress(size, f"MB of {path.name}", logger) as progress:
-        stream = OPENERS[path.suffix](file, "rb") if path.suffix in OPENERS else file
+        stream = Limited(OPENERS[path.suffix](file, "rb"), Budget(path)) if path.suffix in OPENERS else file
         try:
             for page in _pages(_events(stream)):
                 yield page
                 place = f"after page '{shown(page.title)}'"
                 progress.advance(file.tell() // MEGABYTE - progress.done)
+        except DataError:
+            raise
         except UNREADABLE as error:
             reason = shown(" ".join(str(error).split()))
             raise DataError(
@@ -98,7 +100,7 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
         raise DataError(f"{path}: expected to read all of it, but a process that did was killed; {remedy}") from None
 
 
-def _events(stream: IO[bytes]) -> Iterator[tuple[str, Element]]:
+def _events(stream: IO[bytes] | Limited) -> Iterator[tuple[str, Element]]:
     """Starts and ends of the elements of XML, from few pieces of it: expat reads a long tag anew with each piece."""
     parser: Any = XMLPullParser(("start", "end"))
     while content := stream.read(CHUNK):

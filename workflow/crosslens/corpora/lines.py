@@ -12,6 +12,7 @@ from crosslens.jobs.errors import DataError, shown
 from crosslens.jobs.files import open_binary
 
 Encoding = Literal["utf-8", "iso-8859-1"]
+LONGEST = 32 * 10**6  # bytes of a line
 BYTE_ORDER_MARK = "\ufeff"
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z]+)*", re.IGNORECASE | re.ASCII)
 DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)  # what reading a compressed file may raise
@@ -36,7 +37,9 @@ def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = Fals
     with open_binary(path) as stream:
         while True:
             try:
-                raw = stream.readline()
+                raw = stream.readline(LONGEST + 1)
+            except DataError:
+                raise
             except DAMAGED as error:
                 refuse(path, number, f"a damaged compressed file ({error})", "a complete file")
             if not raw:
@@ -44,6 +47,8 @@ def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = Fals
                     refuse(path, max(number, 1), "an empty file", "text")
                 return
             number += 1
+            if len(raw) > LONGEST:
+                refuse(path, number, "a longer one", f"a line of at most {LONGEST // 10**6} MB")
             blank = blank and raw.isspace()
             if number == 1 and (raw.startswith(codecs.BOM_UTF8) or b"\0" in raw):  # both would pass for text
                 mark = "a byte order mark or the zero bytes of UTF-16 or UTF-32"

@@ -60,13 +60,21 @@ def read_pairs(path: Path, language: str, ids: set[str] | None = None) -> Iterat
     keys = None
     for number, line in chain([first], lines):
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
             refuse(path, number, f"invalid JSON ({error})", "a JSON object")
         if not isinstance(row, dict):
             refuse(path, number, f"JSON of type {type(row).__name__}", "a JSON object")
         keys = keys or (BARE if BARE.premise in row else OFFICIAL)
         yield _pair(path, number, row, keys, ids)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError for a key that occurs twice, since one of its values would be lost."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key a second time")
+    return row
 
 
 def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]], ids: set[str]) -> Iterator[Pair]:
@@ -112,6 +120,10 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, ids: set
     for key, text in ((keys.premise, row[keys.premise]), (keys.hypothesis, row[keys.hypothesis]), (keys.id, identity)):
         if not isinstance(text, str) or not text.strip():
             fail("an empty one" if isinstance(text, str) else type(text).__name__, f"text in {key}")
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            fail("half of a surrogate pair", f"valid Unicode in {key}")
+        if "\0" in text:
+            fail("a zero byte", f"text in {key}")
     if keys.id is not None and identity in ids:
         fail(f"{keys.id} {identity:.40} a second time", f"a new {keys.id}")
     ids.add(identity)

@@ -76,11 +76,16 @@ def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.S
     """Write rows of a schema to a Parquet file, whole or not at all.
 
     metadata: anything that JSON can hold, e.g. how many rows were left out and why; `parquet.metadata(path)` gives it back.
-    Raises DataError where a row does not fit the schema: a missing column, a null, a value out of range.
+    Raises DataError where a row does not fit the schema: a missing or another column, a null, a value out of range.
     """
     if not isinstance(rows, pa.Table):
+        rows = list(rows)
+        names = set(schema.names)
+        for number, row in enumerate(rows):
+            if row.keys() != names:
+                raise DataError(f"{path}: row {number}: expected columns {', '.join(schema.names)}, found {', '.join(row)}")
         try:
-            rows = pa.Table.from_pylist(list(rows), schema=schema)
+            rows = pa.Table.from_pylist(rows, schema=schema)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise DataError(f"{path}: expected rows with the types of the schema: {' '.join(str(error).split())}") from None
     if not rows.schema.equals(schema):

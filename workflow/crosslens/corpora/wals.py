@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.config.base import languages_table
-from crosslens.corpora.lines import DAMAGED, refuse
+from crosslens.corpora.lines import DAMAGED, LONGEST, refuse
 from crosslens.corpora.schema import TYPOLOGY
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import open_binary
@@ -101,7 +101,7 @@ def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
     try:
         with open_binary(path) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-            reader = csv.reader(text, strict=True)
+            reader = csv.reader(iter(lambda: text.readline(LONGEST), ""), strict=True)
             header = next(reader, [])
             columns = COLUMNS[table]
             missing = [column for column in columns if column not in header]

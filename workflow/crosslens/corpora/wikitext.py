@@ -7,9 +7,11 @@ markup in the text, is left out.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 
 import mwparserfromhell
+from mwparserfromhell.definitions import SINGLE
 from mwparserfromhell.nodes import (
     Argument,
     Comment,
@@ -58,6 +60,16 @@ NO_TEXT = re.compile(r"#\s|[*;:•‣◦●○▪▫■□►▶◆◇·]|[(\[<]
 BEHEADED = re.compile(r"(?:[,、，]|\.(?=\s|$))\s*")  # what came before it was a template
 ELEMENTS = 10**5  # that a page may have, since the parser takes up to 0.1 ms each; real pages have 10^4
 BEGINNING = re.compile(r"\{[{|]|\[\[?|[<&]")
+PATIENCE = 50  # times that the parser may read a page in vain, on the average; real pages come to 20
+LONGEST = 3 * 10**7  # characters that it may read so: some eight seconds
+CLOSED = re.compile(r"\[\[[^\[\]{}<>]*+\]\]|(?<!\{)\{\{[^\[\]{}<>]*+\}\}(?!\})")
+# What the parser reads to its end: braces, links, tables, comments and tags. Single tags, <ref/>, need no end.
+START_OR_END = re.compile(
+    r"""\[\[++|\[(?=/|\w++:)|\]++|\{\{++|\}\}++|^[ \t:]*+\{\||\|\}(?!\})|<!--|-->|>
+    |<(?P<end>/?)(?P<tag>[a-zA-Z]++)(?P<rest>(?:\s[^<>]*+)?>)?""",
+    re.VERBOSE | re.MULTILINE,
+)
+BEGINNINGS = {"]": "[", "}": "{", "|}": "{|", "-->": "<!--", ">": "<"}  # of what ends so
 
 
 def paragraphs(markup: str, language: str = "") -> list[str]:
@@ -69,10 +81,9 @@ def paragraphs(markup: str, language: str = "") -> list[str]:
     templates, tables, references, galleries, formulas, files with their captions, categories, interlanguage links,
     headings, lists, indented lines, comments, behaviour switches and HTML tags; lines that begin with a bullet or an address.
     Entities are decoded. A line in which markup would be left, because it is unbalanced, is left out.
-    Raises ValueError where the markup is nested too deeply to parse, or has more elements than real pages.
+    Raises ValueError where the markup is nested too deeply to parse, or too much of it is never closed.
     """
-    if (elements := len(BEGINNING.findall(markup))) > ELEMENTS:
-        raise ValueError(f"the wikitext has {elements} elements")
+    check_closed(markup)
     try:
         code = mwparserfromhell.parse(markup, skip_style_tags=True)
         text = mediawiki.with_variants("".join(_visible(code, language)), language)
@@ -80,6 +91,78 @@ def paragraphs(markup: str, language: str = "") -> list[str]:
         raise ValueError(f"the wikitext cannot be parsed: {error}") from None
     lines = (visible_line(line) for line in text.split("\n") if LISTED not in line)
     return [line for line in lines if line]
+
+
+def check_closed(markup: str) -> None:
+    """Raise ValueError where parsing would hardly end: each thing that is not closed is read to the end of the page first."""
+    elements = len(BEGINNING.findall(markup))
+    if elements > ELEMENTS:
+        raise ValueError(f"the wikitext has {elements} elements")
+    limit = min(PATIENCE, LONGEST / max(len(markup), 1))
+    if elements <= limit:
+        return
+    markup = CLOSED.sub("", markup)
+    things = _Things(len(markup))
+    for match in START_OR_END.finditer(markup):
+        token, start = match[0].lstrip(" \t:"), match.start()
+        if match["tag"]:
+            tag, rest = f"<{match['tag'].lower()}", match["rest"]
+            if rest is None:
+                things.begin("<", start)
+            elif match["end"]:
+                things.end(tag if rest.strip() == ">" else "")  # </ref a> ends nothing
+            elif not rest.endswith("/>") and tag[1:] not in SINGLE:
+                things.begin(tag, start)
+        elif token in ("{|", "<!--"):
+            things.begin(token, start)
+        elif token[0] in "[{":  # one and pairs: [[[ is an external link in another one
+            for size in [2] * (len(token) // 2) + [1] * (len(token) % 2):
+                things.begin(size * token[0], start)
+        elif token[0] in "]}":
+            remaining = len(token)
+            while remaining and (thing := things.end(*(size * BEGINNINGS[token[0]] for size in (1, 2)[:remaining]))):
+                remaining -= len(thing)
+        else:
+            things.end(BEGINNINGS[token])
+    if things.unclosed() > limit * len(markup):
+        raise ValueError("too much of the wikitext is never closed")
+
+
+class _Things:
+    """Beginnings in a page that have not ended yet, and the number of characters that the parser reads in vain for them."""
+
+    def __init__(self, length: int) -> None:
+        self.length, self.vain, self.comments = length, 0, 1
+        self.open: list[tuple[str, int]] = []
+        self.numbers = Counter[str]()  # of the open ones, by their beginning
+
+    def begin(self, thing: str, start: int) -> None:
+        """Note a beginning at a place."""
+        self.open.append((thing, start))
+        self.numbers[thing] += 1
+
+    def end(self, *things: str) -> str:
+        """The innermost of some things that is open, which ends here; '' if there is none. Whatever began in it never ends."""
+        if not any(self.numbers[thing] for thing in things):
+            return ""
+        while True:
+            thing, start = self.open.pop()
+            self.numbers[thing] -= 1
+            if thing in things:
+                return thing
+            self._never_ends(thing, start)
+
+    def unclosed(self) -> int:
+        """Characters from the beginning of each thing that is never closed to the end of the page."""
+        for thing, start in self.open:
+            self._never_ends(thing, start)
+        self.open = []
+        return self.vain * self.comments
+
+    def _never_ends(self, thing: str, start: int) -> None:
+        """Count what is read of it; a comment anew for each other thing that it is in."""
+        self.vain += self.length - start
+        self.comments += thing == "<!--"
 
 
 def _visible(code: Wikicode, language: str) -> Iterator[str]:

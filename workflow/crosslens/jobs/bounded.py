@@ -1,14 +1,34 @@
-"""Reading of small files of text and of JSON."""
+"""Reading of small files during planning, restricted to regular files of limited size.
+
+A pipe, a device or an endless file of zeros in an encoder's folder causes a one-line error here, where it would otherwise hang or
+fill the memory.
+"""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from crosslens.jobs.errors import DataError
+from crosslens.jobs.quantities import readable
+
+LARGEST = 10**6  # bytes
+LARGEST_JSON = 10**7  # bytes: config.json of an encoder names its labels, of which there may be many
 
 
-def read_text(path: Path) -> str:
-    """Text of a file in UTF-8. Raises DataError if it is not UTF-8, OSError if it may not be read."""
+def regular(path: Path) -> int:
+    """Size of a regular file in bytes. Raises DataError for a folder, pipe or device, OSError if the path does not exist."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: expected a file, found a folder, a pipe or a device; put the file itself there")
+    return path.stat().st_size
+
+
+def read_text(path: Path, largest: int = LARGEST) -> str:
+    """Text of a small file in UTF-8.
+
+    Raises DataError if it is not a regular file, larger than `largest` bytes or not UTF-8, OSError if it may not be read.
+    """
+    if (size := regular(path)) > largest:
+        raise DataError(f"{path}: expected at most {readable(largest)}, found {readable(size)}; put the right file there")
     try:
         return path.read_text("utf-8")
     except UnicodeDecodeError as error:
@@ -16,8 +36,8 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Content of a JSON file. Raises DataError if it is not valid, OSError if it may not be read."""
-    return parse_json(read_text(path), path)
+    """Content of a small JSON file. Raises DataError if it is not valid, OSError if it may not be read."""
+    return parse_json(read_text(path, LARGEST_JSON), path)
 
 
 def parse_json(text: str | bytes, place: object) -> Any:

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from crosslens.jobs.bounded import regular
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256, written
+from crosslens.jobs.quantities import readable
 
 SLOW = 0.01  # seconds of reading after which the cache is saved
+SPARSE = 100  # largest ratio of a file's size to its room on the disk; file systems may compress
+LARGE = 10**9  # bytes from which that ratio is checked
 FRESH = 10**9  # nanoseconds within which a file can change without a new stamp, because clocks of file systems are coarse
 
 
@@ -63,10 +67,11 @@ class Contents:
     def __call__(self, path: Path, compute: Callable[[Path], str] = sha256, part: str = "") -> str:
         """Hex digest of a file's content, by default its sha256.
 
-        compute: function that computes it. part: name of the digested part, if `compute` is not the default. Raises OSError if
-        the file may not be read.
+        compute: function that computes it. part: name of the digested part, if `compute` is not the default. Raises DataError if
+        it is not a regular file or a sparse one, OSError if it may not be read.
         """
         if (path, part) not in self.digests:
+            check_whole(path)
             before = stamp(path)
             if time.time_ns() - max(before[1:3]) < FRESH:
                 self.digests[path, part] = compute(path)
@@ -78,3 +83,10 @@ class Contents:
                     self.cache.save()
                     self.unsaved = 0.0
         return self.digests[path, part]
+
+
+def check_whole(path: Path) -> None:
+    """Raise DataError if a path is not a regular file or is sparse, OSError if it does not exist."""
+    size, room = regular(path), path.stat().st_blocks * 512
+    if size > LARGE and size > SPARSE * room:
+        raise DataError(f"{path}: expected a file with {readable(size)} of content, found {readable(room)}; copy it again")

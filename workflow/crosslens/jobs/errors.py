@@ -1,6 +1,7 @@
 """Errors that a user can cause and correct."""
 
 import errno
+import reprlib
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of an OSError: what was being written is at fault, not what was read
 
@@ -18,6 +19,18 @@ class DataError(ValueError):
         super().__init__("\n".join(shown(line, len(line)) for line in message.split("\n")))
 
 
+class _Short(reprlib.Repr):
+    """A repr that builds only the part of a value that is shown, not a million entries or digits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 4, 400, 400
+        self.maxdict = self.maxlist = self.maxtuple = self.maxset = 10
+
+    def repr_int(self, value: int, level: int) -> str:
+        return repr(value) if value.bit_length() < 1000 else f"a number of {value.bit_length():,} bits"
+
+
 def short(value: object, length: int = 80) -> str:
-    """The first `length` characters of a value's repr."""
-    return repr(value)[:length]
+    """The first `length` characters of a value's repr, without building all of it."""
+    return _Short().repr(value)[:length]

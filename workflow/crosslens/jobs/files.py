@@ -1,9 +1,10 @@
-"""Opening and writing files: decompression by suffix, and atomic writing."""
+"""Opening and writing files: decompression by suffix within bounds, and atomic writing."""
 
 import bz2
 import glob
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import shutil
@@ -14,13 +15,73 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from crosslens.jobs.errors import DataError
+
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+EXPANSION = 100  # largest ratio of content to size of a compressed file; that of text is 20 at most
+SMALL = 10**8  # bytes to which any compressed file may expand
 ABANDONED = 86400.0  # seconds after which a temporary folder in which nothing changes is taken for that of a killed process
 
 
+class Budget:
+    """Number of bytes to which a compressed file, and those inside it, may expand."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.size = path, path.stat().st_size
+        self.limit = self.remaining = max(SMALL, EXPANSION * self.size)
+
+    def take(self, number: int) -> None:
+        """Subtract bytes from the budget. Raises DataError if it is exceeded."""
+        self.remaining -= number
+        if self.remaining < 0:
+            raise DataError(
+                f"{self.path}: expands from {self.size} bytes to more than {self.limit // 10**6} MB, which no archive of "
+                "texts does: do not use this file; fetch it from its source"
+            )
+
+
+class Limited(io.RawIOBase):
+    """A decompressed stream that raises DataError once its budget is exceeded."""
+
+    def __init__(self, stream: Any, budget: Budget) -> None:
+        self.stream, self.budget = stream, budget
+
+    def readable(self) -> bool:
+        """Whether the stream can be read, which is always so."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether the stream can seek."""
+        return bool(self.stream.seekable())
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a place, up to which a decompressed stream is read, and return it."""
+        return int(self.stream.seek(place, whence))
+
+    def tell(self) -> int:
+        """Return the current place."""
+        return int(self.stream.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer and return the number of bytes read."""
+        count = int(self.stream.readinto(buffer))
+        self.budget.take(count)
+        return count
+
+    def close(self) -> None:
+        """Close this stream and the one below it."""
+        self.stream.close()
+        super().close()
+
+
 def open_binary(path: Path) -> BinaryIO:
-    """Open a file for reading, decompressed when its name ends in .xz, .gz or .bz2."""
-    return cast(BinaryIO, OPENERS.get(path.suffix, open)(path, "rb"))
+    """Open a file for reading, decompressed when its name ends in .xz, .gz or .bz2.
+
+    Reading raises DataError if the content exceeds a hundred times the size of the file.
+    """
+    if path.suffix not in OPENERS:
+        return open(path, "rb")
+    return cast(BinaryIO, io.BufferedReader(Limited(OPENERS[path.suffix](path, "rb"), Budget(path)), 2**16))
 
 
 def sha256(path: Path) -> str:
@@ -30,14 +91,18 @@ def sha256(path: Path) -> str:
 
 
 def decompress(data: bytes) -> bytes:
-    """The content of complete bz2 streams. Raises EOFError if the last is truncated, OSError if one is damaged.
+    """The content of complete bz2 streams. Raises EOFError if the last is truncated, OSError if one is damaged or a bomb.
 
     bz2.decompress, by contrast, ignores anything after the first stream that is not a stream.
     """
     parts: list[bytes] = []
+    remaining = max(SMALL, EXPANSION * len(data))
     while data:
         stream = bz2.BZ2Decompressor()
-        parts.append(stream.decompress(data))
+        parts.append(stream.decompress(data, remaining + 1))
+        remaining -= len(parts[-1])
+        if remaining < 0:
+            raise OSError("a compressed block that expands beyond all measure")
         if not stream.eof:
             raise EOFError("a compressed block that is cut short")
         data = stream.unused_data

@@ -60,13 +60,13 @@ def processor_clock(threads: int) -> Callable[[], float]:
     return lambda: time.process_time() / threads
 
 
-def peak_memory() -> int:
-    """Largest memory of this process so far, in bytes."""
+def peak_memory(process: int | None = None) -> int:
+    """Largest memory of this or another process so far, in bytes; 0 if the other has ended, or where the system does not say."""
     try:  # Linux counts in ru_maxrss what the process held that started this one
-        status = Path("/proc/self/status").read_text("utf-8")
+        status = Path(f"/proc/{process or 'self'}/status").read_text("utf-8")
         return 1024 * int(status.partition("VmHWM:")[2].split()[0])
     except (OSError, IndexError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT
+        return 0 if process else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT
 
 
 def peak_gpu_memory() -> int:

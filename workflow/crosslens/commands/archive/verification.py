@@ -25,6 +25,7 @@ from crosslens.jobs import parquet
 from crosslens.jobs.bounded import read_json
 from crosslens.jobs.checksums import verified
 from crosslens.jobs.errors import DataError, shown
+from crosslens.jobs.files import Budget
 from crosslens.papers.configuration import load_fitting
 
 ROOT = Path(__file__).resolve().parents[4]  # of the repository, whose rules and library are the only code that runs
@@ -47,11 +48,12 @@ TOLERANCE = 1e-6  # largest relative difference of equal numbers: other processo
 def unpack(archive: Path, folder: Path) -> dict[str, str]:
     """Unpack an archive into an empty folder; return what is not as archived: name -> what is wrong with it.
 
-    Only what SUMS names is unpacked, and of that only UNPACKED and READ. Raises DataError if this is no archive.
+    Only what SUMS names is unpacked, and of that only UNPACKED and READ. Raises DataError if this is no archive, or a bomb.
     """
     faults: dict[str, str] = {}
     try:
         with zipfile.ZipFile(archive) as packed:
+            Budget(archive).take(sum(member.file_size for member in packed.infolist()))
             digests = _checksums(archive, packed.read(SUMS).decode())
             names = {name for name in packed.namelist() if not name.endswith("/")} - {SUMS}
             for name in sorted(names | digests.keys()):

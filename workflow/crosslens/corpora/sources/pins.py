@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 LOCK = Path("sources.lock.tsv")  # in the working directory: beside the results that rest on it, to be committed with them
 NAMED = 5  # files that a line names
+LARGEST = 10**8  # bytes of the table: a line a file
 FIELDS = ("file", "sha256", "bytes", "from")
 PATIENCE = 60.0  # seconds that other jobs may take to pin theirs
 
@@ -110,7 +111,7 @@ def _read(lock: Path) -> dict[str, Row]:
     """Rows by file. Raises DataError where the table is not one."""
     if not lock.exists():
         return {}
-    table = csv.DictReader(io.StringIO(read_text(lock), newline=""), delimiter="\t")
+    table = csv.DictReader(io.StringIO(read_text(lock, LARGEST), newline=""), delimiter="\t")
     if table.fieldnames is None or set(table.fieldnames) != set(FIELDS):
         raise DataError(
             f"{lock}: expected columns {', '.join(FIELDS)}, found {short(table.fieldnames)}; restore or delete the file"

@@ -40,7 +40,7 @@ def describe(
     with checksummed(folder) as temporary:
         description = _described(settings, corpora, hub, package)
         if description.folder != Path():  # the files are somebody else's
-            try_tokenizer(description)
+            try_tokenizer(description.folder)
         if corpora and not isinstance(settings, RandomEncoder):
             before = description.config["vocab_size"]
             description = trim(description, _texts(corpora))

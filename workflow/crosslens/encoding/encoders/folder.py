@@ -1,6 +1,8 @@
 """The folder of a Hugging Face encoder, in two parts: its description, which suffices to tokenise, and its weights."""
 
 import json
+import math
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -23,9 +25,13 @@ SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders 
 SENTENCES = "sentence_bert_config.json"  # of sentence-transformers, which may lower-case texts before they are tokenised
 ADDED = "added_tokens.json"  # likewise
 
+LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementation", "_attn_implementation",
         "_attn_implementation_internal", "_experts_implementation")  # fmt: skip
 """Names under which config.json can request code of the folder itself or of the hub; they are ignored."""
+NUMBERS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+           "max_position_embeddings", "type_vocab_size")  # fmt: skip
+LABELS = 10**5  # of a head; the head is ignored, but transformers makes a name for each label
 COUNTED = ("camembert", "data2vec-text", "esm", "ibert", "layoutlmv3", "lilt", "longformer", "luke", "markuplm", "mpnet",
            "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod")  # fmt: skip
 """Values of model_type whose positions begin after the number of the padding subword and do not count padding."""
@@ -83,7 +89,11 @@ def read(folder: Path) -> Description:
             f"{folder}: expected an encoder saved by transformers with a fast tokenizer, found no {', '.join(missing)}: {remedy}"
         )
     config, tokenizer = read_config(folder), _typed(json_object(folder / PARTS["tokenizer"]))
-    numbers = json.loads((folder / KEPT).read_text("utf-8")) if (folder / KEPT).is_file() else None
+    numbers = _json(folder / KEPT) if (folder / KEPT).is_file() else None
+    if numbers is not None and not (
+        isinstance(numbers, list) and len(numbers) == config["vocab_size"] and all(map(_is_number, numbers))
+    ):
+        raise wrong(folder / KEPT, f"{config['vocab_size']} numbers, the vocab_size of config.json", "other content")
     names = _names(folder)
     _check_tokenizer(folder, tokenizer, config, names if numbers is None else {})
     return Description(config, tokenizer, names, None if numbers is None else tuple(numbers), folder)
@@ -108,8 +118,15 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise DataError(f"{file}: expected {NO_DECODER}")
     if config.get("quantization_config"):
         raise wrong(file, "an encoder whose weights are numbers as they are", "quantization_config")
-    if not _is_number(config.get("vocab_size")):
-        raise wrong(file, "a whole number as vocab_size", repr(config.get("vocab_size"))[:40])
+    for name in NUMBERS:
+        if not _is_number(config.get(name, 1)) or name == "vocab_size" and not config.get(name):
+            raise wrong(file, f"a whole number as {name}", repr(config.get(name))[:40])
+    for name in ("num_labels", "_num_labels"):
+        if not (_is_number(labels := config.get(name) or 0) and labels <= LABELS):
+            raise wrong(file, f"a whole number up to {LABELS} as {name}", repr(labels)[:40])
+    padding = config.get("pad_token_id")
+    if padding is not None and not (_is_number(padding) and padding < config["vocab_size"]):
+        raise wrong(file, f"a pad_token_id below the vocab_size of {config['vocab_size']}", repr(padding)[:40])
     return config
 
 
@@ -139,17 +156,23 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
     file = folder / PARTS["tokenizer"]
     try:
         model, added = tokenizer["model"], {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
+        lacking = {"normalizer", "pre_tokenizer", "post_processor"} - tokenizer.keys()
         vocabulary, kind = model["vocab"], model["type"]
         subwords = dict(vocabulary) if isinstance(vocabulary, dict) else {subword: i for i, (subword, _) in enumerate(vocabulary)}
         subwords |= added
-        ends = dict(_ends(tokenizer["post_processor"]))
+        ends = dict(_ends(tokenizer.get("post_processor")))
         unknown = model.get("unk_id") if kind == "Unigram" else subwords.get(model.get("unk_token"))
         special = {
             name: (names[name]["content"] if isinstance(names[name], dict) else names[name]) for name in NAMED if name in names
         }
+        odd = [name for name, subword in special.items() if not isinstance(subword, str | None)]
+        if odd:
+            raise ValueError(f"{odd[0]} of the files beside it is no text")
         padding = subwords.get(special.get("pad_token"))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         raise wrong(file, "a whole tokenizer", f"a part of one ({type(error).__name__}: {message(error)})") from None
+    if lacking:
+        raise wrong(file, "a whole tokenizer", f"none of its parts {', '.join(sorted(lacking))}")
     if not subwords or not all(map(_is_number, subwords.values())) or len(set(subwords.values())) < len(subwords):
         raise wrong(file, "pieces with a number each", "none, or the same number twice")
     if max(subwords.values()) >= config["vocab_size"]:
@@ -197,12 +220,42 @@ def _ends(processor: Any) -> Iterator[tuple[str, int]]:
             yield from _ends(part)
 
 
-def json_object(file: Path) -> dict[str, Any]:
-    """Content of a file of JSON that is an object. Raises DataError if it is another or damaged."""
+def _json(file: Path) -> Any:
     try:
-        content = json.loads(file.read_text("utf-8"))
+        with open(file, "rb") as stream:
+            content = stream.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ValueError(f"more than {LARGEST // 10**6} MB")
+        return json.loads(
+            content.decode("utf-8"),
+            object_pairs_hook=_refuse_repetitions,
+            parse_float=_refuse_infinity,
+            parse_constant=_refuse_infinity,
+        )
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
         raise wrong(file, "JSON", message(error)) from None
+
+
+def _refuse_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object from its pairs. Raises ValueError if a key occurs twice, of which json.loads would take the last."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {name!r:.40} twice")
+    return content
+
+
+def _refuse_infinity(text: str) -> float:
+    """A finite number. Raises ValueError for NaN, Infinity, and numbers too large for 64 bits."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40}, which is no finite number")
+    return number
+
+
+def json_object(file: Path) -> dict[str, Any]:
+    """Content of a file of JSON that is an object. Raises DataError if it is another, damaged or too large."""
+    content = _json(file)
     if not isinstance(content, dict):
         raise wrong(file, "an object of JSON", f"{content!r:.40}")
     return content

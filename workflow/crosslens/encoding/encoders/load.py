@@ -1,6 +1,7 @@
 """Loading of an encoder from its folder, with exactly the weights that its configuration describes."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from transformers.utils import logging as transformers_logging
 from crosslens.encoding.encoders.embeddings import MODEL_TYPE, StaticEncoder
 from crosslens.encoding.encoders.folder import NO_DECODER, SOURCE, WEIGHTS, message, read_config
 from crosslens.encoding.encoders.keys import find_ignored_keys
-from crosslens.encoding.encoders.weights import load
+from crosslens.encoding.encoders.weights import load, shapes
 from crosslens.jobs import gpus
 from crosslens.jobs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # weights or keys that an error names
+COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")  # numbers of parts of an encoder that have weights
+SMALL = 10**7  # tolerance for the number of missing weights
 
 
 def default_device() -> torch.device:
@@ -78,6 +81,7 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
     transformers_logging.disable_progress_bar()  # it would show a second's work; a run shows the progress of its jobs
     transformers_logging.set_verbosity_error()  # its report of weights that do not fit, which are refused below
     options = {"add_pooling_layer": pooler} if settings["model_type"] in ("bert", "xlm-roberta") else {}
+    sizes = [math.prod(shape) for shape in shapes(file).values()]
     try:
         if settings["model_type"] not in CONFIG_MAPPING:
             raise ValueError(f"model_type {settings['model_type']!r:.40}, which transformers does not know")
@@ -89,11 +93,21 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
                 f"{origin}: expected keys in config.json that {settings['model_type']} has in transformers "
                 f"{transformers_version}, found {_some(keys)}: correct the name, or remove what changes no hidden state"
             )
+        counts = {key: settings.get(key) for name in COUNTS for key in (name, configuration.attribute_map.get(name, name))}
+        for key, count in counts.items():
+            if isinstance(count, int) and count > len(sizes):
+                raise ValueError(f"{count} as {key} in config.json and {len(sizes)} weights")
         # Made from the settings, not from the folder: they do not request code of the folder or of the hub.
         config = configuration.from_dict(settings)
-        if getattr(config, "attention_type", "") == "block_sparse":  # modeling_big_bird.py: full after a text of 704 subwords
+        if (
+            getattr(config, "attention_type", "") == "block_sparse"
+        ):  # modeling_big_bird.py: full after the first text of 704 subwords
             fault = "attention_type: block_sparse, which depends on the texts before: set original_full"
             raise DataError(f"{origin}: expected attention to the whole text, found {fault} in config.json")
+        with torch.device("meta"):  # takes no memory, whatever config.json says
+            described = sum(value.numel() for value in AutoModel.from_config(config, **options).state_dict().values())
+        if described > 2 * sum(sizes) + SMALL:
+            raise ValueError(f"{described} numbers in the weights that config.json describes, and {sum(sizes)} in {file.name}")
         model, report = AutoModel.from_pretrained(
             file.parent, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, local_files_only=True,
             output_loading_info=True, ignore_mismatched_sizes=True, **options,

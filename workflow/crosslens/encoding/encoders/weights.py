@@ -109,6 +109,12 @@ def load(path: Path) -> State:
         return state
 
 
+def shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Shapes of the tensors of a safetensors file, without reading them. Raises DataError if it is damaged."""
+    with _whole(path), safe_open(path, "pt") as tensors:
+        return {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}
+
+
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
     try:

@@ -102,7 +102,7 @@ def report(seconds: Sequence[Sequence[float]], texts: Texts, flops_an_epoch: flo
     an_hour = [3600 * rate / (PAIRS * EPOCHS * texts.lengths.mean()) for rate in rates]
     return "\n".join(
         [
-            f"{statistics.median(rates):,.0f} pieces a second ({min(rates):,.0f} to {max(rates):,.0f})",
+            f"{statistics.median(rates):,.0f} subwords a second ({min(rates):,.0f} to {max(rates):,.0f})",
             f"{statistics.median(shares):.2%} ({min(shares):.2%} to {max(shares):.2%}) of {peak:.3g} FLOPs a second",
             f"{statistics.median(an_hour):.3g} trainings an hour ({min(an_hour):.3g} to {max(an_hour):.3g}), {number} at once",
         ]
@@ -131,7 +131,7 @@ def main() -> None:
         encoder = BertModel(shape(settings), add_pooling_layer=False)
     print(f"{devices[0]}, torch {torch.__version__}, {settings.precision}, BERT {settings.layers} x {settings.hidden}")
     print(f"batches of {settings.batch}, mean length {texts.lengths.mean():.0f}, {settings.epochs - 1} epochs of "
-          f"{len(texts.subwords)} pieces, {max(memory) / 1e9:.2f} GB a training at most")  # fmt: skip
+          f"{len(texts.subwords)} subwords, {max(memory) / 1e9:.2f} GB a training run at most")  # fmt: skip
     print(report(seconds, texts, common.flops(encoder, texts.lengths), settings.peak))
 
 

@@ -91,9 +91,9 @@ def main() -> None:
         arms = {name: arm(name, run) for name, run in runs.items()}
         common.in_turn(arms, 1)  # warm-up
         rates = common.in_turn(arms, settings.repeats)
-    print(f"{len(texts)} sentences in {len(set(texts.languages))} languages, {len(texts.subwords)} pieces "
+    print(f"{len(texts)} sentences in {len(set(texts.languages))} languages, {len(texts.subwords)} subwords "
           f"(mean {texts.lengths.mean():.0f}), {len(texts.words)} words, {common.machine(settings)}")  # fmt: skip
-    print(common.compare(rates, "pieces a second", [SINGLE, PADDED]))
+    print(common.compare(rates, "subwords a second", [SINGLE, PADDED]))
     for name in (SINGLE, PADDED, OURS_16):
         print(f"last layer, largest difference from our float32: {name} {np.abs(last[name] - last[OURS]).max():.1e}")
 

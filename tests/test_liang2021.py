@@ -499,7 +499,7 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
         (
             "text_tokenisation",
             "whole",
-            "papers.liang2021.text_tokenisation: expected a reading with labelled_subword: every, found first",
+            "papers.liang2021.text_tokenisation: expected a tokenisation with labelled_subword: every, found first",
         ),
     ],
 )

@@ -344,7 +344,7 @@ def test_similarity(tmp_path):
     ids = [f"n{document:05d}{sentence:03d}" for document in range(1, 21) for sentence in range(2)]
     english = states(tmp_path, ids, 0, "en")
     states(tmp_path, ids, 1, "de", base=english)
-    found = pd.DataFrame(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", samples=10))
+    found = pd.DataFrame(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=10))
     value = found[found["measure"] == "cka"].set_index(["language", "layer", "definition"])["value"]
     assert value["de", 1, "linear"] == pytest.approx(1, abs=1e-4)  # a rotation
     assert value["de", 0, "linear"] < 0.5 and abs(value["de", 0, "debiased"]) < 0.3
@@ -358,10 +358,10 @@ def test_other_sentences_are_refused(tmp_path):
     states(tmp_path, ids[:7] + ["n01002000"], 1, "de")
     message = r"de\.parquet: expected translations of the sentences of en, .* found others \(n01001007, n01002000\)"
     with pytest.raises(DataError, match=message):
-        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", samples=2))
+        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
     states(tmp_path, ids[::-1], 1, "de")
     with pytest.raises(DataError, match="in another order"):
-        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", samples=2))
+        list(similarity.measure(Subject(tmp_path, 0, {}), corpus="pud", reference="en", draws=2))
 
 
 # Table 3

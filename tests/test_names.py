@@ -8,22 +8,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "workflow"
 ROOMS = (
+    "crosslens/commands",
     "crosslens/config",
     "crosslens/corpora",
-    "crosslens/encoders",
     "crosslens/encoding",
+    "crosslens/jobs",
     "crosslens/measures",
-    "crosslens/monitoring",
     "crosslens/numerics",
     "crosslens/papers",
-    "crosslens/config/recipes.py",
     "crosslens/reports",
-    "crosslens/runs",
-    "crosslens/sources",
-    "crosslens/storage",
-    "crosslens/tokens",
     "crosslens/training",
-    "documents",
+    "crosslens/graph",
     "synthetic",
     "scripts",
 )

@@ -169,7 +169,7 @@ REFUSED = {  # kind and settings of a measure -> the line that refuses it
         "{place}: expected settings of clusters, corpora, runs, language_clusters, source_language, found 'rnus'; "
         "did you mean 'runs'?",
     ),
-    "corpus": ("similarity", {"corpus": "pud", "reference": "en", "samples": 9}, f"{{place}}: corpus: {SAMPLED} 'pud'"),
+    "corpus": ("similarity", {"corpus": "pud", "reference": "en", "draws": 9}, f"{{place}}: corpus: {SAMPLED} 'pud'"),
     "corpora": ("clusters", {"corpora": ["udpso"], "runs": 9}, f"{{place}}: corpora: {SAMPLED} 'udpso'; did you mean 'udpos'?"),
     "corpus of words": ("spelling", {"target": "pud", "paragraphs": "wikipedia"}, f"{{place}}: target: {SAMPLED} 'pud'"),
 }
@@ -192,14 +192,14 @@ def test_a_misspelt_key_is_named(root):
     assert line in said.split("\n") and "Traceback" not in said
 
 
-def test_a_reading_without_accents_is_one_line_for_an_encoder_with_its_whole_vocabulary(root):
+def test_a_tokenisation_without_accents_is_one_line_for_an_encoder_with_its_whole_vocabulary(root):
     values = merged("published")
     values["papers"]["liu2020"]["nli"]["tokenisation"] = "without_accents"
     recipes = Studies(load(values), papers()).recipes
     assert {of.tokenisation for name, (_, of) in recipes.items() if name.startswith("liu2020/nli/")} == {"without_accents"}
     target = "results/laptop/tokens/e5-small-pairs/without_accents/xnli_all"
     said = snakemake(root, "--profile", "laptop", "-n", target, works=False)
-    expected = "expected an encoder with its whole vocabulary, as texts are altered or whole, found e5-small-pairs"
+    expected = "expected an encoder with its whole vocabulary, since texts are altered or whole, found e5-small-pairs"
     assert f"tokenisations.without_accents: {expected}" in said
 
 
@@ -232,7 +232,7 @@ def test_a_file_of_a_paper_that_does_not_fit_says_why_in_a_line(root, tmp_path, 
     overlay.write_text(json.dumps({"papers": {key: {"tokenisation": "none"} for key in keys}}))
     files = ("--configfile", "config.yaml", "tests/workflow/overlay.yaml", str(overlay))
     said = snakemake(root, "--profile", "tests/workflow", *files, "-n", "--", f"results/tiny/{place}", works=False)
-    assert re.search(r"^[^\n]*papers\.tanti2021\.reading: expected one of .*, found 'none'$", said, re.MULTILINE)
+    assert re.search(r"^[^\n]*papers\.tanti2021\.tokenisation: expected one of .*, found 'none'$", said, re.MULTILINE)
     assert "Traceback" not in said and "Error" not in said
 
 

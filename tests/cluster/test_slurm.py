@@ -151,11 +151,11 @@ class Study:
         return self.said()
 
     def folder(self, recipe: str) -> Path:
-        """Of a training run."""
+        """The folder of a training run."""
         return self.root / f"{RESULTS}/models/{recipe}/seed0"
 
     def log(self, recipe: str) -> str:
-        """Of a training run."""
+        """The log of a training run."""
         file = self.root / f"{RESULTS}/logs/models/{recipe}/seed0.log"
         return file.read_text() if file.exists() else ""
 

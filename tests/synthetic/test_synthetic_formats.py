@@ -23,6 +23,8 @@ from synthetic.generate import different, treebank
 from synthetic.grammar import read_grammar
 from synthetic.nli import prompts
 from synthetic.paths import MLDOC, SIB200, sib200_path, treebank_path
+from synthetic.realise import realise
+from synthetic.running import EVERYDAY, everyday
 from synthetic.tables import TABLES, languages_present
 from synthetic.topics import CODES, TOPICS
 from synthetic.topics import documents as news
@@ -304,3 +306,18 @@ def test_the_reader_of_running_text_finds_the_paragraphs(sources, tmp_path):
     written = {each.text for article in articles(read_grammar("de"), RECORDS, 0, "cc-100") for each in article.paragraphs}
     texts = [text for path in outputs.values() for text in schema.read(path)["text"].to_pylist()]
     assert len(texts) == 8 and set(texts) <= written
+
+
+def test_running_text_says_something_else_in_each_language(sources):
+    n = EVERYDAY * Sizes().documents
+    meanings = {code: everyday(read_grammar(code), n, 0, place, len(LANGUAGES)) for place, code in enumerate(LANGUAGES)}
+    assert len({meaning for own in meanings.values() for meaning in own}) == n * len(LANGUAGES)
+    for code in LANGUAGES:
+        text = (sources / "text" / f"{code}.txt").read_text(encoding="utf-8")
+        dumped = {
+            paragraph.text for article in articles(read_grammar(code), SMALL.articles, 0) for paragraph in article.paragraphs
+        }
+        assert not dumped & set(text.splitlines())
+        first = text.split("\n\n")[0].splitlines()
+        sentences_of_language = [realise(read_grammar(code), meaning).text for meaning in meanings[code][:EVERYDAY]]
+        assert all(sentence in first[-1] for sentence in sentences_of_language)

@@ -263,12 +263,12 @@ class Artefacts:
             case "predictions":
                 inputs |= {file: self.model_files(recipe, file, seeds) for file in ("predictions", "history")}
             case "encoder":
-                read = [
+                folders = [
                     self.tokens_of(entry.encoder, tokenisation, [name])
                     for name, tokenisation in settings.get("corpora", {}).items()
                 ]
                 inputs |= {"encoder": f"{self.results}/encoders/{entry.encoder}", "weights": self.weights(recipe, seed)}
-                inputs["tokens"] = [folder for folders in read for folder in folders]
+                inputs["tokens"] = [folder for corpus in folders for folder in corpus]
                 inputs["dictionaries"] = self.corpus_outputs(*settings.get("dictionaries", ()))
         if described.tokens:
             is_sampled = described.source in ("states", "samples")
@@ -340,7 +340,7 @@ class Artefacts:
         }
 
     def existing(self, *files: str) -> list[str]:
-        """Those of some files of the repository that exist."""
+        """The files of the repository among these."""
         return [file for file in files if (self.root / file).is_file()]
 
     @cached_property

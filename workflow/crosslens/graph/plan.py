@@ -240,13 +240,13 @@ class Graph(Artefacts):
     def page(self, page: str) -> Step:
         """PAGE.html: a table or figure with its caption, or the report, all of those of a paper."""
         paper, items = self.pages[page]
-        shown = [f"{self.results}/{paper.path(name)}{ENDINGS[item.form][0]}" for name, item in items.items()]
+        files = [f"{self.results}/{paper.path(name)}{ENDINGS[item.form][0]}" for name, item in items.items()]
         template, style, terms = PAGE
         tables = spread.tables(self.root, self.about.preset, map(paper.path, items))
         several = [path.relative_to(self.root).as_posix() for path in tables]  # over several seeds
         inputs = {
-            "shown": shown,
-            "records": [f"{file}.json" for file in shown],
+            "shown": files,
+            "records": [f"{file}.json" for file in files],
             "template": template,
             "style": style,
             "several": several,
@@ -260,8 +260,10 @@ class Graph(Artefacts):
         """scores/PAPER.parquet: all records behind the tables and figures of a paper."""
         items = [item for owner, _, item in self.studies.items.values() if owner.key == paper and not item.searched]
         needs = [need for item in items for need in item.needs if need.kind not in MODEL_FILES]
-        read = [need for need in needs if kind_of(self.studies.measure(paper, need)).records]
-        return Step("gather", "measures", {"records": sorted({file for need in read for file in self.need_files(paper, need)})})
+        measured = [need for need in needs if kind_of(self.studies.measure(paper, need)).records]
+        return Step(
+            "gather", "measures", {"records": sorted({file for need in measured for file in self.need_files(paper, need)})}
+        )
 
     def passport(self, encoder: str) -> Step:
         """passport/ENCODER.html, .svg, .png and .json: the page of an encoder, its picture and its exchange file."""

@@ -11,9 +11,9 @@ from textwrap import wrap
 
 from crosslens.commands.documents.templates import Tables, is_tried
 from crosslens.papers import papers
+from crosslens.reports.claims.claims_file import Region
 from crosslens.reports.claims.forest import STYLE, WIDTH, Line, drawing
 from crosslens.reports.claims.pages import counted
-from crosslens.reports.claims.table import region
 
 PRESET = "laptop"
 FIRST = 3  # claims in docs/what-holds.svg
@@ -52,7 +52,7 @@ def picture(rows: list[dict[str, str]]) -> str:
     for row in rows:
         words, bottom = _words(row)
         lines = [line for line in (_line("effect", row), _line("control", row)) if not math.isnan(line.value)]
-        plot, height = drawing(lines, [region(row["claimed"])] * len(lines))
+        plot, height = drawing(lines, [Region.model_validate(row["claimed"])] * len(lines))
         claims.append(
             f'<g transform="translate(0 {top:g})"><path class="rule" d="M0 0H{LEFT + WIDTH:g}"/><g class="words">{words}</g>'
             f'<g class="forest" transform="translate({LEFT} {SPACE})">{plot}</g></g>'
@@ -85,10 +85,7 @@ def _words(row: dict[str, str]) -> tuple[str, float]:
 
 def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Kinds and texts of what is said of a claim."""
-    yield (
-        "verdict",
-        "; 95 % interval: ".join(filter(None, (": ".join(filter(None, (row["verdict"], row["cause"]))), row["tendency"]))),
-    )
+    yield "verdict", ": ".join(filter(None, (row["verdict"], row["cause"])))
     yield "claim", row["says"]
     yield "fact", f"Claimed: {row['claimed']}; measured over {counted(int(row['n']), row['unit'])}"
     if row["control"]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any, Literal, NamedTuple
@@ -27,8 +28,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Source of numbers -> columns by which they are selected. Sources are cells of our tables, records of measures, and printed
 cells of tables or figures. The name of a table of another paper begins with the key of that paper: wu2019/table6."""
-RECIPE, SELECTION = "recipe", "selection"
-Kind = Literal["direction", "magnitude", "equality", "ranking", "existence", "correlation", "interpretation"]
+RECIPE, SELECTION, SHARED = "recipe", "selection", "shared"
 Axis = str
 Scalar = str | bool | int | float
 
@@ -52,26 +52,39 @@ class Selection(NamedTuple):
     recipes: patterns of the names of the training runs that the numbers rest on. Records are selected by them. For cells they are
     only stated, since a table does not say which training a cell is of; () where there is none, None where the claims file is
     silent.
+    shared: share of their data that seeds have in common.
     """
 
     source: str
     names: tuple[str, ...]
     values: Mapping[str, tuple[Scalar | None, ...]]
     recipes: tuple[str, ...] | None
+    shared: float = 0.0
 
 
 class Region(Section):
-    """Region in which an effect lies if the claim holds: above a number, below one, between two, or near one."""
+    """Region in which an effect lies if the claim holds: `above 0`, `below 5`, `within 1`, `within 0.2 of 1`."""
 
     above: float | None = None
     below: float | None = None
     within: Annotated[float, Field(gt=0)] | None = None  # largest distance from the number `of`
     of: float = 0
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        words = value.replace("−", "-").split()
+        try:
+            return dict(zip(words[::2], map(float, words[1::2]), strict=True))
+        except ValueError:
+            raise ValueError(f"expected words such as 'above 0' or 'within 1 of 5', found {short(value)}") from None
+
     @model_validator(mode="after")
-    def _is_bounded(self) -> Region:
-        if (self.within is None) == (self.above is None and self.below is None):
-            raise ValueError("expected above, below or both, or within")
+    def _is_one_side_or_a_margin(self) -> Region:
+        if sum(end is not None for end in (self.above, self.below, self.within)) != 1:
+            raise ValueError("expected one of above, below and within")
         return self
 
     @property
@@ -81,62 +94,78 @@ class Region(Section):
             return self.of - self.within, self.of + self.within
         return -math.inf if self.above is None else self.above, math.inf if self.below is None else self.below
 
+    @property
+    def side(self) -> int:
+        """1 where larger effects are claimed, -1 where smaller ones are, 0 where the effect is claimed to be near a number."""
+        return 0 if self.within is not None else 1 if self.above is not None else -1
+
+    def __str__(self) -> str:
+        if self.within is not None:
+            return f"within {self.within:g}" + f" of {self.of:g}" * bool(self.of)
+        return (f"above {self.above:g}" if self.above is not None else f"below {self.below:g}").replace("-", "−")
+
 
 class Effect(Section):
-    """A number with an interval, in one of four ways.
+    """A number with an interval, in one of three ways.
 
-    It is the sum of the selections in `plus` less the sum of those in `minus`; or, for each two neighbours in `order`, the first
-    less the second; or the correlation of `x` with `y`; or the result of a function of papers/PAPER/claims.py.
+    It is the sum of the selections in `plus` less the sum of those in `minus`; or the correlation of `x` with `y`; or the result
+    of a function of papers/PAPER/claims.py.
     """
 
     name: str = ""
     of: Selector = {}  # columns and values that all selections of the effect share
     plus: Selectors = []
     minus: Selectors = []
-    order: list[Selector] = []
     x: Selector | None = None
     y: Selector | None = None
-    points: list[Selector] = []  # units of a correlation, such as models; none: the units of `over`
     function: str | None = None  # its arguments are the numbers of the selections in `reads`, and `settings` by keyword
     reads: Selectors = []
     settings: dict[str, Any] = {}
     over: Axis = "seed"  # what varies: seed, text, language or another column; "none" for an exact number
     by: Axis | None = None  # column, for each of whose values there is an effect
-    languages: Literal["row", "column", "item"] | None = None  # column with the languages; None: the first that has any
     without: Annotated[list[str], BeforeValidator(_as_list)] = []  # values of `over` and `by` that are left out
     scale: float = 100  # factor by which records are multiplied
     score: bool = True  # whether the selected numbers are scores from 0 to 100
     ranks: bool = False  # whether the correlation is one of ranks
     least: Annotated[int, Field(ge=4)] = 8  # fewest units of a correlation that is decided
-    expected: Region | None = None  # None: the region that the claim states
+    claimed: Region | None = None  # None: the region that the claim states
     optional: bool = False  # whether the effect is left out where a scale has none of its training runs, or no such cell
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:
-        ways = [bool(self.plus), bool(self.order), bool(self.x and self.y), bool(self.function)]
-        if sum(ways) != 1:
-            raise ValueError("expected one of plus, order, x with y, or function")
-        if self.order and len(self.order) < 2:
-            raise ValueError("order: expected two or more selections")
+        if sum([bool(self.plus), bool(self.x and self.y), bool(self.function)]) != 1:
+            raise ValueError("expected one of plus, x with y, or function")
         return self
 
     def selectors(self) -> Iterator[tuple[str, Selector]]:
         """All selections of the effect, each after the key that it stands under."""
-        for place in ("plus", "minus", "order", "reads"):
+        for place in ("plus", "minus", "reads"):
             yield from ((place, selector) for selector in getattr(self, place))
-        for place in ("x", "y") if self.x is not None else ():
-            yield from ((place, selector) for selector in self.points or [getattr(self, place)])
-
-    def shared(self, place: str) -> Selector:
-        """Columns and values that the selections under a key share."""
-        return getattr(self, place) if self.points and place in ("x", "y") else self.of
+        if self.x is not None and self.y is not None:
+            yield from (("x", self.x), ("y", self.y))
 
 
-Effects = Annotated[list[Effect], BeforeValidator(_as_list)]
+def _for_each(value: Any) -> list[Any]:
+    """Entries of a list, where one with the key `each` stands for several: one for each of its rows, or each combination of its
+    values, in which $NAME stands for the value of that name.
+    """
+    entries = []
+    for entry in _as_list(value):
+        each = entry.get("each") if isinstance(entry, dict) else None
+        rows = [dict(zip(each, values, strict=True)) for values in product(*each.values())] if isinstance(each, dict) else each
+        rest = {key: part for key, part in entry.items() if key != "each"} if each else entry
+        entries += [_fill_in(rest, row) for row in rows] if rows else [entry]
+    return entries
+
+
+Effects = Annotated[list[Effect], BeforeValidator(_for_each)]
 
 
 class Control(Effect):
-    """An effect that must be absent if the claim holds: its interval must not lie in the region that the claim expects."""
+    """An effect that must be absent if the claim holds, or else smaller than the claim's.
+
+    It belongs to the effect of the same name, or else to the claim's least certain one.
+    """
 
     says: str  # what it would show, as a clause: labels do not matter
 
@@ -154,34 +183,25 @@ class Claim(Section):
 
     says: str
     where: str  # section, table or figure of the paper
-    kind: Kind
     central: bool = False
     printed: Printed | None = None
-    unit: str  # units that the claim generalises over
     items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads
     effect: Effects = []
-    expected: Region | None = None
-    at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects that must be as expected; None: all
-    control: Annotated[list[Control], BeforeValidator(_as_list)] = []
+    claimed: Region | None = None
+    at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects, or of claims, that must be as claimed; None: all
+    control: Annotated[list[Control], BeforeValidator(_for_each)] = []
+    follows_from: list[str] = []  # claims that imply this one, which has no effect of its own
     rests_on: list[str] = []  # claims that an interpretation points to
     note: str = ""  # limits of the evidence
 
     @model_validator(mode="after")
-    def _fits_its_kind(self) -> Claim:
-        if self.kind == "interpretation":
-            if self.effect:
-                raise ValueError("effect: expected none, since an interpretation is not decided; name claims in rests_on")
-            return self
-        if not self.effect and not self.note:
+    def _has_effects_with_regions(self) -> Claim:
+        if self.effect and (self.follows_from or self.rests_on):
+            raise ValueError("effect: expected none where the claim follows from others, or rests on them as an interpretation")
+        if not (self.effect or self.follows_from or self.rests_on or self.note):
             raise ValueError("effect: expected one, or a note that says why there is none")
-        for effect in self.effect:
-            region = effect.expected or self.expected
-            if region is None and not effect.order:
-                raise ValueError("expected: expected above, below or within, here or in each effect")
-            if self.kind == "equality" and region and math.inf in map(abs, region.ends):
-                raise ValueError("expected: an equality needs a margin: within, or above and below")
-            if (self.kind == "correlation") != (effect.x is not None) and not effect.function:
-                raise ValueError("effect: expected x and y in a correlation, and in no other kind of claim")
+        if any(effect.claimed is None and self.claimed is None for effect in self.effect):
+            raise ValueError("claimed: expected above, below or within, here or in each effect")
         return self
 
 
@@ -196,10 +216,18 @@ class Learned(Section):
     scale: float = 100
 
 
+def _named_for_each(value: Any) -> Any:
+    """Selections by name, where one with the key `each` stands for several (`_for_each`), whose names have $NAME in them, too."""
+    if not isinstance(value, dict):
+        return value
+    entries = [entry for name, fields in value.items() for entry in _for_each({"name": name} | (fields or {}))]
+    return {entry["name"]: {key: part for key, part in entry.items() if key != "name"} for entry in entries}
+
+
 class ClaimsFile(Section):
     """All claims of a paper."""
 
-    selections: dict[str, dict[str, Scalar | list[Scalar] | None]] = {}
+    selections: Annotated[dict[str, dict[str, Scalar | list[Scalar] | None]], BeforeValidator(_named_for_each)] = {}
     learned: list[Learned] = []
     claims: dict[Annotated[str, Field(pattern=r"^c\d+[a-z]?$")], Claim]
 
@@ -211,9 +239,9 @@ class ClaimsFile(Section):
             except ValueError as error:
                 raise ValueError(f"{place}: {error}") from None
         for key, claim in self.claims.items():
-            for premise in claim.rests_on:
-                if premise not in self.claims:
-                    raise ValueError(f"claims.{key}.rests_on: expected a claim, found '{premise}'{nearest(premise, self.claims)}")
+            for premise in (*claim.rests_on, *claim.follows_from):
+                if premise not in self.claims or premise == key:
+                    raise ValueError(f"claims.{key}: expected a claim, found '{premise}'{nearest(premise, self.claims)}")
         return self
 
     def selection(self, common: Selector, selector: Selector) -> Selection:
@@ -225,7 +253,7 @@ class ClaimsFile(Section):
         sources = [source for source in SOURCES if source in values]
         if len(sources) != 1:
             raise ValueError(f"expected one of {', '.join(SOURCES)}, found {', '.join(sources) or 'none'}")
-        name, recipes = values.pop(sources[0]), values.pop(RECIPE, False)
+        name, recipes, shared = values.pop(sources[0]), values.pop(RECIPE, False), values.pop(SHARED, 0.0)
         columns = SOURCES[sources[0]]
         for column in values:
             if column not in columns:
@@ -235,12 +263,12 @@ class ClaimsFile(Section):
             tuple(map(str, _as_list(name))),
             {column: tuple(_as_list(value)) for column, value in values.items()},
             None if recipes is False else tuple(map(str, _as_list(recipes) if recipes else ())),
+            shared,
         )
 
     def sources(self, effects: Iterable[Effect]) -> list[Selection]:
         """Selections of all numbers that some effects are made of."""
-        pairs = [(effect.shared(place), selector) for effect in effects for place, selector in effect.selectors()]
-        return [self.selection(common, selector) for common, selector in pairs]
+        return [self.selection(effect.of, selector) for effect in effects for _, selector in effect.selectors()]
 
     def items(self, claim: Claim) -> list[str]:
         """Tables and figures that decide a claim: those that it names or, without any, those whose cells it reads."""
@@ -262,7 +290,7 @@ class ClaimsFile(Section):
             for part, effects in (("effect", claim.effect), ("control", claim.control)):
                 for effect in effects:
                     for place, selector in effect.selectors():
-                        yield f"claims.{key}.{part}.{place}", effect.shared(place), selector
+                        yield f"claims.{key}.{part}.{place}", effect.of, selector
         for number, learned in enumerate(self.learned):
             levels = [level for level in learned.above.values() if not isinstance(level, int | float)]
             for selector in (*learned.selections, *levels):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from crosslens.jobs.errors import DataError
 from crosslens.reports.claims.claims_file import read_claims_file
-from crosslens.reports.claims.contrasts import Contrasts
+from crosslens.reports.claims.effects import Effects
 from crosslens.reports.claims.evidence import Evidence
 from crosslens.reports.claims.verdicts import Decision, decide
 
@@ -33,6 +33,6 @@ def _decisions_on_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[
 
     entries = read_claims_file(claims_file, settings["names"])
     try:
-        return decide(entries, Contrasts(entries, Evidence(settings["evidence"], published, settings["apart"]), function))
+        return decide(entries, Effects(entries, Evidence(settings["evidence"], published, settings["apart"]), function))
     except DataError as error:
         raise DataError(f"{claims_file}: {error}" if str(error).startswith("claims.") else str(error)) from None

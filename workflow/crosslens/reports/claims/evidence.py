@@ -31,11 +31,15 @@ class Numbers(NamedTuple):
     rows: the columns of the source, and value, error, freedom, n and seeds.
     over_seeds: whether errors are over seeds; otherwise they are over texts.
     recipes: names of the training runs that the numbers rest on.
+    printed: whether they are printed ones, which are taken as they are.
+    shared: share of their data that seeds have in common.
     """
 
     rows: pd.DataFrame
     over_seeds: bool
     recipes: tuple[str, ...]
+    printed: bool = False
+    shared: float = 0.0
 
 
 class Evidence:
@@ -81,7 +85,8 @@ class Evidence:
             if column in rows and rows[column].nunique() > 1:
                 kinds = ", ".join(map(repr, sorted(rows[column].unique())))
                 raise ValueError(f"{' and '.join(selection.names)}: expected one {column}, found {kinds}")
-        return Numbers(rows, bool(selection.source == "table" and (rows["seeds"] > 1).any()), names)
+        over_seeds = selection.source == "table" and bool((rows["seeds"] > 1).any())
+        return Numbers(rows, over_seeds, names, selection.source == "published", selection.shared)
 
     @cached_property
     def facts(self) -> dict[str, Mapping[str, Any]]:

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from typing import NamedTuple
 
-from crosslens.numerics.estimates import Correlation
+from crosslens.numerics.estimates import Correlation, Estimate
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.claims_file import Region
-from crosslens.reports.claims.contrasts import Part
+from crosslens.reports.claims.effects import Part
 
 WIDTH, MARGIN = 360.0, 8.0  # of a picture, in CSS pixels
 ROW, AXIS = 34.0, 22.0  # heights of a line and of the axis below all lines, in CSS pixels
@@ -97,12 +98,13 @@ def number(value: float, digits: int, *, plus: bool = True) -> str:
     return text.replace("-", "−") if float(text) else text.lstrip("+-")
 
 
-def interval(part: Part, level: float = LEVEL) -> str:
+def interval(part: Part, estimate: Estimate | None = None, level: float = LEVEL) -> str:
     """A value with its interval as text: −6.7 (−7.1 to −6.3), of a correlation r = −0.67 (−0.71 to −0.63).
 
+    estimate: of the part; None: in the measured units.
     level: share of cases in which the interval misses the true value.
     """
-    lines = _lines("effect", [part], level)
+    lines = _lines("effect", [replace(part, estimate=estimate) if estimate else part], level)
     return _text(lines[0]) if lines else "–"
 
 

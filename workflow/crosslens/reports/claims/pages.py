@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.numerics.intervals import LEVEL
-from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.forest import STYLE, decimals, forest, interval, number
-from crosslens.reports.claims.table import claimed, command, encoder
+from crosslens.reports.claims.effects import Part
+from crosslens.reports.claims.forest import STYLE, forest, interval
+from crosslens.reports.claims.table import command, encoder
 from crosslens.reports.claims.verdicts import (
     CONTROL_FAILS,
     FAILS,
@@ -20,7 +20,7 @@ from crosslens.reports.claims.verdicts import (
     ONE_SEED,
     UNDECIDED,
     Decision,
-    control_answer,
+    sure,
 )
 from crosslens.reports.templates import read_template
 
@@ -28,9 +28,9 @@ Decisions = Mapping[str, Mapping[str, Decision]]
 MEANINGS = {
     HOLDS: "the whole interval lies where the paper claims it",
     FAILS: "the whole interval lies elsewhere",
-    UNDECIDED: "the interval covers both sides, or a verdict has no basis: a model is not shown to have learned, a training has "
-    "one seed, languages are of one family, a control is missing, or nothing says how much the effect varies",
-    CONTROL_FAILS: "the control shows the effect too, where it must be absent",
+    UNDECIDED: "the interval covers both sides, or a verdict has no basis: a model is not shown to have learned, a training run "
+    "has one seed, the effect does not surely exceed its control, or nothing says how much the effect varies",
+    CONTROL_FAILS: "the control shows the effect too, and the effect does not surely exceed it",
     NOT_MEASURED: "nothing has been run that decides it",
 }
 NAMES = 4  # effects of a claim that are named; of more, only their number is given
@@ -116,11 +116,10 @@ def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 
 
 def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
-    """Verdicts in the order of MEANINGS, how many claims have each, and causes and tendencies of the undecided ones in words."""
+    """Verdicts in the order of MEANINGS, how many claims have each, and causes of the undecided ones in words."""
     verdicts = Counter(claim["verdict"] for claim in claims)
-    causes, sides = (frequencies(claim[key] for claim in claims) for key in ("cause", "tendency"))
-    undecided = "; 95 % intervals: ".join(filter(None, (causes, sides)))
-    return [(name, verdicts[name], undecided if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
+    causes = frequencies(claim["cause"] for claim in claims)
+    return [(name, verdicts[name], causes if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
 
 
 def frequencies(names: Iterable[str]) -> str:
@@ -130,7 +129,7 @@ def frequencies(names: Iterable[str]) -> str:
 
 def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A claim, as the template shows it."""
-    claim, controls = decision.claim, [part for _, part in decision.controls]
+    claim, controls = decision.claim, [control.part for control in decision.controls]
     title = f"{claim.says} {decision.verdict}"
     printed = claim.printed.effect if claim.printed and not decision.in_print and not decision.apart else None
     parts = decision.parts
@@ -143,7 +142,6 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "measured": decision.verdict != NOT_MEASURED,
         "in_print": decision.in_print and decision.verdict != NOT_MEASURED,
         "cause": decision.cause,
-        "tendency": decision.tendency,
         "sides": _sides(decision),
         "answer": _answer(decision),
         "printed": re.sub(r"(?<![\w.])-(?=\d)", "−", claim.printed.text) if claim.printed else "",
@@ -152,7 +150,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "picture": forest(decision.least_certain(MOST_OF_ALL), controls[:MOST_OF_ALL], printed, title),
         "undrawn": max(0, len(parts) - MOST_OF_ALL),
         "small": forest(
-            [part for part in few if part], [control[1]] if (control := decision.strongest_control) else [], printed, title
+            [part for part in few if part], [control.part] if (control := decision.strongest_control) else [], printed, title
         ),
         "more": len(parts) - len(few),
         "facts": dict(_facts(decision, settings)),
@@ -166,28 +164,35 @@ def _answer(decision: Decision) -> str:
     if part is None or math.isnan(part.estimate.value):
         return ""
     name = f"{part.name}: " if part.name and len(decision.parts) > 1 else ""
-    return f"{', '.join(filter(None, (name + interval(part), _units(part))))}; claimed: {claimed(part.region)}"
+    return f"{', '.join(filter(None, (name + interval(part), _units(part))))}; claimed: {part.region}{_at_large(part)}"
+
+
+def _at_large(part: Part) -> str:
+    """The interval for languages at large in words, after that for the measured ones; "" where units are not languages."""
+    if part.at_large is None or math.isnan(part.at_large.error):
+        return ""
+    return f"; at large, by {counted(part.families or 0, 'families')}: {interval(part, part.at_large)}"
 
 
 def _control(decision: Decision) -> str:
     """The strongest control in words, with the answer to it and its interval; "" where there is none."""
-    if decision.strongest_control is None:
+    if (comparison := decision.strongest_control) is None:
         return ""
-    control, part = decision.strongest_control
-    return f"{control.says}: {control_answer(decision, part)}, {interval(part)}"
+    excess = f"; effect less control {interval(comparison.excess)}" if comparison.excess else ""
+    return f"{comparison.control.says}: {comparison.answer}, {interval(comparison.part)}{excess}"
 
 
 def _sides(decision: Decision) -> str:
-    """Where the effects of a claim with several lie, in words; "" where it has one."""
+    """How many effects of a claim with several lie as claimed, and which ones, in words; "" where it has one."""
     if len(decision.parts) < 2:
         return ""
-    sides = [
-        f"{len(parts)} {side}" + f" ({', '.join(part.name for part in parts)})" * (len(parts) <= NAMES)
-        for side, parts in decision.sides().items()
-        if parts
-    ]
-    needed = f", of which {decision.claim.at_least} must be as claimed" if decision.claim.at_least else ""
-    return f"{len(decision.parts)} effects{needed}: {', '.join(sides)}"
+    inside, outside = ([part for part in decision.parts if sure(part) == side] for side in (-1, 1))
+    texts = []
+    for parts, words in ((inside, f"of {len(decision.parts)} effects are as claimed"), (outside, "lie elsewhere")):
+        names = f" ({', '.join(part.name for part in parts)})" * (0 < len(parts) <= NAMES)
+        texts.append(f"{len(parts)} {words}{names}")
+    needed = f"; {decision.claim.at_least} must be as claimed" if decision.claim.at_least else ""
+    return f"{', '.join(texts)}; taken together, at least {decision.supported} are shown to be as claimed{needed}"
 
 
 def counted(number: int, unit: str) -> str:
@@ -197,18 +202,12 @@ def counted(number: int, unit: str) -> str:
 
 
 def _units(part: Part) -> str:
-    """Number and name of the units of a part, and what it is of them, in words; "" where it has none.
-
-    A mean over families of languages stands beside the plain mean over languages where the two differ.
-    """
+    """Number and name of the units of a part, and what its interval rests on, in words; "" where it has none."""
     units = counted(part.n, part.unit) if part.n and part.unit else ""
+    units = "mean over " * bool(part.at_large) + units
     if part.estimate.error == 0:
         return ", ".join(filter(None, (units, "exact: an arithmetic result has no interval")))
-    if math.isnan(part.mean):
-        return units
-    value, mean = (number(value, decimals(part)) for value in (part.estimate.value, part.mean))
-    plain = f" (plain mean over languages, as papers print it: {mean})" * (value != mean)
-    return f"mean over {counted(part.families or 0, 'families')} of {units}{plain}"
+    return units + f", {part.estimate.freedom:.3g} degrees of freedom" * math.isfinite(part.estimate.freedom)
 
 
 def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -221,12 +220,12 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
     }
     facts = {
         "Where": claim.where,
-        "Kind": claim.kind + " claim" * (claim.kind != "interpretation") + ", central" * claim.central,
-        "Generalises over": claim.unit,
+        "Central": "yes" * claim.central,
         "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))) if printed else "",
         "Verdict": f"{decision.verdict}{': ' * bool(decision.reason)}{decision.reason}",
         "Effect": "; ".join(_describe(part) for part in decision.parts),
-        "Control": "; ".join(f"{control.says}: {_describe(part)}" for control, part in decision.controls),
+        "Control": "; ".join(f"{control.says}: {_describe(part)}" for control, part, _ in decision.controls),
+        "Languages at large": decision.at_large,
         "Probability": "" if math.isnan(decision.tested) else f"{decision.p:.2g}, compared with {decision.level:.3g}"
         + " (Holm, over the paper's central claims)" * (decision.level != LEVEL),
         "Limits": claim.note if decision.reason != claim.note else "",

@@ -8,26 +8,29 @@ from typing import Any
 import pandas as pd
 
 from crosslens.jobs import call as commands
-from crosslens.numerics.estimates import Correlation
+from crosslens.numerics.estimates import Correlation, Estimate
 from crosslens.reports.cells import rounded
-from crosslens.reports.claims.claims_file import Region
-from crosslens.reports.claims.contrasts import Part
-from crosslens.reports.claims.verdicts import NOT_MEASURED, Decision
+from crosslens.reports.claims.verdicts import NOT_MEASURED, Decision, sure
 
 COLUMNS = (
-    "paper", "claim", "says", "where", "central", "kind", "effect", "low", "high", "n", "unit", "seeds", "control", "control_low",
-    "control_high", "control_shows", "p", "level", "claimed", "verdict", "cause", "tendency", "reason", "encoder", "comparable",
-    "printed", "printed_effect", "printed_holds", "item", "command",
+    "paper", "claim", "says", "where", "central", "effect_of", "effect", "low", "high", "n", "unit", "seeds", "freedom",
+    "at_large_low", "at_large_high", "at_large", "effects", "as_claimed", "supported", "control", "control_low", "control_high",
+    "control_shows", "excess", "excess_low", "excess_high", "p", "level", "claimed", "verdict", "cause", "reason", "encoder",
+    "comparable", "printed", "printed_effect", "printed_holds", "item", "command",
 )  # fmt: skip
-"""effect, low, high: the effect with its 95 % interval, in points of the score's preset; of several parts, the one that is least
-surely as claimed. n, unit: number and name of the units that the effect is over. seeds: fewest seeds of a training run of an
-encoder. control, control_low, control_high: the control that shows its effect most surely. p: the smaller of the probabilities of
-the claim and of its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which the
-paper claims the effect to be. cause: what keeps an undecided claim from a verdict, in two or three words. tendency: where the
-95 % intervals of an undecided claim lie all the same. encoder: encoders on which the claim was decided. comparable: whether
-encoder and corpora are the paper's; if not, the claim is replicated, but not its number. item: tables and figures that decide the
-claim. command: command that makes what is missing."""
-WHOLE = ("n", "seeds")  # columns of whole numbers
+"""effect_of: name of the effect that the line shows, which of several is the one that is least surely as claimed. effect,
+low, high: the effect with its 95 % interval, in points of the score's scale, in the languages or other units that were
+measured. n, unit: number and name of these units. seeds: fewest seeds of a training run of an encoder. freedom: degrees of
+freedom of the interval. at_large_low, at_large_high: interval for languages at large, by families; at_large: the verdict on
+them. effects, as_claimed, supported: number of effects of the claim, of those whose intervals lie as claimed, and largest
+number of which it is shown that so many do (partial conjunction). control, control_low, control_high: the control that shows
+its effect most surely. excess, excess_low, excess_high: the effect less this control. p: the smaller of the probabilities of
+the claim and of its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which
+the paper claims the effect to be. cause: what keeps an undecided claim from a verdict, in two or three words. encoder:
+encoders on which the claim was decided. comparable: whether encoder and corpora are the paper's; if not, the claim is
+replicated, but not its number. item: tables and figures that decide the claim. command: command that makes what is
+missing."""
+WHOLE = ("n", "seeds", "effects", "as_claimed", "supported")  # columns of whole numbers
 
 
 def table(decisions: Mapping[str, Mapping[str, Decision]], settings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -46,7 +49,8 @@ def table(decisions: Mapping[str, Mapping[str, Decision]], settings: Mapping[str
 
 def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) -> dict[str, Any]:
     claim, part = decision.claim, decision.part
-    control, control_part = decision.strongest_control or (None, None)
+    comparison = decision.strongest_control
+    excess = comparison.excess if comparison else None
     printed = claim.printed
     return {
         "paper": paper,
@@ -54,19 +58,25 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "says": claim.says,
         "where": claim.where,
         "central": claim.central,
-        "kind": claim.kind,
-        **_numbers(part, ("effect", "low", "high")),
+        "effect_of": part.name if part else "",
+        **_numbers(part.estimate if part else None, ("effect", "low", "high")),
         "n": part.n if part else None,
-        "unit": part.unit if part else claim.unit,
+        "unit": part.unit if part else "",
         "seeds": min((part.seeds for part in decision.parts if part.seeds), default=None),
-        **_numbers(control_part, ("control", "control_low", "control_high")),
-        "control_shows": control.says if control else "",
+        "freedom": round(part.estimate.freedom, 1) if part and math.isfinite(part.estimate.freedom) else None,
+        **_numbers(part.at_large if part else None, ("", "at_large_low", "at_large_high")),
+        "at_large": decision.at_large,
+        "effects": len(decision.parts) or None,
+        "as_claimed": sum(sure(each) < 0 for each in decision.parts) if decision.parts else None,
+        "supported": decision.supported if decision.parts else None,
+        **_numbers(comparison.part.estimate if comparison else None, ("control", "control_low", "control_high")),
+        "control_shows": comparison.control.says if comparison else "",
+        **_numbers(excess.estimate if excess else None, ("excess", "excess_low", "excess_high")),
         "p": None if math.isnan(decision.p) else float(f"{decision.p:.2g}"),
         "level": float(f"{decision.level:.3g}"),
-        "claimed": claimed(part.region) if part else "",
+        "claimed": str(part.region) if part else "",
         "verdict": decision.verdict,
         "cause": decision.cause,
-        "tendency": decision.tendency,
         "reason": decision.reason,
         "encoder": encoder(decision, settings),
         "comparable": not (decision.apart if decision.parts else settings["apart"]),
@@ -78,35 +88,12 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
     }
 
 
-def claimed(region: Region) -> str:
-    """A region in words: above 0, between 0 and 5."""
-    low, high = region.ends
-    if region.within is not None:
-        return f"within {region.within:g} of {region.of:g}"
-    if math.isfinite(low) and math.isfinite(high):
-        return f"between {low:g} and {high:g}".replace("-", "−")
-    end, word = (low, "above") if math.isfinite(low) else (high, "below")
-    return f"{word} {end:g}".replace("-", "−")
-
-
-def region(text: str) -> Region:
-    """The region that `claimed` puts into these words."""
-    first, *rest = text.replace("−", "-").split()
-    match first, rest:
-        case "within", [distance, "of", center]:
-            return Region(within=float(distance), of=float(center))
-        case "between", [low, "and", high]:
-            return Region(above=float(low), below=float(high))
-        case _:
-            return Region.model_validate({first: float(*rest)})
-
-
-def _numbers(part: Part | None, names: tuple[str, str, str]) -> dict[str, float | None]:
-    """Value and ends of a part by column: rounded to two decimals, correlations and values below 1 to three."""
-    if part is None or math.isnan(part.estimate.value):
+def _numbers(estimate: Estimate | None, names: tuple[str, str, str]) -> dict[str, float | None]:
+    """Value and ends of an estimate by column: rounded to two decimals, correlations and values below 1 to three."""
+    if estimate is None or math.isnan(estimate.value):
         return dict.fromkeys(names)
-    digits = 3 if isinstance(part.estimate, Correlation) or abs(part.estimate.value) < 1 else 2
-    return {name: rounded(number, digits) for name, number in zip(names, part.estimate.interval(), strict=True)}
+    digits = 3 if isinstance(estimate, Correlation) or abs(estimate.value) < 1 else 2
+    return {name: rounded(number, digits) for name, number in zip(names, estimate.interval(), strict=True)}
 
 
 def encoder(decision: Decision, settings: Mapping[str, Any]) -> str:

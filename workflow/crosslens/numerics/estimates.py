@@ -63,7 +63,7 @@ class Estimate:
         share, share_of_number = self._share(self.value), self._share(number)
         if not math.isnan(share) and not math.isnan(share_of_number):
             distance *= math.sqrt(share * (1 - share) / (share_of_number * (1 - share_of_number)))
-        return min(1.0, self.caution * float(2 * stdtr(self.freedom, -distance)))
+        return min(self.caution * float(2 * stdtr(self.freedom, -distance)), 1.0)  # nan stays nan
 
     def _share(self, value: float) -> float:
         """Position of a value between the bounds, from 0 to 1; nan at a bound, or where one is infinite."""

@@ -1,7 +1,6 @@
-"""liang2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
+"""liang2021: functions that claims.yaml names, for effects that are no sums of selected numbers.
 
-Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
+What they are given and may return stands in docs/claims.md.
 """
 
 from collections.abc import Sequence
@@ -12,17 +11,15 @@ import pandas as pd
 
 from crosslens.config.heads import TASK
 from crosslens.numerics.curves import meeting as meeting_point
-from crosslens.numerics.estimates import Estimate, over_runs
+from crosslens.numerics.estimates import Estimate
 from crosslens.papers.liang2021.names import BY_LANGUAGE, MEANS, SOURCES, TASKS, part_name
 
 SOURCE_LANGUAGES = (("en",), ("en", "de", "zh"))  # languages of training, single-source and multi-source
 AVERAGE = "avg"
 MOST_REMOVED = 1000  # directions; more than any encoder here has
 
-Result = tuple[Estimate, int]
 
-
-def fall_from_best(numbers: Sequence[pd.DataFrame], end: int) -> Result:
+def fall_from_best(numbers: Sequence[pd.DataFrame], end: int) -> pd.DataFrame:
     """Score at the best x less that at x = `end`, mean over seeds; for each seed, the best x is that of the other seeds.
 
     numbers: scores by x and seed.
@@ -32,7 +29,7 @@ def fall_from_best(numbers: Sequence[pd.DataFrame], end: int) -> Result:
     return _over_seeds([curves.loc[seed, mean.idxmax()] - curves.loc[seed, end] for seed, mean in _means_of_other_seeds(curves)])
 
 
-def best_by_languages(numbers: Sequence[pd.DataFrame], languages: int) -> Result:
+def best_by_languages(numbers: Sequence[pd.DataFrame], languages: int) -> pd.DataFrame:
     """The best x divided by the number of languages, mean over seeds.
 
     numbers: scores by x and seed.
@@ -40,7 +37,7 @@ def best_by_languages(numbers: Sequence[pd.DataFrame], languages: int) -> Result
     return _over_seeds(_by_seed(numbers[0], "x").idxmax(axis=1) / languages)
 
 
-def meeting(numbers: Sequence[pd.DataFrame], languages: int) -> Result:
+def meeting(numbers: Sequence[pd.DataFrame], languages: int) -> pd.DataFrame:
     """The x at which a curve is no longer above another, divided by the number of languages, mean over seeds.
 
     numbers: scores of both curves by x and seed; those of the second may be of a single x, and then hold for all.
@@ -48,7 +45,7 @@ def meeting(numbers: Sequence[pd.DataFrame], languages: int) -> Result:
     return _over_seeds(_meetings(*numbers) / languages)
 
 
-def meetings_apart(numbers: Sequence[pd.DataFrame], languages: int) -> Result:
+def meetings_apart(numbers: Sequence[pd.DataFrame], languages: int) -> pd.DataFrame:
     """The meeting point of a first pair of curves less that of a second pair, divided by the number of languages.
 
     numbers: those of `meeting` for the first pair, then for the second.
@@ -56,7 +53,7 @@ def meetings_apart(numbers: Sequence[pd.DataFrame], languages: int) -> Result:
     return _over_seeds((_meetings(*numbers[:2]) - _meetings(*numbers[2:])) / languages)
 
 
-def ends_of_groups(numbers: Sequence[pd.DataFrame]) -> Result:
+def ends_of_groups(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The x at which windows of related languages are no longer above those beyond the rank, less that of random languages.
 
     numbers: scores of related languages by group, x and seed, within the rank and beyond it; the same of random languages.
@@ -66,7 +63,7 @@ def ends_of_groups(numbers: Sequence[pd.DataFrame]) -> Result:
     return _over_seeds(pd.concat(ends, axis=1).mean(axis=1) - _meetings(random, random_beyond))
 
 
-def rise_at_end(numbers: Sequence[pd.DataFrame]) -> Result:
+def rise_at_end(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Score at the last layer less that at the worst earlier one, mean over seeds; for each seed, it is the worst of other seeds.
 
     numbers: scores by layer and seed; where there is a second selection, its rise is subtracted.
@@ -80,7 +77,7 @@ def rise_at_end(numbers: Sequence[pd.DataFrame]) -> Result:
     return _over_seeds(rises[0] - rises[1] if len(rises) > 1 else rises[0])
 
 
-def needed(numbers: Sequence[pd.DataFrame], share: float) -> Result:
+def needed(numbers: Sequence[pd.DataFrame], share: float) -> pd.DataFrame:
     """Number of directions at which a curve reaches a share of its best score, mean over seeds; linear between two measured x.
 
     numbers: scores by x, the number of directions, and seed.
@@ -90,7 +87,7 @@ def needed(numbers: Sequence[pd.DataFrame], share: float) -> Result:
     return _over_seeds([meeting_point(x, share * curve.max() - curve) for curve in curves.to_numpy(float)])
 
 
-def straightness(numbers: Sequence[pd.DataFrame], start: int, random: bool = False) -> Result:
+def straightness(numbers: Sequence[pd.DataFrame], start: int, random: bool = False) -> pd.DataFrame:
     """Percentage of the variance of scores that a straight line over the number of removed directions explains, mean over seeds.
 
     Scores are means over languages.
@@ -109,14 +106,23 @@ def straightness(numbers: Sequence[pd.DataFrame], start: int, random: bool = Fal
     return _over_seeds([100 * float(np.corrcoef(x, curve)[0, 1]) ** 2 for curve in curves.to_numpy(float)])
 
 
-def means_of_print(numbers: Sequence[pd.DataFrame]) -> dict[str, Result]:
+def correlation_of_curves(numbers: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
+    """Correlation of two curves, by seed.
+
+    numbers: scores of both curves by seed and by a column, such as x.
+    """
+    first, second = (_by_seed(rows, column) for rows in numbers)
+    return _over_seeds(first.corrwith(second[first.columns.intersection(second.columns)], axis=1))
+
+
+def means_of_print(numbers: Sequence[pd.DataFrame]) -> dict[str, tuple[Estimate, int]]:
     """Printed means over languages less the means of the printed scores of these languages, by cell.
 
     numbers: printed cells of tables 1 to 5.
     """
     means, *tables = numbers
     printed = means.set_index(["row", "column"])["value"]
-    parts: dict[str, Result] = {}
+    parts: dict[str, tuple[Estimate, int]] = {}
     for (task, mixed), table in zip(BY_LANGUAGE.values(), tables, strict=True):
         for model, rows in table[table["column"] != AVERAGE].groupby("row", sort=False):
             trained = rows["column"].isin(SOURCE_LANGUAGES[mixed])
@@ -147,5 +153,6 @@ def _means_of_other_seeds(curves: pd.DataFrame) -> list[tuple[int, pd.Series]]:
     return [(seed, (curves.drop(seed) if len(curves) > 1 else curves).mean()) for seed in curves.index]
 
 
-def _over_seeds(values: Sequence[float] | pd.Series) -> Result:
-    return over_runs(np.array([*values], float)), len(values)
+def _over_seeds(values: Sequence[float] | pd.Series) -> pd.DataFrame:
+    """Values by seed, (1, n_seeds)."""
+    return pd.DataFrame([[*values]])

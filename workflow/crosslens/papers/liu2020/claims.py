@@ -1,7 +1,6 @@
-"""liu2020: functions that claims.yaml names, for effects that are no differences of selected numbers.
+"""liu2020: functions that claims.yaml names, for effects that are no sums of selected numbers.
 
-Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
+What they are given and may return stands in docs/claims.md.
 """
 
 from collections.abc import Sequence
@@ -9,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Estimate, correlation, over_families
+from crosslens.numerics.estimates import Estimate, correlation
 from crosslens.papers.liu2020.names import nli, pretraining
 from crosslens.papers.liu2020.retrieval import last_layer
 from crosslens.reports.claims.evidence import Missing, Unconfigured
@@ -49,8 +47,8 @@ def share_with_late_best(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int
     return Estimate.exact(100 * float(best.isin((top - 2, top - 1)).mean())), len(best)
 
 
-def gain_of_weight(numbers: Sequence[pd.DataFrame], most: bool) -> tuple[Estimate, int]:
-    """Gain of the largest weight over the smallest in one layer, mean over families of languages.
+def gain_of_weight(numbers: Sequence[pd.DataFrame], most: bool) -> pd.DataFrame:
+    """Gain of the largest weight over the smallest in one layer, by direction of translation.
 
     numbers: scores on development data, by which the layer is selected, and on test data.
     most: whether it is the layer with the largest gain; otherwise it is that with the smallest.
@@ -58,8 +56,21 @@ def gain_of_weight(numbers: Sequence[pd.DataFrame], most: bool) -> tuple[Estimat
     development, test = numbers
     mean = _gains(development).mean()
     gains = _gains(test[test["subspace"].isin(development["subspace"])])[mean.idxmax() if most else mean.idxmin()]
-    families = [languages_table()[_language(item)]["family"] for item in gains.index]
-    return over_families(gains.to_numpy(float), families), len(gains)
+    return gains.to_frame(0)
+
+
+def last_layers(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Scores of word retrieval by direction and seed: those of the first half of the models less those of the second half.
+
+    numbers: records of word retrieval by models, of which the last layer counts. A model with one seed is taken as it is.
+    """
+    tables = [last_layer(rows).pivot_table(index="item", columns="seed", values="value") for rows in numbers]
+    seeds = sorted(set.intersection(*({*table} for table in tables if table.shape[1] > 1))) or [0]
+    tables = [
+        table[seeds] if table.shape[1] > 1 else pd.concat([table.iloc[:, 0]] * len(seeds), axis=1, keys=seeds) for table in tables
+    ]
+    half = len(tables) // 2
+    return (sum(tables[1:half], tables[0]) - sum(tables[half + 1 :], tables[half])).dropna()
 
 
 def range_of(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
@@ -68,8 +79,8 @@ def range_of(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
     return Estimate.exact(float(np.ptp(rows["value"]))), len(rows)
 
 
-def agreement_of_weights(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Correlation over languages of the weight selected with the first seed with the mean of those selected with the others.
+def agreement_of_weights(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The weight selected with the first seed and the mean of those selected with the others, as x and y by language.
 
     Raises Unconfigured where all rows are of one seed.
 
@@ -79,7 +90,7 @@ def agreement_of_weights(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int
     weights = rows[rows["language"] != "all"].pivot_table(index="language", columns="seed", values="weight")
     if weights.shape[1] < 2:
         raise Unconfigured("weights of one seed agree with no others")
-    return correlation(weights.iloc[:, 0].to_numpy(float), weights.iloc[:, 1:].mean(axis=1).to_numpy(float)), len(weights)
+    return pd.DataFrame({"x": weights.iloc[:, 0], "y": weights.iloc[:, 1:].mean(axis=1)})
 
 
 def _gains(rows: pd.DataFrame) -> pd.DataFrame:
@@ -90,8 +101,3 @@ def _gains(rows: pd.DataFrame) -> pd.DataFrame:
     )
     gains: pd.DataFrame = largest - smallest
     return gains
-
-
-def _language(item: str) -> str:
-    """The language other than English of a direction of translation: de of en->de."""
-    return next(code for code in item.split("->") if code != "en")

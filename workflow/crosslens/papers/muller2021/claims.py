@@ -1,77 +1,79 @@
-"""muller2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
+"""muller2021: functions that claims.yaml names, for effects that are no sums of selected numbers.
 
-Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
+What they are given and may return stands in docs/claims.md.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_languages, over_runs
+from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_runs
 from crosslens.papers.muller2021.names import REF, recipe_name
+from crosslens.reports.claims.effects import families_of
 
-Estimates = dict[str, tuple[Estimate, int]]
-POINTS = (-100.0, 100.0)  # bounds of a difference of scores
 SOURCES = ("en", "ru", "ar")  # languages of training
 
 
 def losses(
     numbers: Sequence[pd.DataFrame], layers: Sequence[int | str], quantity: Literal["source", "targets", "difference"],
-    before: str = REF, sources: Sequence[str] = SOURCES, by_language: bool = False,
-) -> Estimates:  # fmt: skip
+    before: str = REF, sources: Sequence[str] = SOURCES, by_family: bool = False,
+) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Changes of scores by re-initialising layers, by task, language of training and layers, of the training runs that there are.
 
     numbers: scores by recipe, language and seed.
     layers: layers that are re-initialised, as in names of training runs: 1-2.
-    quantity: change in the language of training, mean change in the other languages, or the second less the first.
+    quantity: changes in the language of training, in the other languages, or the second less the first.
     before: layers that are re-initialised in the training runs whose scores are subtracted; REF for none.
     sources: languages of training.
-    by_language: whether each of the other languages is a result of its own.
+    by_family: whether each family of the other languages is a result of its own.
     """
     scores = pd.concat(numbers).drop_duplicates(["recipe", "language", "seed"])
     scores = scores[scores["language"] != "all"]
-    values, errors = ({str(name): rows.pivot(index="language", columns="seed", values=column)
-                       for name, rows in scores.groupby("recipe")} for column in ("value", "error"))  # fmt: skip
-    estimates: Estimates = {}
+    values = {str(name): rows.pivot(index="language", columns="seed", values="value") for name, rows in scores.groupby("recipe")}
+    results = {}
     for task, source, after in product(scores["task"].unique(), sources, map(str, layers)):
-        old, new = (recipe_name(task, source, blocks) for blocks in (before, after))
-        if not {old, new} <= values.keys():
+        recipes = [recipe_name(task, source, layers_of_recipe) for layers_of_recipe in (after, before)]
+        if not {*recipes} <= values.keys():
             continue
-        change = (values[new] - values[old]).dropna(axis=1, how="all").dropna()
-        error = (errors[new] ** 2 + errors[old] ** 2).loc[change.index, change.columns] ** 0.5
-        targets = change.drop(source)
-        place = f"{task} from {source}, layers {after}"
-        if quantity == "source" or by_language:
-            for language in [source] if quantity == "source" else targets.index:
-                name = f"{place}, {language}" if by_language else place
-                estimates[name] = _mean_change(change.loc[language].to_numpy(), error.loc[language].to_numpy()), change.shape[1]
+        change: Any = (values[recipes[0]] - values[recipes[1]]).dropna(axis=1, how="all").dropna()
+        place, targets = f"{task} from {source}, layers {after}", change.drop(source)
+        if quantity == "source":
+            results[place] = change.loc[[source]]
+        elif by_family:
+            results |= {f"{place}, {family}": rows for family, rows in targets.groupby(families_of(targets.index))}
         else:
-            reference, bounds = (change.loc[source], (-200.0, 200.0)) if quantity == "difference" else (0.0, POINTS)
-            estimates[place] = over_languages((targets - reference).to_numpy(), _families(targets.index), bounds), len(targets)
-    return estimates
+            results[place] = targets - change.loc[source] if quantity == "difference" else targets
+        for name in [name for name in results if name.startswith(place)]:
+            results[name].attrs["recipes"] = recipes
+    return results
 
 
-def peaks(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """The layer with the highest similarity, mean over families of languages.
+def peaks(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The layer with the highest similarity, by language and seed.
 
     numbers: similarity by layer, language and seed.
     """
     (rows,) = numbers
     table = rows.pivot(index=["language", "seed"], columns="layer", values="value")
-    layers = table.idxmax(axis=1).astype(float).unstack()
-    return over_languages(layers.to_numpy(), _families(layers.index)), len(layers)
+    return table.idxmax(axis=1).astype(float).unstack()
 
 
-def correlation_of_losses(
-    numbers: Sequence[pd.DataFrame], before: str, after: str
-) -> tuple[Estimate, int] | dict[str, tuple[Estimate, int]]:
-    """Rank correlation over languages of the changes of two numbers, such as score and similarity; {} without such training runs.
+def same_trend(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Rank correlation over layers of the similarities of two encoders, by language and seed of the first.
+
+    numbers: similarity by layer, language and seed of each encoder; the second has one seed.
+    """
+    first, second = (rows.pivot(index=["language", "seed"], columns="layer", values="value") for rows in numbers)
+    reference = second.groupby("language").mean().reindex(first.index.get_level_values("language")).set_axis(first.index)
+    return first.corrwith(reference[first.columns], axis=1, method="spearman").unstack()
+
+
+def losses_of_both(numbers: Sequence[pd.DataFrame], before: str, after: str) -> pd.DataFrame | dict[str, pd.DataFrame]:
+    """Changes of two numbers, such as score and similarity, as x and y by language; {} without such training runs.
 
     Numbers are means over seeds and layers, of training runs on English.
 
@@ -84,8 +86,7 @@ def correlation_of_losses(
         if not {old, new} <= {*means.index}:
             return {}
         changes.append(means.loc[new] - means.loc[old])
-    pairs = pd.concat(changes, axis=1).drop("en", errors="ignore").dropna().to_numpy(float)
-    return correlation(*pairs.T, ranks=True), len(pairs)
+    return pd.concat(changes, axis=1, keys=["x", "y"]).drop("en", errors="ignore").dropna()
 
 
 def correlation_beyond_others(numbers: Sequence[pd.DataFrame], layer: int) -> tuple[Estimate, int]:
@@ -99,7 +100,7 @@ def correlation_beyond_others(numbers: Sequence[pd.DataFrame], layer: int) -> tu
         return Estimate(math.nan, math.nan), len(scores)
     best = max((column for column in r if column != layer), key=lambda column: r[column])
     variables = (values.to_numpy() for values in (scores, similarity[layer], similarity[best]))
-    return difference_of_correlations(*variables, ranks=True), len(scores)
+    return difference_of_correlations(*variables, ranks=True, families=families_of(scores.index)), len(scores)
 
 
 def spread_over_layers(numbers: Sequence[pd.DataFrame], task: str = "") -> tuple[Estimate, int]:
@@ -136,14 +137,6 @@ def outside(numbers: Sequence[pd.DataFrame], grid: Sequence[float]) -> tuple[Est
     return Estimate.exact(float(sum(not np.isclose(value, grid, atol=0).any() for value in rows["value"]))), len(rows)
 
 
-def _mean_change(values: np.ndarray, errors: np.ndarray) -> Estimate:
-    """Mean change over seeds; the change of a single seed has its own error.
-
-    values, errors: (n_seeds,), in points.
-    """
-    return over_runs(values, POINTS) if len(values) > 1 else Estimate(float(values[0]), float(errors[0]), bounds=POINTS)
-
-
 def _spread(scores: pd.DataFrame, similarity: pd.DataFrame) -> float:
     """Standard deviation over layers of the rank correlation of scores with similarity."""
     by_language, by_layer = _by_layer(scores, similarity)
@@ -158,8 +151,3 @@ def _by_layer(scores: pd.DataFrame, similarity: pd.DataFrame) -> tuple[pd.Series
     layers = similarity.groupby(["language", "layer"])["value"].mean().unstack()
     languages = by_language.index.intersection(layers.index)
     return by_language[languages], layers.loc[languages]
-
-
-def _families(languages: pd.Index) -> list[str]:
-    """Family of each language; an isolate is a family of its own."""
-    return [languages_table()[code]["family"] or code for code in languages]

@@ -1,7 +1,6 @@
-"""tanti2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
+"""tanti2021: functions that claims.yaml names, for effects that are no sums of selected numbers.
 
-Each returns an estimate and the number of its units. `numbers` are the selections that the effect
-reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
+What they are given and may return stands in docs/claims.md.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
-"""wu2019: functions that claims.yaml names, for effects that are no differences of selected numbers.
+"""wu2019: functions that claims.yaml names, for effects that are no sums of selected numbers.
 
-Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
+What they are given and may return stands in docs/claims.md.
 """
 
 from collections.abc import Sequence
@@ -10,15 +9,15 @@ import numpy as np
 import pandas as pd
 
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import Correlation, Estimate, correlation, over_languages
-from crosslens.papers.wu2019.names import TASKS
+from crosslens.numerics.estimates import Correlation, Estimate, correlation
+from crosslens.reports.claims.effects import families_of
 from crosslens.reports.claims.evidence import Missing
 
 SOURCE = "en"  # language of training, which is no target of transfer
 
 
-def gain_with_chosen_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Gain of freezing blocks in target languages, with the number of frozen blocks that is best on development data.
+def gain_with_chosen_layers(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Gain of freezing blocks by target language and seed, with the number of frozen blocks that is best on development data.
 
     numbers: test scores of full fine-tuning; test scores by number of frozen blocks; scores of the same on development data.
     """
@@ -27,8 +26,8 @@ def gain_with_chosen_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, 
     gains = (_by_language(frozen[frozen["recipe"] == best]) - _by_language(full)).dropna(how="all").dropna(axis=1)
     if gains.empty:
         raise Missing("no test set in another language")
-    families = [languages_table()[code]["family"] or code for code in gains.index]
-    return over_languages(gains.to_numpy(float), families), len(gains)
+    gains.attrs["recipes"] = [full["recipe"].iloc[0], best]
+    return gains
 
 
 def correlation_of_gain(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
@@ -46,20 +45,19 @@ def correlation_of_gain(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]
     estimates = []
     for score_seeds, gain_seeds in halves:
         gain = (frozen.loc[languages, gain_seeds] - full.loc[languages, gain_seeds]).mean(axis=1)
-        estimates.append(correlation(full.loc[languages, score_seeds].mean(axis=1).to_numpy(), gain.to_numpy()))
+        scores = full.loc[languages, score_seeds].mean(axis=1)
+        estimates.append(correlation(scores.to_numpy(), gain.to_numpy(), families=families_of(languages)))
     mean = float(np.mean([estimate.value for estimate in estimates]))
     return Correlation(mean, estimates[0].error), len(languages)
 
 
-def correlation_of_difference(numbers: Sequence[pd.DataFrame], ranks: bool) -> tuple[Estimate, int]:
-    """Correlation over languages of one number with the difference of two others.
+def difference_of_second(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One number and the difference of two others, as x and y by language.
 
     numbers: the one, and of the others that from which is subtracted, then that which is subtracted.
-    ranks: whether the correlation is one of ranks.
     """
     x, plus, minus = (_by_language(rows)[0] for rows in numbers)
-    pairs = pd.DataFrame({"x": x, "difference": plus - minus}).dropna()
-    return correlation(pairs["x"].to_numpy(), pairs["difference"].to_numpy(), ranks=ranks), len(pairs)
+    return pd.DataFrame({"x": x, "y": plus - minus}).dropna()
 
 
 def range_over_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
@@ -73,19 +71,15 @@ def range_over_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
     return Estimate(float(np.ptp(ends["value"])), float(np.hypot(*ends["error"]))), len(by_layer)
 
 
-def share_of_languages(numbers: Sequence[pd.DataFrame], low: float, high: float) -> dict[str, tuple[Estimate, int]]:
-    """Percentage of the Indo-European languages whose number lies in a range, by task.
+def share_of_languages(numbers: Sequence[pd.DataFrame], low: float, high: float) -> tuple[Estimate, int]:
+    """Percentage of the Indo-European languages whose number, the mean over tasks, lies in a range.
 
     low, high: ends of the range, which belong to it.
     """
     (rows,) = numbers
-    shares = {}
-    for task in (task for task in TASKS.values() if task in set(rows["column"])):
-        values = _by_language(rows[rows["column"] == task])[0]
-        values = values[[languages_table()[code]["family"] == "Indo-European" for code in values.index]]
-        if len(values):
-            shares[task] = Estimate.exact(100 * float(values.between(low, high).mean())), len(values)
-    return shares
+    values = _by_language(rows)[0]
+    values = values[[languages_table()[code]["family"] == "Indo-European" for code in values.index]]
+    return Estimate.exact(100 * float(values.between(low, high).mean())), len(values)
 
 
 def number_of_languages(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:

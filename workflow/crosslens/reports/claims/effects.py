@@ -110,8 +110,7 @@ def excess(part: Part, control: Part) -> Part | None:
     region, first, second = Region(above=0) if side > 0 else Region(below=0), part.values, control.values
     if first is not None and second is not None and first.index.equals(second.index) and first.columns.equals(second.columns):
         if not isinstance(part.estimate, Correlation):
-            fixed, terms = math.hypot(part.fixed, control.fixed), part.terms + control.terms
-            return part_of(part.name, region, first - second, part.unit, fixed=fixed, terms=terms, kind=part.kind)
+            return part_of(part.name, region, first - second, part.unit, fixed=math.hypot(part.fixed, control.fixed))
         if first["y"].equals(second["y"]):
             y, x, other = (values.to_numpy(float) for values in (first["y"], first["x"], second["x"]))
             families = families_of(first.index) if part.unit == "languages" else ()
@@ -191,6 +190,8 @@ class Effects:
         several = [{*side.values.columns} for _, side in sides if side.values.shape[1] > 1]
         common = sorted(set.intersection(*several)) if several else [0]
         values = reduce(pd.DataFrame.add, (sign * _by_seed(side.values.loc[units], common) for sign, side in sides))
+        if effect.over == "text":  # of what is measured once; several seeds are as many readings of the same texts
+            values, several = values.mean(axis=1).to_frame(0), []
         if effect.over == NOTHING:
             exact = Estimate.exact(float(values.to_numpy(float).mean()))
             return Part(name, region, exact, None, "", recipes, seeds)
@@ -198,7 +199,7 @@ class Effects:
             unknown = Estimate(float(values.to_numpy(float).mean()), math.nan)
             return Part(name, region, unknown, None, "", recipes, seeds, lack="restarts of an algorithm are no sample of texts")
         tables = [side for _, side in sides if side.numbers.over_seeds]  # cells, which do not know their seeds
-        single = [side for _, side in sides if side.values.shape[1] == 1 and not side.numbers.over_seeds]
+        single = [side for _, side in sides if (side.values.shape[1] == 1 or not several) and not side.numbers.over_seeds]
         fixed = _error_of_single(single, units, bool(several or tables))
         runs = None
         if tables and not several:
@@ -228,7 +229,7 @@ class Effects:
     def _correlated(
         self, effect: Effect, region: Region, name: str, pairs: pd.DataFrame, seeds: int | None, recipes: tuple[str, ...]
     ) -> Part:
-        """Correlation of two variables, which has no interval where it has too few units.
+        """Correlation of two variables.
 
         pairs: columns x and y, by unit.
         """
@@ -236,10 +237,7 @@ class Effects:
         families = families_of(pairs.index) if unit == "languages" else ()
         estimate = correlation(pairs["x"].to_numpy(float), pairs["y"].to_numpy(float), ranks=effect.ranks, families=families)
         part = Part(name, region, estimate, len(pairs), unit, recipes, seeds, values=pairs, families=len({*families}) or None)
-        if len(pairs) >= effect.least:
-            return part
-        lack = f"{len(pairs)} {unit}, at least {effect.least} needed"
-        return replace(part, estimate=replace(estimate, error=math.nan), lack=lack)
+        return _with_enough_units(part, effect.least)
 
     def _function(self, effect: Effect, region: Region) -> list[Part]:
         """Results of a function of the paper, one or several by name.
@@ -257,8 +255,8 @@ class Effects:
         for result_name, result in results.items():
             name = ", ".join(filter(None, (effect.name, result_name)))
             if isinstance(result, tuple):
-                estimate, n = result
-                parts.append(Part(name, region, estimate, n, "" if effect.over == NOTHING else f"{effect.over}s", recipes, seeds))
+                part = Part(name, region, *result, "" if effect.over == NOTHING else f"{effect.over}s", recipes, seeds)
+                parts.append(_with_enough_units(part, effect.least))
                 continue
             used = tuple(result.attrs.get("recipes", recipes))
             if [*result.columns] == ["x", "y"]:
@@ -266,7 +264,9 @@ class Effects:
                 continue
             kind = (*_kind(used, selected), str(effect.function))
             unit = "languages" if effect.over == "language" else f"{effect.over}s"
-            part = part_of(name, region, result, unit, fixed=math.nan, shared=max(numbers.shared for numbers in selected), kind=kind)
+            part = part_of(
+                name, region, result, unit, fixed=math.nan, shared=max(numbers.shared for numbers in selected), kind=kind
+            )
             parts.append(replace(part, recipes=used, seeds=seeds, n=result.shape[1] if effect.over == "seed" else len(result)))
         return parts
 
@@ -314,6 +314,14 @@ class Effects:
                     counts.append(int(rows["seed"].nunique() if "seed" in rows else rows["seeds"].min()))
                     counts += [facts[name]["pretrainings"]] if facts[name]["pretrainings"] else []
         return min(counts, default=None), tuple(dict.fromkeys(name for numbers in selected for name in numbers.recipes))
+
+
+def _with_enough_units(part: Part, least: int) -> Part:
+    """A part that, as a correlation, loses its interval where it has fewer than `least` units."""
+    if not isinstance(part.estimate, Correlation) or part.n is None or part.n >= least:
+        return part
+    lack = f"{part.n} {part.unit}, at least {least} needed"
+    return replace(part, estimate=replace(part.estimate, error=math.nan), lack=lack)
 
 
 def families_of(languages: Sequence[Any] | pd.Index) -> list[str]:

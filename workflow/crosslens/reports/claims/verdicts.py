@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
 from crosslens.jobs.errors import DataError
-from crosslens.numerics.estimates import holm, moderated
+from crosslens.numerics.estimates import Estimate, holm, moderated
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.claims_file import Claim, ClaimsFile, Control, Effect, Learned, Region, Selection
 from crosslens.reports.claims.effects import Effects, Part, excess
@@ -229,13 +229,16 @@ def _measure(claim: Claim, effects: Effects) -> Decision:
 
 
 def _moderate(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
-    """Decisions whose errors over training runs are moderated, those of one task and metric together (`moderated`)."""
+    """Decisions whose errors over training runs are moderated, those of one task and metric together (`moderated`).
+
+    The difference of an effect and its control keeps its own error, since a control may vary more than the effects do.
+    """
     pools: dict[tuple[str, ...], dict[tuple[float, float], Part]] = defaultdict(dict)
     for decision in decisions.values():
-        for part in (*decision.parts, *(part for control in decision.controls for part in control[1:])):
-            if part is not None and part.runs is not None and part.values is not None and part.values.shape[1] > 1:
+        for part in (*decision.parts, *(control.part for control in decision.controls)):
+            if part.runs is not None and part.values is not None and part.values.shape[1] > 1:
                 pools[part.kind][part.runs.value, part.runs.error] = part
-    known = {}
+    known: dict[tuple[object, ...], Estimate] = {}
     for kind, pool in pools.items():
         runs = moderated([part.runs for part in pool.values() if part.runs], [part.terms for part in pool.values()])
         known |= {(kind, *place): estimate for place, estimate in zip(pool, runs, strict=True)}
@@ -248,10 +251,7 @@ def _moderate(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
         key: replace(
             decision,
             parts=[with_moderated(part) for part in decision.parts],
-            controls=[
-                Comparison(control, with_moderated(part), with_moderated(difference) if difference else None)
-                for control, part, difference in decision.controls
-            ],
+            controls=[Comparison(control, with_moderated(part), difference) for control, part, difference in decision.controls],
         )
         for key, decision in decisions.items()
     }

@@ -11,6 +11,7 @@ import pandas as pd
 from crosslens.numerics.estimates import Estimate, correlation
 from crosslens.papers.liu2020.names import nli, pretraining
 from crosslens.papers.liu2020.retrieval import last_layer
+from crosslens.reports.claims.effects import aligned
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 
 FEWEST_LAYERS = 6  # of an encoder with layers that can be called late
@@ -65,12 +66,8 @@ def last_layers(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
     numbers: records of word retrieval by models, of which the last layer counts. A model with one seed is taken as it is.
     """
     tables = [last_layer(rows).pivot_table(index="item", columns="seed", values="value") for rows in numbers]
-    seeds = sorted(set.intersection(*({*table} for table in tables if table.shape[1] > 1))) or [0]
-    tables = [
-        table[seeds] if table.shape[1] > 1 else pd.concat([table.iloc[:, 0]] * len(seeds), axis=1, keys=seeds) for table in tables
-    ]
-    half = len(tables) // 2
-    return (sum(tables[1:half], tables[0]) - sum(tables[half + 1 :], tables[half])).dropna()
+    scores, half = aligned(tables), len(tables) // 2
+    return (sum(scores[1:half], scores[0]) - sum(scores[half + 1 :], scores[half])).dropna()
 
 
 def range_of(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:

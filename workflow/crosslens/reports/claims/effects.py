@@ -187,9 +187,9 @@ class Effects:
         if not units:
             raise Missing(f"{name or 'effect'}: no {effect.over} that all selections have")
         seeds, recipes = self._training_runs([numbers for _, numbers in terms])
-        several = [{*side.values.columns} for _, side in sides if side.values.shape[1] > 1]
-        common = sorted(set.intersection(*several)) if several else [0]
-        values = reduce(pd.DataFrame.add, (sign * _by_seed(side.values.loc[units], common) for sign, side in sides))
+        several = [side for _, side in sides if side.values.shape[1] > 1]
+        scores = aligned([side.values.loc[units] for _, side in sides])
+        values = reduce(pd.DataFrame.add, (sign * score for (sign, _), score in zip(sides, scores, strict=True)))
         if effect.over == "text":  # of what is measured once; several seeds are as many readings of the same texts
             values, several = values.mean(axis=1).to_frame(0), []
         if effect.over == NOTHING:
@@ -214,7 +214,7 @@ class Effects:
         )  # fmt: skip
         if axis is None:
             texts = [side.n.loc[units].min() for _, side in sides if side.n.loc[units].notna().all()]
-            fewest = len(common) if several else min((int(side.numbers.rows["seeds"].min()) for side in tables), default=0)
+            fewest = values.shape[1] if several else min((int(side.numbers.rows["seeds"].min()) for side in tables), default=0)
             part = replace(part, n=fewest or (int(min(texts)) if len(texts) == len(sides) else None))
         return replace(part, recipes=recipes, seeds=seeds)
 
@@ -337,11 +337,14 @@ def _kind(recipes: Sequence[str], selected: Sequence[Numbers]) -> tuple[str, ...
     return "/".join(recipes[0].split("/")[:2]) if recipes else "", metric
 
 
-def _by_seed(values: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:
-    """Values (n_units, n_seeds) of these seeds; those of a side with a single seed are repeated for each."""
-    if values.shape[1] == 1:
-        return pd.concat([values.set_axis([seed], axis=1) for seed in seeds], axis=1)
-    return values[list(seeds)]
+def aligned(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Tables (n_units, n_seeds) of the seeds that all with several seeds have; a single seed stands for each of them."""
+    several = [{*table.columns} for table in tables if table.shape[1] > 1]
+    seeds = sorted(set.intersection(*several)) if several else [0]
+    return [
+        table[seeds] if table.shape[1] > 1 else pd.concat([table.set_axis([seed], axis=1) for seed in seeds], axis=1)
+        for table in tables
+    ]
 
 
 def _error_of_single(sides: Sequence[Side], units: list[Any], beside_runs: bool) -> float:

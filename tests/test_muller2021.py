@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 import torch
 from conftest import LANGUAGES
-from crosslens.config.base import ConfigError
 from crosslens.config.heads import ARC, TASK
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.config.recipes import Edit
@@ -394,28 +393,3 @@ def test_search_puts_the_best_first(tmp_path):
     found = [(line["row"], line["column"], line["here"]) for line in lines if line["seeds"] == 1]
     best, other = "POS, en, batch 16, rate 5e-05", "POS, en, batch 16, rate 1e-05"
     assert found == [(best, "score", 90), (best, "epoch", 1), (other, "score", 20), (other, "epoch", 2)]
-
-
-# Configuration
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("encoder", "mbret", "bert-blank, static-blank, xlmr, found 'mbret'; did you mean 'mbert'?"),
-        ("parallel", "wikiann", "parallel: expected a corpus of kind 'treebank', found 'wikiann'"),
-        ("source_languages", ["en", "fr"], "muller2021.tasks.parsing: corpora.muller2021_ud has no training data for fr"),
-        (
-            "source_languages",
-            ["ru", "en"],
-            "source_languages: expected 'en' first, since tables 2, 4 and 5 and CKA are based on it",
-        ),
-        ("pairs", [[1, 2], [2, 1]], "pairs, sets: expected block numbers in ascending order, each set once in both lists"),
-    ],
-)
-def test_a_wrong_configuration_is_told(values, key, value, message):
-    values = copy.deepcopy(values)
-    values["papers"]["muller2021"][key] = value
-    with pytest.raises(ConfigError) as caught:
-        load(values)
-    assert message in str(caught.value) and "\n" not in str(caught.value)

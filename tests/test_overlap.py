@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from crosslens.config.base import ConfigError
 from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora.schema import TYPOLOGY, write
 from crosslens.encoding.encoders import folder as folders
@@ -116,22 +115,6 @@ def test_overlap_needs_no_weights_and_has_corpora_of_its_own(values):
     assert list(made.settings["tests"]) == ["nli", "ner", "pos", "parsing"]
     without = items(load(values | {"papers": values["papers"] | {"wu2019": values["papers"]["wu2019"] | {"overlap": None}}}))
     assert not {"overlap", "figure3"} & set(without)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"encoder": "mbret"}, r"overlap\.encoder: expected one of .*, found 'mbret'"),
-        ({"tokenisation": "windows"}, "without windows and with labelled_subword: first .*'windows' with windows: 64"),
-        ({"tokenisation": "subwords"}, "found 'subwords' with windows: None, labelled_subword: every"),
-        ({"typology": "pud"}, "overlap.typology: expected a corpus of kind 'typology', found 'pud' of kind 'treebank'"),
-        ({"corpora": {"pos": ["pud"]}}, "overlap.corpora.pos: no corpus of pud has training data for en: add files"),
-    ],
-)
-def test_a_wrong_section_ends_in_one_line(change, message, values):
-    with pytest.raises(ConfigError, match=message) as error:
-        load(changed_overlap(values, change))
-    assert "\n" not in str(error.value)
 
 
 def changed_overlap(values, change):

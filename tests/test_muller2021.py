@@ -20,7 +20,7 @@ from crosslens.jobs import parquet
 from crosslens.jobs import records as records_of
 from crosslens.jobs.checksums import write_checksums
 from crosslens.jobs.errors import DataError
-from crosslens.measures import attachment, similarity, spans
+from crosslens.measures import attachment, similarity
 from crosslens.measures.kinds import KINDS
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
@@ -36,8 +36,6 @@ from crosslens.papers.muller2021.tables import table
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import Need
 from crosslens.training.run import PREDICTIONS
-from seqeval.metrics import f1_score
-from seqeval.scheme import IOB2
 from test_config import REPOSITORY
 
 # Recipes
@@ -209,46 +207,16 @@ def test_grid(config):
 def predictions(path, parts):
     """parts: (head, corpus, split, language, gold, predicted), a list of sentences each."""
     rows = [
-        {
-            "head": head,
-            "corpus": corpus,
-            "split": split,
-            "language": language,
-            "id": f"s{i}",
-            "gold": g,
-            "predicted": p,
-            "cut": i == 0,
-            "cut_words": 2 * (i == 0),
-        }  # fmt: skip
+        {"head": head, "corpus": corpus, "split": split, "language": language, "id": f"s{i}", "gold": g, "predicted": p,
+         "cut": i == 0, "cut_words": 2 * (i == 0)}
         for head, corpus, split, language, gold, predicted in parts
         for i, (g, p) in enumerate(zip(gold, predicted, strict=True))
-    ]
+    ]  # fmt: skip
     parquet.write(pa.Table.from_pylist(rows, schema=PREDICTIONS), path / "predictions.parquet")
 
 
 def records(found):
     return {(row["corpus"], row["language"], row["definition"]): row for row in found}
-
-
-def test_spans_are_those_of_seqeval(tmp_path):
-    generator = np.random.default_rng(0)
-    sentences = [[generator.integers(0, len(ENTITIES), n).tolist() for n in generator.integers(1, 9, 1000)] for _ in range(2)]
-    sentences[1] = [[int(generator.choice([tag, 0])) for tag in of] for of in sentences[0]]
-    predictions(tmp_path, [(TASK, "wikiann", "test", "de", *sentences)])
-    found = records(spans.measure(Subject(tmp_path, 0, {}), head=TASK, labels=ENTITIES))
-    gold, guess = ([[ENTITIES[tag] for tag in of] for of in part] for part in sentences)
-    assert found["wikiann", "de", "F1"]["value"] == pytest.approx(f1_score(gold, guess))
-    assert found["wikiann", "de", "F1 strict"]["value"] == pytest.approx(f1_score(gold, guess, mode="strict", scheme=IOB2))
-    without = [[[tag if "MISC" not in tag else "O" for tag in of] for of in part] for part in (gold, guess)]
-    assert found["wikiann", "de", "F1, MISC as O"]["value"] == pytest.approx(f1_score(*without))
-    row = found["wikiann", "de", "F1"]
-    assert row["low"] < row["value"] < row["high"]
-
-
-def test_strict_tags():
-    tags = [ENTITIES.index(tag) for tag in ("I-PER", "B-PER", "I-PER", "I-LOC", "I-LOC", "B-LOC", "I-LOC", "I-PER")]
-    found = spans.strict(np.array(tags), np.array([0, 0, 0, 0, 0, 0, 0, 1]), ENTITIES)
-    assert [ENTITIES[tag] for tag in found] == ["O", "B-PER", "I-PER", "O", "O", "B-LOC", "I-LOC", "O"]
 
 
 def token_rows(folder, sentences):

@@ -107,30 +107,23 @@ def test_random_weights_are_means_of_seeds_that_chose_their_own_layers():
 # The configuration.
 
 
-def passport(**changes):
-    values = merged("demo")
-    values["papers"]["passport"] |= changes
-    return values
-
-
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("section", "changes", "message"),
     [
-        ({"compare": [["e5-small-passport", "xlmr"]]}, "papers.passport.compare: expected encoders among .* found xlmr"),
-        ({"parallel": "pud"}, "papers.passport.parallel: expected a corpus of kind 'documents', found 'pud'"),
-        ({"topics": "wili"}, "papers.passport.topics: expected the labels of corpora.sib200_parallel"),
+        ("papers.passport", {"compare": [["e5-small-passport", "xlmr"]]}, "compare: expected encoders among .* found xlmr"),
+        ("papers.passport", {"parallel": "pud"}, "parallel: expected a corpus of kind 'documents', found 'pud'"),
+        ("papers.passport", {"topics": "wili"}, "topics: expected the labels of corpora.sib200_parallel"),
+        ("corpora.sib200_parallel", {"languages": ["de"]},
+         r"expected English \(en\) among the languages of corpora.sib200_parallel, found de$"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_in_a_line(changes, message):
-    _, misfits = load_fitting(passport(**changes))
-    assert list(misfits) == ["passport"] and re.search(message, misfits["passport"]) and "\n" not in misfits["passport"]
-
-
-def test_sentences_without_english_are_refused():
-    values = passport()
-    values["corpora"]["sib200_parallel"] |= {"languages": ["de"]}
+def test_what_does_not_fit_is_refused_in_a_line(section, changes, message):
+    values = merged("demo")
+    part, name = section.split(".")
+    values[part][name] |= changes
     _, misfits = load_fitting(values)
-    assert misfits["passport"].endswith("expected English (en) among the languages of corpora.sib200_parallel, found de")
+    found = misfits["passport"]
+    assert list(misfits) == ["passport"] and re.search(rf"papers\.passport.*{message}", found) and "\n" not in found
 
 
 def test_the_published_passport_is_of_seventeen_families():

@@ -40,6 +40,11 @@ WRONG = [  # key of a paper, its value, and a part of the message
      "overlap.typology: expected a corpus of kind 'typology', found 'pud' of kind 'treebank'"),
     ("wu2019.overlap.corpora", {"pos": ["pud"]},
      "overlap.corpora.pos: no corpus of pud has training data for en: add files"),
+    ("wu2019.tasks.pos.corpora", ["conll2003"], "tasks.pos.corpora: expected a corpus of kind 'treebank'"),
+    ("wu2019.tasks.ner.corpora", ["conll2002"], "tasks.ner: no corpus of conll2002 has training data for en"),
+    ("wu2019.tasks.topic.corpora", ["mldoc", "sib200"], "topic.corpora: expected corpora with the same topics"),
+    ("wu2019.identification", {"corpus": "mldoc2"}, "found 'mldoc2'; did you mean 'mldoc'"),
+    ("wu2019.frozen", [13], "frozen: expected numbers up to 12, which encoders.mbert has, found 13"),
 ]  # fmt: skip
 
 

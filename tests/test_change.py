@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 import torch
-from conftest import LANGUAGES, alone
-from crosslens.encoding import stored_states
+from conftest import LANGUAGES, alone, write_states
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.layers import transformer_layers
 from crosslens.encoding.texts import load
@@ -105,10 +103,8 @@ def store_states(folder, number):
     meanings, centres = generator.normal(size=(number, 6)), 1.5 * generator.normal(size=(3, 6))
     with checksummed(folder / "pud") as temporary:
         for code, centre in zip(LANGUAGES, centres, strict=True):
-            columns = {"id": ids, "word": ids, "label": [""] * number, "language": [code] * number, "split": ["test"] * number,
-                       "sample": [True] * number, "random": [False] * number}  # fmt: skip
             vectors = {f"layer_{layer}": meanings + layer * centre + 0.5 * generator.normal(size=(number, 6)) for layer in (0, 1)}
-            stored_states.write(pa.table(columns), vectors, temporary / f"{code}.parquet", "float32")
+            write_states(temporary / f"{code}.parquet", vectors, ids)
 
 
 def test_probes_tell_the_languages_of_sentences_where_states_have_them(tmp_path, monkeypatch):

@@ -8,11 +8,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
-from conftest import LANGUAGES
+from conftest import LANGUAGES, write_states
 from crosslens.config.heads import ARC, TASK
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.config.recipes import Edit
-from crosslens.encoding import stored_states as states_files
 from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load as load_texts
 from crosslens.encoding.tokens.schema import TOKENS
@@ -296,13 +295,10 @@ def test_means_leave_special_subwords_out(bench, tokens):
 
 def states(folder, ids, seed, language, base=None):
     generator = np.random.default_rng(seed)
-    (folder / "pud").mkdir(exist_ok=True)
     vectors = {f"layer_{layer}": generator.normal(size=(len(ids), 6)).astype(np.float32) for layer in (0, 1)}
     if base is not None:
         vectors["layer_1"] = base["layer_1"] @ np.linalg.qr(generator.normal(size=(6, 6)))[0].astype(np.float32)
-    columns = {"id": ids, "word": ids, "label": [""] * len(ids), "language": [language] * len(ids), "split": ["test"] * len(ids),
-               "sample": [True] * len(ids), "random": [False] * len(ids)}  # fmt: skip
-    states_files.write(pa.table(columns), vectors, folder / "pud" / f"{language}.parquet", "float32")
+    write_states(folder / "pud" / f"{language}.parquet", vectors, ids)
     write_checksums(folder / "pud")
     return vectors
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import over_families
 from crosslens.papers.configuration import load, load_fitting
 from crosslens.papers.passport import tables
 from crosslens.reports.cells import where
@@ -50,23 +49,11 @@ def values():
 
 
 def test_means_over_languages_and_families(values):
-    frame = lines(records(values))
-    assert here(frame, layer="1", column="languages") == pytest.approx(values[1].mean(), abs=1e-4)
-    families = [NINE.index(code) for code in NINE if code not in ("de", "ru")]
-    by_family = [*values[1][families], values[1][[0, 7]].mean()]
-    row = where(frame, layer="1", column="families").iloc[0]
-    assert row["here"] == pytest.approx(np.mean(by_family), abs=1e-4) and row["n"] == 8
-    expected = over_families(np.array(by_family), [*"abcdefgh"], (0, 1)).interval()
-    assert [row["low"], row["high"]] == pytest.approx(expected[1:], abs=1e-4)
-    languages = where(frame, layer="1", column="languages").iloc[0]
-    assert languages["low"] < languages["here"] < languages["high"] and languages["n"] == 9
-
-
-def test_few_families_have_no_interval(values):
-    records_of_five = records(values)
-    frame = lines(records_of_five[records_of_five["language"].isin(NINE[:5])])
-    row = where(frame, layer="0", column="families").iloc[0]
-    assert pd.isna(row["low"]) and row["remark"] == "no interval: 5 families, fewer than 8"
+    """Five families have no interval."""
+    whole = records(values)
+    frames = [lines(whole), lines(whole[whole["language"].isin(NINE[:5])])]
+    chosen = pd.concat(frame[frame["column"].isin(["languages", "families"])] for frame in frames)
+    assert_golden(chosen[["column", "layer", "here", "low", "high", "n", "remark"]].round(4), "passport_means")
 
 
 def test_the_summary_is_of_the_layer_that_the_other_half_chooses():

@@ -35,6 +35,7 @@ from crosslens.papers.muller2021.tables import table
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import Need
 from crosslens.training.run import PREDICTIONS
+from goldens import assert_golden
 from test_config import REPOSITORY
 
 # Recipes
@@ -337,12 +338,7 @@ def test_hyperparameters_beside_the_printed_ones(config):
     published = Published.read(REPOSITORY / "resources/published/muller2021.csv")
     grid = config.papers.muller2021.search.model_dump()
     lines = hyperparameters({name: "ner"}, {(name, 0): record}, {(name, 0): history}, published, grid)
-    table = pd.DataFrame(lines).set_index("row")
-    assert table.loc["learning rate", ["here", "published", "difference"]].tolist() == [3.5e-5, 3.5e-5, 0]
-    assert table.loc["learning rate", "remark"] == "not in the printed grid" and table.loc["batch size", "remark"] == ""
-    assert table.loc[["epochs (best)", "#grid", "Run-time (min)"], "here"].tolist() == [1, 6, 1.5]
-    measured = table["seeds"].notna()  # settings rest on no seed
-    assert set(table.index[measured]) == {"epochs (best)", "Run-time (min)"} and set(table["seeds"][measured]) == {1}
+    assert_golden(pd.DataFrame(lines), "muller2021/table3")  # settings rest on no seed
 
 
 def test_search_puts_the_best_first(tmp_path):

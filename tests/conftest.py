@@ -8,13 +8,14 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import study
 import torch
@@ -26,6 +27,7 @@ from crosslens.config.whole import Config
 from crosslens.corpora import schema
 from crosslens.corpora.sources.places import Layout
 from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.encoding import stored_states
 from crosslens.encoding.encoders.build import build
 from crosslens.encoding.encoders.describe import describe
 from crosslens.encoding.encoders.folder import Description
@@ -249,6 +251,14 @@ def mbert_tokenizer() -> BertWordPieceTokenizer:
     content = lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes())
     vocabulary = {subword: number for number, subword in enumerate(content.decode().split("\n")[:-1])}
     return BertWordPieceTokenizer(vocabulary, lowercase=False, strip_accents=False)
+
+
+def write_states(path: Path, layers: Mapping[str, np.ndarray], ids: Sequence[str], **columns: Any) -> None:
+    """Write states of words of a language, each layer (n, d), of a sample of test unless `columns` say otherwise."""
+    n = len(ids)
+    usual = {"id": ids, "word": ids, "label": [""] * n, "language": [path.stem] * n, "split": ["test"] * n, "sample": [True] * n}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stored_states.write(pa.table(usual | {"random": [False] * n} | columns), layers, path, "float32")
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:

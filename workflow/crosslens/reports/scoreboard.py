@@ -160,14 +160,12 @@ def _counts(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, int]:
 def _items(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, Any]:
     """The cells of a paper by item, and how many have each verdict."""
     return {
-        str(item): {"counts": _counts(of_item, verdicts), "cells": _shown(of_item)}
+        str(item): {
+            "counts": _counts(of_item, verdicts),
+            "cells": [{name: _text(value) for name, value in cell.items()} for cell in of_item.to_dict("records")],
+        }
         for item, of_item in cells.groupby("item", sort=False)
     }
-
-
-def _shown(cells: pd.DataFrame) -> list[dict[str, str]]:
-    """Cells of an item as text."""
-    return [{str(name): _text(value) for name, value in cell.items()} for cell in cells.to_dict("records")]
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Estimate, correlation, over_families
 from crosslens.papers.liu2020.names import nli, pretraining
-from crosslens.papers.liu2020.retrieval import last_layer
+from crosslens.reports.cells import last_layer
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 
 FEWEST_LAYERS = 6  # of an encoder with layers that can be called late

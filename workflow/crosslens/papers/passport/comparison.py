@@ -12,17 +12,7 @@ from scipy.stats import binomtest
 from crosslens.jobs.errors import DataError
 from crosslens.measures.shared.ranks import holm
 from crosslens.numerics.estimates import over_families
-from crosslens.papers.passport.facts import (
-    FAMILIES,
-    LANGUAGES,
-    LEAST,
-    MEANS,
-    SUMMARY,
-    TABLE_COLUMNS,
-    Measure,
-    Passport,
-    measures,
-)
+from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, MEANS, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
 from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.terms import PIVOT

@@ -181,7 +181,8 @@ def _measure(claim: Claim, contrasts: Contrasts) -> Decision:
                 continue
             reason = f"its control is not measured: {missing}"
     cause = NO_CONTROL if reason else ""
-    return Decision(claim, UNDECIDED, reason, parts, controls, cause, _p(claim, parts), left_out=[*left_out])
+    p = math.nan if all(math.isnan(part.estimate.error) for part in parts) else min(_probabilities(claim, parts))
+    return Decision(claim, UNDECIDED, reason, parts, controls, cause, p, left_out=[*left_out])
 
 
 def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> Decision:
@@ -262,11 +263,6 @@ def _without_interval(parts: Sequence[Part]) -> list[str]:
     """Reasons why some parts have no interval, one for each such part."""
     unknown = [part for part in parts if math.isnan(part.estimate.error)]
     return [": ".join(filter(None, (part.name, part.lack or "nothing says how much it varies"))) for part in unknown]
-
-
-def _p(claim: Claim, parts: Sequence[Part]) -> float:
-    """The smaller of the two probabilities of `_probabilities`; nan where no part has an error."""
-    return min(_probabilities(claim, parts)) if any(not math.isnan(part.estimate.error) for part in parts) else math.nan
 
 
 def _probabilities(claim: Claim, parts: Sequence[Part]) -> tuple[float, float]:

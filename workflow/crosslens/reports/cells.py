@@ -190,7 +190,7 @@ class Published:
         self._cells: dict[tuple[str, ...], Printed] = {}
         columns = (cells[name] for name in ("item", "row", "column", "metric", "value", "note"))
         for item, row, column, metric, value, note in zip(*columns, strict=True):
-            cell = Printed(_number(value), "" if pd.isna(note) else str(note))
+            cell = Printed(as_number(value), "" if pd.isna(note) else str(note))
             self._cells.setdefault((item, row, column, metric), cell)
             self._cells.setdefault((item, row, column), cell)  # where a cell has one metric
 
@@ -219,7 +219,8 @@ class Published:
         return cell.note if cell else ""
 
 
-def _number(value: object) -> float:
+def as_number(value: object) -> float:
+    """A printed number; nan where it is none."""
     try:
         return float(str(value))
     except ValueError:

@@ -18,6 +18,9 @@ NOTHING = "none"  # `over` of an exact number
 UNBOUNDED = (-math.inf, math.inf)
 POSITIVE = Region(above=0)
 Functions = Callable[[str], Callable[..., Any]]
+"""Function of papers/PAPER/claims.py by name. It returns an estimate and the number of its units, or several of these by name.
+Its `numbers` are the selections that the effect reads, in the order of the claims file: tables of numbers with their columns,
+and `value`, `error` and `seed`."""
 
 
 class Part(NamedTuple):

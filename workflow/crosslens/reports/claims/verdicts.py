@@ -20,20 +20,10 @@ FAILS: Final = "fails"
 UNDECIDED: Final = "undecided"
 CONTROL_FAILS: Final = "control fails"
 NOT_MEASURED: Final = "not measured"
-YES: Final = "yes"
-NO: Final = "no"
-UNCLEAR: Final = "unclear"
-AS_CLAIMED: Final = "as claimed"
-ELSEWHERE: Final = "elsewhere"
-ON_BOTH_SIDES: Final = "on both sides"
-NOT_COMPARABLE: Final = "not comparable"
-NOT_LEARNED: Final = "learning not shown"
-ONE_SEED: Final = "one seed"
-ONE_FAMILY: Final = "one family"
-NO_INTERVAL: Final = "no interval"
-WIDE: Final = "wide interval"
-NO_CONTROL: Final = "control not measured"
-INTERPRETATION: Final = "interpretation"
+YES, NO, UNCLEAR = "yes", "no", "unclear"  # whether a control has the effect too
+AS_CLAIMED, ELSEWHERE, ON_BOTH_SIDES = "as claimed", "elsewhere", "on both sides"  # where intervals lie
+NOT_COMPARABLE, NOT_LEARNED, ONE_SEED, ONE_FAMILY = "not comparable", "learning not shown", "one seed", "one family"
+NO_INTERVAL, WIDE, NO_CONTROL, INTERPRETATION = "no interval", "wide interval", "control not measured", "interpretation"
 
 
 @dataclass(frozen=True)

@@ -83,14 +83,8 @@ def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
 def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[str, Any]]:
     """Lines of a measure; none where one of the passports does not have it."""
     layer, values = pair.values(measure)
-    place = {
-        "row": measure.title,
-        "metric": measure.key,
-        "definition": measure.definition,
-        "layer": layer,
-        "family": "",
-        "baseline_kind": "",
-    }
+    place = {"row": measure.title, "metric": measure.key, "definition": measure.definition, "layer": layer}
+    place |= {"family": "", "baseline_kind": ""}
     if values.empty:
         a, b = (passport.value(measure.key, passport.last(measure.key)) for passport in (pair.a, pair.b))
         if a is None or b is None:

@@ -82,11 +82,8 @@ def _draw(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
 
 def _name(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
     """Write each point's name as near to it as possible, over no other name and few points, crowded points first."""
-    points, frame, dot = (
-        axis.transData.transform(np.column_stack([panel.x, panel.y])),
-        axis.get_window_extent(),
-        axis.figure.dpi / 72,
-    )
+    points, frame = axis.transData.transform(np.column_stack([panel.x, panel.y])), axis.get_window_extent()
+    dot = axis.figure.dpi / 72
     mark = 1.3 * dot * np.sqrt(SIZE) / 2  # half a mark
     distances = np.hypot(*(points[:, None] - points).T)
     boxes: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names

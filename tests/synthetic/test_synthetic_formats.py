@@ -20,14 +20,13 @@ from goldens import assert_golden
 from synthetic.articles import articles, paragraphs
 from synthetic.dictionaries import dictionary
 from synthetic.entities import sentences, tagged
-from synthetic.errors import SyntheticCorpusError
 from synthetic.generate import different, treebank
 from synthetic.grammar import read_grammar
 from synthetic.nli import prompts
 from synthetic.paths import MLDOC, SIB200, sib200_path, treebank_path
 from synthetic.realise import realise
 from synthetic.running import EVERYDAY, everyday
-from synthetic.tables import TABLES, languages_present
+from synthetic.tables import TABLES, SyntheticCorpusError, languages_present
 from synthetic.topics import CODES, TOPICS
 from synthetic.topics import documents as news
 from synthetic.wals import read_features

@@ -1,8 +1,4 @@
-"""liu2020: functions that claims.yaml names, for effects that are no differences of selected numbers.
-
-Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
-"""
+"""liu2020: functions that claims.yaml names, for effects that are no differences of selected numbers (contrasts.Functions)."""
 
 from collections.abc import Sequence
 
@@ -12,7 +8,7 @@ import pandas as pd
 from crosslens.config.base import languages_table
 from crosslens.numerics.estimates import Estimate, correlation, over_families
 from crosslens.papers.liu2020.names import nli, pretraining
-from crosslens.papers.liu2020.retrieval import last_layer
+from crosslens.reports.cells import last_layer
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 
 FEWEST_LAYERS = 6  # of an encoder with layers that can be called late

@@ -1,8 +1,4 @@
-"""muller2021: functions that claims.yaml names, for effects that are no differences of selected numbers.
-
-Each returns an estimate and the number of its units, or several of these by name. `numbers` are the selections that the effect
-reads, in the order of the claims file: tables of numbers with their columns, and `value`, `error` and `seed`.
-"""
+"""muller2021: functions that claims.yaml names, for effects that are no differences of selected numbers (contrasts.Functions)."""
 
 import math
 from collections.abc import Sequence

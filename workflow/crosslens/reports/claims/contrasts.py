@@ -18,6 +18,9 @@ NOTHING = "none"  # `over` of an exact number
 UNBOUNDED = (-math.inf, math.inf)
 POSITIVE = Region(above=0)
 Functions = Callable[[str], Callable[..., Any]]
+"""Function of papers/PAPER/claims.py by name. It returns an estimate and the number of its units, or several of these by name.
+Its `numbers` are the selections that the effect reads, in the order of the claims file: tables of numbers with their columns,
+and `value`, `error` and `seed`."""
 
 
 class Part(NamedTuple):
@@ -126,7 +129,11 @@ class Contrasts:
         common_seeds = _common_seeds([side for _, side in sides])
         total = reduce(pd.DataFrame.add, (sign * _by_seed(side.values.loc[units], common_seeds) for sign, side in sides))
         over_seeds = [side for _, side in sides if side.numbers.over_seeds]
-        errors = [_mean_error(side, units) for side in over_seeds or [side for _, side in sides]]
+        # As if errors of units were fully correlated: the error of their mean is the mean of their errors.
+        errors = [
+            Estimate(0.0, _mean(side.error.loc[units]), float(side.freedom.loc[units].min()))
+            for side in over_seeds or [side for _, side in sides]
+        ]
         seeds, recipes = self._training_runs([numbers for _, numbers in terms])
         part = Part(name, region, Estimate.exact(0.0), len(units), effect.over, seeds, None, recipes)
         if axis is None:
@@ -257,11 +264,6 @@ def _by_seed(values: pd.DataFrame, seeds: list[int] | None) -> pd.DataFrame:
     if values.shape[1] == 1:
         return pd.concat([values.set_axis([seed], axis=1) for seed in seeds], axis=1)
     return values[seeds]
-
-
-def _mean_error(side: Side, units: list[Any]) -> Estimate:
-    """Error of the mean over units, as if errors of units were fully correlated: the mean of their errors."""
-    return Estimate(0.0, float(_mean(side.error.loc[units])), float(side.freedom.loc[units].min()))
 
 
 def _mean(values: pd.Series) -> float:

@@ -20,20 +20,10 @@ FAILS: Final = "fails"
 UNDECIDED: Final = "undecided"
 CONTROL_FAILS: Final = "control fails"
 NOT_MEASURED: Final = "not measured"
-YES: Final = "yes"
-NO: Final = "no"
-UNCLEAR: Final = "unclear"
-AS_CLAIMED: Final = "as claimed"
-ELSEWHERE: Final = "elsewhere"
-ON_BOTH_SIDES: Final = "on both sides"
-NOT_COMPARABLE: Final = "not comparable"
-NOT_LEARNED: Final = "learning not shown"
-ONE_SEED: Final = "one seed"
-ONE_FAMILY: Final = "one family"
-NO_INTERVAL: Final = "no interval"
-WIDE: Final = "wide interval"
-NO_CONTROL: Final = "control not measured"
-INTERPRETATION: Final = "interpretation"
+YES, NO, UNCLEAR = "yes", "no", "unclear"  # whether a control has the effect too
+AS_CLAIMED, ELSEWHERE, ON_BOTH_SIDES = "as claimed", "elsewhere", "on both sides"  # where intervals lie
+NOT_COMPARABLE, NOT_LEARNED, ONE_SEED, ONE_FAMILY = "not comparable", "learning not shown", "one seed", "one family"
+NO_INTERVAL, WIDE, NO_CONTROL, INTERPRETATION = "no interval", "wide interval", "control not measured", "interpretation"
 
 
 @dataclass(frozen=True)
@@ -181,7 +171,8 @@ def _measure(claim: Claim, contrasts: Contrasts) -> Decision:
                 continue
             reason = f"its control is not measured: {missing}"
     cause = NO_CONTROL if reason else ""
-    return Decision(claim, UNDECIDED, reason, parts, controls, cause, _p(claim, parts), left_out=[*left_out])
+    p = math.nan if all(math.isnan(part.estimate.error) for part in parts) else min(_probabilities(claim, parts))
+    return Decision(claim, UNDECIDED, reason, parts, controls, cause, p, left_out=[*left_out])
 
 
 def _judge(decision: Decision, unlearned: "Unlearned", apart: Sequence[str]) -> Decision:
@@ -262,11 +253,6 @@ def _without_interval(parts: Sequence[Part]) -> list[str]:
     """Reasons why some parts have no interval, one for each such part."""
     unknown = [part for part in parts if math.isnan(part.estimate.error)]
     return [": ".join(filter(None, (part.name, part.lack or "nothing says how much it varies"))) for part in unknown]
-
-
-def _p(claim: Claim, parts: Sequence[Part]) -> float:
-    """The smaller of the two probabilities of `_probabilities`; nan where no part has an error."""
-    return min(_probabilities(claim, parts)) if any(not math.isnan(part.estimate.error) for part in parts) else math.nan
 
 
 def _probabilities(claim: Claim, parts: Sequence[Part]) -> tuple[float, float]:

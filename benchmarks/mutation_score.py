@@ -7,7 +7,7 @@
 
 ROOT is a clone of the repository that nothing else uses, with its environment in .venv. A mutation is detected if one of the
 tests that execute its line fails or takes too long. Of many tests, those that execute the fewest of the lines come first, as many
-as take a minute. A line that runs at import, such as the field of a class, is executed by the tests of the files that name its
+as take half a minute. A line that runs at import, such as the field of a class, is executed by the tests of the files that name its
 definition.
 """
 
@@ -28,7 +28,7 @@ from mutations import Mutation, mutated, mutations, spread  # noqa: E402
 
 SEED, NUMBER = 59, 150
 LIBRARY = "workflow/crosslens"
-SECONDS, LONGEST = 60, 240  # of the tests of a mutation as they are chosen; after which they are stopped
+SECONDS, LONGEST = 30, 240  # of the tests of a mutation as they are chosen; after which they are stopped
 FOLDER = "MUTATION_SCORE"  # environment variable: where probes and tests leave their files
 executed = set[tuple[int, str]]()
 

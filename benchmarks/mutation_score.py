@@ -6,9 +6,9 @@
     python benchmarks/mutation_score.py report FOLDER
 
 ROOT is a clone of the repository that nothing else uses, with its environment in .venv. A mutation is detected if one of the
-tests that execute its line fails or takes too long. Of many tests, those that execute the fewest of the lines come first, as many
-as take half a minute. A line that runs at import, such as the field of a class, is executed by the tests of the files that name its
-definition.
+tests that execute its line fails or takes too long. Of many tests, those that execute the fewest of the lines come first, as
+many as take half a minute. A line that runs at import, such as the field of a class, is executed by the tests of the files that
+name its definition.
 """
 
 import ast

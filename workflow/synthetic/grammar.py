@@ -1,6 +1,6 @@
 """One language of the synthetic corpus: its words, forms and wordings, read and checked.
 
-Source: resources/synthetic corpus; its README.md describes the format of each file.
+Source: resources/synthetic; its README.md describes the format of each file.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The tables of the synthetic corpus that are shared by all languages: concepts, frames, and the languages themselves.
 
-Source: resources/synthetic corpus; its README.md describes the format of each file.
+Source: resources/synthetic; its README.md describes the format of each file.
 """
 
 import csv

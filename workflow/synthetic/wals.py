@@ -1,6 +1,6 @@
 """Features of the synthetic corpus's languages in the World Atlas of Language Structures, as its CLDF tables.
 
-Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic corpus/typology.csv, some of its
+Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic/typology.csv, some of its
 features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
 """
 

@@ -228,7 +228,7 @@ class Artefacts:
         """Name of the samples whose states are stored for a recipe's model. Raises DataError where its paper draws none."""
         samples = self.studies.sampled(recipe)
         if samples is None:
-            raise DataError(f"states/{recipe}: expected a recipe for which its paper draws words or texts (Paper.drawn)")
+            raise DataError(f"states/{recipe}: expected a recipe for which its paper draws words or texts (Paper.sampled)")
         return samples
 
     def sampled_tokens(self, name: str) -> list[str]:
@@ -370,7 +370,7 @@ class Artefacts:
 
     @cached_property
     def claims_files(self) -> dict[str, list[str]]:
-        """The claims file of claims of each paper that has one, and the paper's printed cells, by its key."""
+        """The claims file of each paper that has one, and the paper's printed cells, by its key."""
         keys = [paper.key for paper in self.studies.papers if self.existing(claims_file(paper.key))]
         return {key: self.existing(claims_file(key), printed(key)) for key in keys}
 

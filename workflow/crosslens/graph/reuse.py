@@ -1,10 +1,10 @@
 """Artefacts of another folder of results, taken from there where this study would make the same.
 
-The checksum file of an artefact says how it was made (storage/metadata.py): the params and inputs of its job, and the identity of
-each input. An artefact is taken if the step that would make it here has the same params and inputs, and if each input has that
-identity: in this study's folder or, where it is not there, in the other one, judged in the same way. What is taken is linked, or
-copied from another file system, with its checksum file and record, so that it stays what it is whatever becomes of the other
-folder.
+The checksum file of an artefact says how it was made (jobs/snakemake_metadata.py): the params and inputs of its job, and the
+identity of each input. An artefact is taken if the step that would make it here has the same params and inputs, and if each
+input has that identity: in this study's folder or, where it is not there, in the other one, judged in the same way. What is
+taken is linked, or copied from another file system, with its checksum file and record, so that it stays what it is whatever
+becomes of the other folder.
 """
 
 import os

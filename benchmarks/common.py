@@ -124,11 +124,6 @@ def first_batches(recipe: Recipe, texts: Texts, seed: int) -> list[np.ndarray]:
     return random_batches(texts.lengths, stage.batch, sampled, pools=recipe.length_pools)
 
 
-def first_heads(recipe: Recipe, seed: int) -> int:
-    """Seed of the heads that our loop draws."""
-    return stream(seed, "heads", recipe.stages[0].name)
-
-
 def flops(encoder: torch.nn.Module, lengths: np.ndarray) -> float:
     """FLOPs of training an encoder once on texts of these lengths: in products alone, and without padding."""
     weights = sum(
@@ -152,8 +147,9 @@ def product_rate(precision: Precision, rows: int, hidden: int, clock: Callable[[
     return 100 * 2 * rows * weight.numel() / min(seconds)
 
 
-def machine_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments that say how to measure."""
+def machine_arguments(parser: argparse.ArgumentParser, repeats: int) -> None:
+    """Arguments that say how to measure. repeats: number of times that each arm runs, unless told."""
+    parser.add_argument("--repeats", type=int, default=repeats)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: the processor's seconds, of all threads")
 

@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations, product, starmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -192,12 +192,6 @@ def of_claim(study: Study, repeats: int) -> tuple[float, np.ndarray, np.ndarray]
     return float(truths[1]), ((low <= truths) & (truths <= high)).mean(0), (high - low).mean(0)
 
 
-def studies() -> Iterator[Study]:
-    """The rows of the second table."""
-    for seeds, families, score in product((3, 5, 10), FAMILIES.values(), (0.03, 0.5, 0.97)):
-        yield Study(seeds, families, score)
-
-
 def row_of_claim(study: Study, repeats: int) -> str:
     """A line of the second table."""
     truth, coverage, width = of_claim(study, repeats)
@@ -221,9 +215,10 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
     arguments = parser.parse_args()
     text = DOCUMENT.read_text("utf-8")
+    studies = starmap(Study, product((3, 5, 10), FAMILIES.values(), (0.03, 0.5, 0.97)))
     for head, rows in (
         (HEAD, (row(case, arguments.repeats) for case in cases())),
-        (HEAD_OF_CLAIMS, (row_of_claim(study, 2 * arguments.repeats) for study in studies())),
+        (HEAD_OF_CLAIMS, (row_of_claim(study, 2 * arguments.repeats) for study in studies)),
     ):
         lines = []
         for line in rows:

@@ -2,7 +2,7 @@
 lengths.
 
     python benchmarks/gpu.py --peak 989e12                                                       an H100 or H200
-    python benchmarks/gpu.py --peak 989e12 --training runs 4                                         four at once on it
+    python benchmarks/gpu.py --peak 989e12 --trainings 4                                         four at once on it
     python benchmarks/gpu.py --layers 2 --hidden 64 --vocabulary 500 --batch 4 --texts 40        a smoke test on a CPU
 
 Random weights and subwords; lengths as of XNLI's sentence pairs: mean about 40 subwords, at most 128; one label a text, on its
@@ -123,9 +123,9 @@ def main() -> None:
     parser.add_argument("--trainings", type=int, default=1, help="number that run at once on the device, a process each")
     settings = parser.parse_args()
     processes = multiprocessing.get_context("spawn")
-    barrier = processes.Barrier(settings.training_runs, timeout=600)  # fewer would wait for one that failed
-    with ProcessPoolExecutor(settings.training_runs, processes, meet, (barrier,)) as pool:
-        seconds, memory, devices = zip(*pool.map(train, [settings] * settings.training_runs), strict=True)
+    barrier = processes.Barrier(settings.trainings, timeout=600)  # fewer would wait for one that failed
+    with ProcessPoolExecutor(settings.trainings, processes, meet, (barrier,)) as pool:
+        seconds, memory, devices = zip(*pool.map(train, [settings] * settings.trainings), strict=True)
     texts = pairs(settings.texts, settings.vocabulary)
     with torch.device("meta"):
         encoder = BertModel(shape(settings), add_pooling_layer=False)

@@ -1,19 +1,17 @@
 """Share of mistakes in the library that the tests detect: the mutation score.
 
-    python benchmarks/mutation_score.py choose ROOT > MUTATIONS            # 150 mutations of the library, as JSON lines
-    python benchmarks/mutation_score.py map ROOT FOLDER                    # which tests execute which lines; may be resumed
-    python benchmarks/mutation_score.py run ROOT FOLDER MUTATIONS RESULTS  # the tests of each mutation; may be resumed
-    python benchmarks/mutation_score.py report RESULTS
+    python benchmarks/mutation_score.py choose ROOT > MUTATIONS      # 150 mutations of the library, as JSON lines
+    python benchmarks/mutation_score.py reach ROOT MUTATIONS FOLDER  # one run of the tests: which of them execute which lines
+    python benchmarks/mutation_score.py run ROOT MUTATIONS FOLDER    # the tests of each mutation; may be resumed
+    python benchmarks/mutation_score.py report FOLDER
 
-ROOT is a clone of the repository that nothing else uses, with its environment in .venv. PYTHONPATH has the packages coverage and
-pytest-cov. A mutation is detected if one of the tests that execute its line fails or takes too long. Of many tests, the most
-specific are run. Jobs that Snakemake starts are not traced: what they alone execute counts as not executed, and files of tests
-that mostly run Snakemake are left out.
+ROOT is a clone of the repository that nothing else uses, with its environment in .venv. A mutation is detected if one of the
+tests that execute its line fails or takes too long. Of many tests, those that execute the fewest of the lines come first, as
+many as take half a minute. A line that runs at import, such as the field of a class, is executed by the tests of the files that
+name its definition.
 """
 
 import ast
-import csv
-import fnmatch
 import json
 import os
 import re
@@ -22,20 +20,17 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from mutations import Mutation, definitions, mutated, mutations, spread  # noqa: E402
+from mutations import Mutation, mutated, mutations, spread  # noqa: E402
 
 SEED, NUMBER = 59, 150
 LIBRARY = "workflow/crosslens"
-TESTS = 40  # that are run for a mutation
-SECONDS = 300  # after which the tests of a file of tests, or of a mutation, are stopped
-LEFT_OUT = (  # files of tests that mostly run Snakemake
-    *("apptainer", "architectures", "archive*", "conda", "install", "laptop", "module", "names", "new_paper", "on_a_gpu"),
-    *("plans", "prefetch", "re*", "site*", "status", "workflow", "your_own"),
-)
+SECONDS, LONGEST = 30, 240  # of the tests of a mutation as they are chosen; after which they are stopped
+FOLDER = "MUTATION_SCORE"  # environment variable: where probes and tests leave their files
+executed = set[tuple[int, str]]()
 
 
 def choose(root: Path) -> list[Mutation]:
@@ -45,58 +40,128 @@ def choose(root: Path) -> list[Mutation]:
     return spread((mutation for file, source in sources.items() for mutation in mutations(file, source)), NUMBER, SEED)
 
 
-def pytest(root: Path, log: Path, *options: str, **variables: str) -> int | None:
-    """Exit status of a call of pytest, or None if it was stopped after SECONDS."""
-    command = [".venv/bin/python", "-m", "pytest", "-n", "0", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", *options]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"} | variables
-    with log.open("wb") as stream:
-        process = subprocess.Popen(command, cwd=root, env=environment, start_new_session=True, stdout=stream, stderr=stream)
-    try:
-        return process.wait(SECONDS)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)  # coverage of the tests so far is written
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            pass
+# Which tests execute a mutation's line
+
+
+def probe(number: int) -> None:
+    """Note that the running test has come to the line of a mutation; called by the sources with probes."""
+    key = number, os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    if key[1] and key not in executed and FOLDER in os.environ:
+        executed.add(key)
+        with Path(os.environ[FOLDER], "executed.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(f"{json.dumps(key)}\n")
+
+
+def pytest_runtest_logreport(report) -> None:
+    """Note how long each phase of a test took and how it ended: this module is a plugin of pytest during `reach`."""
+    if "PYTEST_XDIST_WORKER" not in os.environ and FOLDER in os.environ:
+        with Path(os.environ[FOLDER], "tests.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(f"{json.dumps([report.nodeid, report.outcome, report.duration])}\n")
+
+
+def place(tree: ast.Module, line: int) -> tuple[int, int] | None:
+    """Line before which a probe sees a line executed, and its indentation; None if the line is executed at import.
+
+    This is the first line of the innermost statement, or of the body of the function whose head has the line.
+    """
+    within = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and _first(node) <= line <= (node.end_lineno or 0)]
+    functions = [node for node in within if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    if not functions or isinstance(within[-1], ast.ClassDef):
         return None
+    function = max(functions, key=_first)
+    statements = [node for node in within if _first(node) > _first(function) and not _is_elif(tree, node)]
+    before = max(statements, key=_first, default=function.body[_start(function)])
+    return _first(before), before.col_offset
+
+
+def _first(node: ast.stmt) -> int:
+    return min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", []))])
+
+
+def _start(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return 1 if len(function.body) > 1 and ast.get_docstring(function) is not None else 0
+
+
+def _is_elif(tree: ast.Module, statement: ast.stmt) -> bool:
+    """Whether an `if` is the `elif` of another, before which no statement can stand."""
+    ifs = (node for node in ast.walk(tree) if isinstance(node, ast.If) and node.orelse == [statement])
+    return any(node.col_offset == statement.col_offset for node in ifs)
+
+
+def reach(root: Path, mutations_file: Path, folder: Path) -> None:
+    """Run all tests once with a probe before the line of each mutation."""
+    folder.mkdir(parents=True)
+    probes, sources = defaultdict[Path, list[tuple[int, int, int]]](list), dict[Path, str]()
+    for number, mutation in enumerate(read(mutations_file)):
+        if found := apply(root, mutation):
+            file, source, text = found
+            sources[file] = source
+            if position := place(ast.parse(source), changed_line(source, text)):
+                probes[file].append((*position, number))
+    try:
+        for file, positions in probes.items():
+            lines = sources[file].splitlines(keepends=True)
+            for line, indentation, number in sorted(positions, reverse=True):
+                lines.insert(line - 1, f'{" " * indentation}__import__("mutation_score").probe({number})\n')
+            compile("".join(lines), str(file), "exec")
+            file.write_text("".join(lines), "utf-8")
+        pytest(
+            root, folder / "reach.log", "-n", "2", "--dist", "loadfile", "-p", "mutation_score", **{FOLDER: str(folder.resolve())}
+        )
     finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+        for file, source in sources.items():
+            file.write_text(source, "utf-8")
 
 
-def trace(root: Path, folder: Path) -> None:
-    """Run each file of tests once and note the lines that each of its tests executes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = sorted((root / "tests").glob("test_*.py"))
-    for file in files:
-        done = folder / f"{file.stem}.done"
-        if not done.exists() and not any(fnmatch.fnmatch(file.stem, f"test_{name}") for name in LEFT_OUT):
-            options = (f"--cov={LIBRARY}", "--cov-context=test", "--cov-report=", str(file.relative_to(root)))
-            status = pytest(root, folder / f"{file.stem}.log", *options, COVERAGE_FILE=str(folder / f"{file.stem}.coverage"))
-            done.write_text(f"{status}\n")
+# Which mutations the tests detect
 
 
-def tests_by_line(root: Path, folder: Path) -> dict[tuple[str, int], list[str]]:
-    """Tests that pass and execute each line of the library, those that execute the fewest lines first."""
-    from coverage import CoverageData
+def run(root: Path, mutations_file: Path, folder: Path) -> None:
+    """Write for each mutation whether the tests detect it."""
+    known = {tuple(row[:6]) for row in rows(folder / "results.jsonl")}
+    seconds, failing, tests = Counter[str](), set[str](), defaultdict[int, set[str]](set)
+    for test, outcome, duration in rows(folder / "tests.jsonl"):
+        seconds[test] += duration
+        failing |= {test} if outcome == "failed" else set()
+    for number, test in rows(folder / "executed.jsonl"):
+        tests[number] |= {test} & (seconds.keys() - failing)
+    lines = Counter(test for names in tests.values() for test in names)
+    for number, mutation in enumerate(read(mutations_file)):
+        if mutation in known:
+            continue
+        began, names, verdict = time.monotonic(), list[str](), "no longer applies"
+        if found := apply(root, mutation):
+            candidates = tests[number] or naming(root, mutation, seconds.keys() - failing)
+            for test in sorted(candidates, key=lambda test: (lines[test], seconds[test])):
+                if not names or sum(seconds[name] for name in names) + seconds[test] < SECONDS:
+                    names.append(test)
+            verdict = detection(root, *found, names) if names else "not executed"
+        with (folder / "results.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(f"{json.dumps([*mutation, verdict, len(names), round(time.monotonic() - began)])}\n")
 
-    tests, lengths = defaultdict[tuple[str, int], set[str]](set), Counter[str]()
-    logs = "\n".join(log.read_text("utf-8", "replace") for log in folder.glob("*.log"))
-    failing = set(re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", logs, re.MULTILINE))
-    for file in sorted(folder.glob("*.coverage")):
-        data = CoverageData(str(file))
-        data.read()
-        for measured in data.measured_files():
-            name = Path(measured).relative_to(root.resolve()).as_posix()
-            for line, contexts in data.contexts_by_lineno(measured).items():
-                for test in {context.rpartition("|")[0] for context in contexts if context} - failing:
-                    tests[name, line].add(test)
-                    lengths[test] += 1
-    return {place: sorted(names, key=lambda test: (lengths[test], test)) for place, names in tests.items()}
+
+def naming(root: Path, mutation: Mutation, tests: set[str]) -> set[str]:
+    """Tests in the files that name the definition of a mutation, or else its module."""
+    for word in filter(None, (mutation.definition.rpartition(".")[2], Path(mutation.file).stem)):
+        files = {test.partition("::")[0] for test in tests}
+        mentioning = {file for file in files if re.search(rf"\b{word}\b", (root / file).read_text("utf-8"))}
+        if mentioning:
+            return {test for test in tests if test.partition("::")[0] in mentioning}
+    return set()
+
+
+def detection(root: Path, file: Path, source: str, text: str, names: list[str]) -> str:
+    """Whether tests detect the text that stands for the source of a file."""
+    try:
+        compile(text, str(file), "exec")
+    except SyntaxError:
+        return "no longer applies"
+    try:
+        file.write_text(text, "utf-8")
+        status = pytest(root, Path(os.devnull), "-n", "0", "-x", *names, seconds=LONGEST)
+    finally:
+        file.write_text(source, "utf-8")
+    return "detected, too slow" if status is None else "survived" if status in (0, 5) else "detected"
 
 
 def apply(root: Path, mutation: Mutation) -> tuple[Path, str, str] | None:
@@ -109,59 +174,42 @@ def apply(root: Path, mutation: Mutation) -> tuple[Path, str, str] | None:
     return None
 
 
-def executing(root: Path, file: Path, source: str, text: str, tests: dict[tuple[str, int], list[str]]) -> list[str]:
-    """Tests of a mutation: of its line, else of its definition, else of its file, whose statements run at the first import."""
-    name, lines = file.relative_to(root).as_posix(), zip(source.splitlines(), text.splitlines(), strict=True)
-    line = next(i for i, (before, after) in enumerate(lines, 1) if before != after)
-    places = [place for place in definitions(ast.parse(source)) if place[1] <= line <= place[2]]
-    ranges = [range(line, line + 1), *(range(first, last + 1) for _, first, last in reversed(places))]
-    for candidates in ranges:
-        names = dict.fromkeys(test for i in candidates for test in tests.get((name, i), []))
-        if len(names) > 1 or (names and candidates is not ranges[0]):
-            return [*names]
-    return []
+def changed_line(source: str, text: str) -> int:
+    """The line, counted from 1, in which two sources differ."""
+    lines = zip(source.splitlines(), text.splitlines(), strict=True)
+    return next(number for number, (before, after) in enumerate(lines, 1) if before != after)
 
 
-def run(root: Path, folder: Path, mutations_file: Path, results: Path) -> None:
-    """Write for each mutation whether the tests detect it."""
-    done = {tuple(row[:6]) for row in rows(results)}
-    tests = tests_by_line(root, folder)
-    for line in mutations_file.read_text("utf-8").splitlines():
-        mutation = Mutation(*json.loads(line))
-        if tuple(map(str, mutation)) in done:
-            continue
-        began, names, place = time.monotonic(), list[str](), apply(root, mutation)
-        outcome = "no longer applies"
-        if place:
-            file, source, text = place
-            names = executing(root, file, source, text, tests)[:TESTS]
-            outcome = _outcome(root, file, text, names) if names else "not executed"
-            file.write_text(source, "utf-8")
-        with results.open("a", newline="", encoding="utf-8") as stream:
-            seconds = round(time.monotonic() - began)
-            csv.writer(stream, delimiter="\t", lineterminator="\n").writerow([*mutation, outcome, len(names), seconds])
-
-
-def _outcome(root: Path, file: Path, text: str, names: list[str]) -> str:
+def pytest(root: Path, log: Path, *options: str, seconds: float | None = None, **variables: str) -> int | None:
+    """Exit status of a call of pytest, or None if it was stopped after so many seconds."""
+    command = [".venv/bin/python", "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", *options]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)} | variables
+    with log.open("wb") as stream:
+        process = subprocess.Popen(command, cwd=root, env=environment, start_new_session=True, stdout=stream, stderr=stream)
     try:
-        compile(text, str(file), "exec")
-    except SyntaxError:
-        return "no longer applies"
-    file.write_text(text, "utf-8")
-    status = pytest(root, Path(os.devnull), "-x", *names)
-    return "detected, too slow" if status is None else "survived" if status in (0, 5) else "detected"
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
 
 
-def rows(results: Path) -> Iterator[list[str]]:
-    """Rows of the results so far."""
-    if results.exists():
-        with results.open(newline="", encoding="utf-8") as stream:
-            yield from csv.reader(stream, delimiter="\t")
+def read(mutations_file: Path) -> list[Mutation]:
+    return [Mutation(*row) for row in rows(mutations_file)]
 
 
-def report(results: Path) -> str:
+def rows(file: Path) -> list[list[Any]]:
+    """Rows of a file of JSON lines, if it is there."""
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+
+
+def report(folder: Path) -> str:
     """The share of mutations that are detected, of those that apply."""
-    outcomes = Counter(row[6] for row in rows(results))
+    outcomes = Counter(row[6] for row in rows(folder / "results.jsonl"))
     detected = sum(number for outcome, number in outcomes.items() if outcome.startswith("detected"))
     total = sum(outcomes.values()) - outcomes["no longer applies"]
     return f"{detected} of {total} mutations detected, {detected / max(total, 1):.0%}; {dict(outcomes)}"
@@ -171,9 +219,7 @@ if __name__ == "__main__":
     command, *paths = sys.argv[1], *map(Path, sys.argv[2:])
     if command == "choose":
         print(*map(json.dumps, choose(*paths)), sep="\n")
-    elif command == "map":
-        trace(*paths)
-    elif command == "run":
-        run(*paths)
-    else:
+    elif command == "report":
         print(report(*paths))
+    else:
+        {"reach": reach, "run": run}[command](*paths)

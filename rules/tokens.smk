@@ -1,4 +1,4 @@
-# Tokenised corpora: tokens/ENCODER/READING/CORPUS/LANG.SPLIT.parquet, one folder per job.
+# Tokenised corpora: tokens/ENCODER/TOKENISATION/CORPUS/LANG.SPLIT.parquet, one folder per job.
 
 
 rule tokens:

@@ -1,18 +1,21 @@
 """Fixtures of all tests: synthetic sentences as corpus files, a tiny random encoder with and without a pooler, its tokens."""
 
+import csv
 import json
 import logging
+import lzma
 import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import study
 import torch
@@ -24,6 +27,7 @@ from crosslens.config.whole import Config
 from crosslens.corpora import schema
 from crosslens.corpora.sources.places import Layout
 from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.encoding import stored_states
 from crosslens.encoding.encoders.build import build
 from crosslens.encoding.encoders.describe import describe
 from crosslens.encoding.encoders.folder import Description
@@ -42,9 +46,10 @@ from forked import READS
 from synthetic.generate import treebank
 from synthetic.grammar import read_grammar
 from tally import marked, often, tally, write  # noqa: F401, fixtures of tests/faults
-from tokenizers import Tokenizer
+from tokenizers import BertWordPieceTokenizer, Tokenizer
 from transformers import BertModel
 
+MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 LANGUAGES = ("de", "en", "zh")
 UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 NLI = ("entailment", "neutral", "contradiction")
@@ -223,6 +228,37 @@ def corpora(tmp_path_factory) -> Path:
             schema.write(paragraph_rows(rows), folder / "paragraphs" / name, schema.PARAGRAPHS, {"nominal": {split: n // 2}})
             schema.write(pair_rows(rows), folder / "pairs" / name, schema.PAIRS, {})
     return folder
+
+
+def save(folder: Path, content: str | bytes, name: str = "train") -> Path:
+    """A file of a corpus."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def manifest(*names: str) -> list[dict[str, str]]:
+    """The table of some real files; it has no rows where there are none."""
+    if not MIRROR.is_dir():
+        return []
+    lines = (line for line in MIRROR.joinpath(*names).read_text("utf-8").split("\n") if not line.startswith("#"))
+    return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def mbert_tokenizer() -> BertWordPieceTokenizer:
+    """The tokenizer of mBERT, from its real vocabulary."""
+    content = lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes())
+    vocabulary = {subword: number for number, subword in enumerate(content.decode().split("\n")[:-1])}
+    return BertWordPieceTokenizer(vocabulary, lowercase=False, strip_accents=False)
+
+
+def write_states(path: Path, layers: Mapping[str, np.ndarray], ids: Sequence[str], **columns: Any) -> None:
+    """Write states of words of a language, each layer (n, d), of a sample of test unless `columns` say otherwise."""
+    n = len(ids)
+    usual = {"id": ids, "word": ids, "label": [""] * n, "language": [path.stem] * n, "split": ["test"] * n, "sample": [True] * n}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stored_states.write(pa.table(usual | {"random": [False] * n} | columns), layers, path, "float32")
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:

@@ -1,11 +1,10 @@
 """The biaffine parser: its formula, gradients, padding, the three roots, and the trees it finds."""
 
-from itertools import product
-
 import pytest
 import torch
 from crosslens.encoding.texts import IGNORED
 from crosslens.training.biaffine import Biaffine
+from test_trees import all_trees, weight
 from torch import nn
 from torch.nn import functional
 
@@ -172,18 +171,6 @@ def test_a_first_subword_is_asked_for():
 # Parsing.
 
 
-def trees(n):
-    def reaches(word, heads):
-        seen = set()
-        while word and word not in seen:
-            seen.add(word)
-            word = heads[word - 1]
-        return word == 0
-
-    every = product(range(n + 1), repeat=n)
-    return [heads for heads in every if heads.count(0) == 1 and all(reaches(word, heads) for word in range(1, n + 1))]
-
-
 @pytest.mark.parametrize(("root", "decoding"), [("first", "log"), ("vector", "probability"), ("as_released", "probability")])
 def test_the_tree_is_the_best_by_its_weights_and_relations_the_best_for_it(root, decoding):
     made = parser(root, decoding=decoding)
@@ -195,10 +182,9 @@ def test_the_tree_is_the_best_by_its_weights_and_relations_the_best_for_it(root,
         heads, relations = made.parse(states, mask, first)
         likeliest = scores.relations(heads).argmax(-1)
         for i, n in enumerate(words):
-            best = max(sum(weights[i, word, head] for word, head in enumerate(tree)) for tree in trees(n))
-            found = heads[i, :n].tolist()
-            assert tuple(found) in trees(n)
-            assert sum(weights[i, word, head] for word, head in enumerate(found)) == pytest.approx(best, abs=1e-9)
+            found, of_sentence = heads[i, :n].tolist(), weights[i, :n]
+            assert found in all_trees(n).tolist()
+            assert weight(of_sentence, found) == pytest.approx(weight(of_sentence, all_trees(n)).max(), abs=1e-9)
             for word, head in enumerate(found):
                 lost = root == "as_released" and head == 0
                 assert relations[i, word] == (IGNORED if lost else likeliest[i, word])

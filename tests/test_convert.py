@@ -67,9 +67,12 @@ def in_parts(encoder: Path, folder: Path, kind: str) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("kind", ["pytorch_model.bin", "model.safetensors"])
 def test_parts_of_weights_are_put_together_and_a_tokenizer_is_kept(kind, encoder_folder, tmp_path):
-    state = in_parts(encoder_folder, tmp_path / "parts", kind)
+    """And files beside it, so that what they contradict is seen when the new folder is tried."""
+    state, beside = in_parts(encoder_folder, tmp_path / "parts", kind), {"added_tokens.json", "sentence_bert_config.json"}
+    for name in beside:
+        (tmp_path / "parts" / name).write_text('{"x": 7}')
     digests = convert(tmp_path / "parts", tmp_path / "new")
-    assert digests["tokenizer.json"] == sha256(encoder_folder / "tokenizer.json")
+    assert digests["tokenizer.json"] == sha256(encoder_folder / "tokenizer.json") and beside < digests.keys()
     loaded = load_encoder(tmp_path / "new").state_dict()
     assert all(torch.equal(loaded[name], value) for name, value in state.items())
 
@@ -128,17 +131,13 @@ def part_elsewhere(folder: Path) -> None:
 INDICES = {  # what is wrong with an index of parts -> how the refusal names it
     "a part is missing": (lambda folder: (folder / SECOND).unlink(), f"a part of weights '{SECOND}', as {INDEX} says"),
     "a part elsewhere": (part_elsewhere, "a part of weights '../outside.bin'"),
-    "no index": (
-        lambda folder: (folder / INDEX).unlink(),
-        "expected model.safetensors or pytorch_model.bin, found pytorch_model-00001-of-00002.bin without an index",
-    ),
+    "no index": (lambda folder: (folder / INDEX).unlink(),
+                 "expected model.safetensors or pytorch_model.bin, found pytorch_model-00001-of-00002.bin without an index"),
     "no map": (lambda folder: (folder / INDEX).write_text("{}"), f"a part of weights '', as {INDEX} says"),
     "a list": (lambda folder: (folder / INDEX).write_text("[]"), "expected an object of JSON"),
-    "whole weights too": (
-        lambda folder: (folder / "pytorch_model.bin").write_bytes((folder / SECOND).read_bytes()),
-        "expected one set of weights, found pytorch_model-00001-of-00002.bin beside pytorch_model.bin",
-    ),
-}
+    "whole weights too": (lambda folder: (folder / WEIGHTS).write_bytes((folder / SECOND).read_bytes()),
+                          "expected one set of weights, found pytorch_model-00001-of-00002.bin beside pytorch_model.bin"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("how", INDICES)
@@ -149,15 +148,6 @@ def test_an_index_names_the_parts(how, encoder_folder, tmp_path):
     with refused(f"parts.*: .*{re.escape(message)}"):
         convert(tmp_path / "parts", tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-def test_files_beside_the_tokenizer_are_kept(encoder_folder, tmp_path):
-    """So that what they contradict is seen when the new folder is tried."""
-    in_parts(encoder_folder, tmp_path / "parts", "model.safetensors")
-    names = {"added_tokens.json", "sentence_bert_config.json"}
-    for name in names:
-        (tmp_path / "parts" / name).write_text('{"x": 7}')
-    assert names < convert(tmp_path / "parts", tmp_path / "new").keys()
 
 
 def saved(folder: Path) -> bytes:
@@ -181,29 +171,26 @@ FEW_SUBWORDS = json.dumps({"model_type": "bert", "vocab_size": 4})
 DAMAGED = r"old/pytorch_model\.bin: expected tensors and nothing else, found .*: fetch the file again"
 FAULTS = {  # what is wrong -> how the refusal names it
     "code": (lambda old: torch.save({"a": Harmful()}, old / WEIGHTS), DAMAGED),
-    "objects": (
-        lambda old: torch.save({"model": {"a": torch.zeros(1)}}, old / WEIGHTS),
-        r"old/pytorch_model\.bin: expected tensors by name, found other objects",
-    ),
+    "objects": (lambda old: torch.save({"model": {"a": torch.zeros(1)}}, old / WEIGHTS),
+                r"old/pytorch_model\.bin: expected tensors by name, found other objects"),
     "damage": (lambda old: (old / WEIGHTS).write_bytes((old / WEIGHTS).read_bytes()[:300]), DAMAGED),
-    "no weights": (
-        lambda old: (old / WEIGHTS).unlink(),
-        r"old: expected model\.safetensors or pytorch_model\.bin, found neither",
-    ),
-    "no configuration": (
-        lambda old: (old / "config.json").unlink(),
-        r"old: expected a file \.gguf, or the folder of an encoder, found no config\.json",
-    ),
+    "no weights": (lambda old: (old / WEIGHTS).unlink(),
+                   r"old: expected model\.safetensors or pytorch_model\.bin, found neither"),
+    "no configuration": (lambda old: (old / "config.json").unlink(),
+                         r"old: expected a file \.gguf, or the folder of an encoder, found no config\.json"),
     "no tokenizer": (without_tokenizer, r"old: expected a tokenizer that transformers can make fast, found .*"),
-    "another encoder": (
-        lambda old: (old / "config.json").write_text(FEW_SUBWORDS),
-        r"tokenizer\.json: expected pieces below 4, the vocab_size of config\.json",
-    ),
-    "there already": (
-        lambda old: (old.parent / "new").mkdir(),
-        r"new: expected no such folder, found one: name another, or remove it",
-    ),
-}
+    "another encoder": (lambda old: (old / "config.json").write_text(FEW_SUBWORDS),
+                        r"tokenizer\.json: expected pieces below 4, the vocab_size of config\.json"),
+    "there already": (lambda old: (old.parent / "new").mkdir(),
+                      r"new: expected no such folder, found one: name another, or remove it"),
+}  # fmt: skip
+
+
+def assert_refused(arguments: list[str], message: str, folder: Path) -> None:
+    before = {path.name for path in folder.iterdir()}
+    with pytest.raises(SystemExit, match=f"^convert: .*{message}") as error:
+        main(arguments)
+    assert "\n" not in str(error.value) and {path.name for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("how", FAULTS)
@@ -212,16 +199,15 @@ def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(how, tmp_path, 
     old(tmp_path / "old")
     monkeypatch.setenv("HARM", str(tmp_path / "harm"))
     spoil(tmp_path / "old")
-    before = {path.name for path in tmp_path.iterdir()}
-    with pytest.raises(SystemExit, match=f"^convert: .*{message}") as error:
-        main([str(tmp_path / "old"), str(tmp_path / "new")])
-    assert "\n" not in str(error.value) and {path.name for path in tmp_path.iterdir()} == before
+    assert_refused([str(tmp_path / "old"), str(tmp_path / "new")], message, tmp_path)
 
 
-@pytest.mark.parametrize("arguments", [["a"], ["", ""]])
-def test_an_encoder_and_a_new_folder_are_asked_for(arguments):
-    with pytest.raises(SystemExit, match="convert: expected a folder or a .gguf file and a new folder, ENCODER=FOLDER OUT=NEW"):
-        main(arguments)
+def test_what_is_no_encoder_and_no_gguf_is_one_line_and_leaves_nothing(tmp_path):
+    for arguments in (["a"], ["", ""]):
+        assert_refused(arguments, "expected a folder or a .gguf file and a new folder, ENCODER=FOLDER OUT=NEW", tmp_path)
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(60))
+    message = r"model\.gguf: expected weights and a vocabulary.*pip install gguf"
+    assert_refused([str(tmp_path / "model.gguf"), str(tmp_path / "new")], message, tmp_path)
 
 
 def test_a_sentencepiece_model_keeps_its_subwords_for_bytes(tmp_path):
@@ -241,15 +227,6 @@ def test_a_sentencepiece_model_keeps_its_subwords_for_bytes(tmp_path):
     convert(tmp_path / "old", tmp_path / "new")
     tokens = read(tmp_path / "new").fast_tokenizer().encode("日", add_special_tokens=False).tokens
     assert tokens[-3:] == ["<0xE6>", "<0x97>", "<0xA5>"] and {*tokens[-3:]} < {*BYTES}
-
-
-def test_a_file_that_is_no_gguf_is_one_line_and_leaves_nothing(tmp_path):
-    (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(60))
-    with pytest.raises(
-        SystemExit, match=r"^convert: .*model\.gguf: expected weights and a vocabulary.*pip install gguf"
-    ) as error:
-        main([str(tmp_path / "model.gguf"), str(tmp_path / "new")])
-    assert "\n" not in str(error.value) and {path.name for path in tmp_path.iterdir()} == {"model.gguf"}
 
 
 def write_gguf(model: Gemma3TextModel, subwords: list[str], file: Path) -> None:

@@ -1,23 +1,21 @@
 """Bilingual dictionaries: MUSE's files, refused in one line with the place."""
 
-import csv
+from functools import partial
 from pathlib import Path
 
+import conftest
 import pytest
+from conftest import MIRROR, manifest
 from crosslens.corpora.dictionaries import SMALLEST, read
 from crosslens.jobs.errors import DataError
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "muse").is_dir(), reason="needs real dictionaries in ../shared/mirror/muse")
 
 
 MORE = "".join(f"{number} {number}\n" for number in range(SMALLEST - 1))  # entries that make a file large enough, with one other
 
 
-def save(folder: Path, text: str, name: str = "en-fr.0-5000.txt") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
+save = partial(conftest.save, name="en-fr.0-5000.txt")
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
@@ -34,7 +32,7 @@ def test_blanks_and_tabs_in_one_file(tmp_path: Path, language: str) -> None:
 
 def test_the_name_says_the_direction(tmp_path: Path) -> None:
     texts = {"fr-en.5000-6500.txt": f"chat cat\n{MORE}", "en-fr.5000-6500.txt": f"cat chat\n{MORE}"}
-    rows, _ = read([save(tmp_path, text, name) for name, text in texts.items()], "fr")
+    rows, _ = read([save(tmp_path, text, name=name) for name, text in texts.items()], "fr")
     assert [(row["source_language"], row["target_language"], row["source"]) for row in rows[::SMALLEST]] == [
         ("fr", "en", "chat"), ("en", "fr", "cat")
     ]  # fmt: skip
@@ -43,7 +41,7 @@ def test_the_name_says_the_direction(tmp_path: Path) -> None:
 
 def test_a_handful_of_entries_is_no_dictionary(tmp_path: Path) -> None:
     """Each of the files must be one, not all of them together."""
-    small = save(tmp_path, MORE, "fr-en.5000-6500.txt")
+    small = save(tmp_path, MORE, name="fr-en.5000-6500.txt")
     for paths in ([small], [save(tmp_path, f"cat chat\n{MORE}"), small]):
         with pytest.raises(DataError) as error:
             read(paths, "fr")
@@ -53,7 +51,7 @@ def test_a_handful_of_entries_is_no_dictionary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["en-de.0-5000.txt", "fr.txt"])
 def test_another_name_is_refused(tmp_path: Path, name: str) -> None:
-    path = save(tmp_path, "cat chat\n", name)
+    path = save(tmp_path, "cat chat\n", name=name)
     with pytest.raises(
         DataError, match=f"^{path}:1: expected a file name such as fr-en.0-5000.txt or en-fr.0-5000.txt, .*; name"
     ):
@@ -62,8 +60,7 @@ def test_another_name_is_refused(tmp_path: Path, name: str) -> None:
 
 @needs_mirror
 def test_real_dictionaries() -> None:
-    with open(MIRROR / "MANIFEST-other.tsv", encoding="utf-8", newline="") as stream:
-        files = [row for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE) if row["path"].startswith("muse/")]
+    files = [row for row in manifest("MANIFEST-other.tsv") if row["path"].startswith("muse/")]
     assert len(files) == 48
     for file in files:
         path = MIRROR / file["path"]

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import MIRROR, mbert_tokenizer, save
 from crosslens.config.base import languages_table
 from crosslens.config.presets import read_yaml
 from crosslens.corpora import documents, schema
@@ -17,17 +18,8 @@ from crosslens.jobs import parquet
 from crosslens.jobs.errors import DataError
 from official_formats import REUTERS
 from synthetic.archives import tarred, zipped
-from tokenizers import BertWordPieceTokenizer
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "wili-2018-10lang").is_dir(), reason="needs WiLI in ../shared/mirror")
-
-
-def save(folder: Path, content: str | bytes, name: str) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 # WiLI-2018
@@ -200,11 +192,9 @@ def test_another_table_of_paragraphs_is_told_by_what_it_has(tmp_path: Path, tabl
 
 
 @pytest.mark.skipif(not (MIRROR / "text").is_dir(), reason="needs real text in ../shared/mirror")
-def test_tokens_without_marks_are_other_pieces(tmp_path: Path) -> None:
+def test_tokens_without_marks_are_other_pieces() -> None:
     """docs/tanti2021.md: what reading these tables changes, on real text in languages of the study and mBERT's vocabulary."""
-    vocabulary = tmp_path / "vocab.txt"
-    vocabulary.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
-    tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=False, strip_accents=False)
+    tokenizer = mbert_tokenizer()
     names = tokenizer.get_vocab()
     continued, longer, kept, alike = {}, {}, {}, []
     for code in read_yaml(Path(__file__).parents[1] / "config.yaml")["corpora"]["wiki_lang_id"]["languages"]:

@@ -1,17 +1,16 @@
 """Named entities: the official layouts, and spans that survive every repair."""
 
-import csv
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import MIRROR, manifest, save
 from crosslens.corpora import entities
 from crosslens.corpora.entities import iob2, read
 from crosslens.jobs.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "panx").is_dir(), reason="needs real entities in ../shared/mirror/panx")
 
 FORMS = ["Ada", "Bo", "traf", "Cy", "in", "Ulm", "."]
@@ -43,12 +42,6 @@ LAYOUTS = {
     "several blanks": columns("  ", "NC"),
     "byte order marks of joined files": columns("\t").replace("\n", "\n\ufeff"),
 }
-
-
-def save(folder: Path, text: str | bytes, name: str = "train") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -158,9 +151,8 @@ def test_opened_spans_are_those_of_conlleval(tags: list[str]) -> None:
 
 
 def records(folder: str) -> dict[str, int]:
-    with open(MIRROR / "MANIFEST-other.tsv", encoding="utf-8", newline="") as stream:
-        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["path"]: int(row["records"]) for row in rows if row["path"].startswith(f"{folder}/")}
+    rows = manifest("MANIFEST-other.tsv")
+    return {row["path"]: int(row["records"]) for row in rows if row["path"].startswith(f"{folder}/")}
 
 
 @pytest.mark.long

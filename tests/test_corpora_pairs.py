@@ -1,13 +1,12 @@
 """Sentence pairs: official layouts, refused in one line with the place, and split without leaks."""
 
 import json
-import lzma
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import save_tokenizer
+from conftest import MIRROR, mbert_tokenizer, save, save_tokenizer
 from crosslens.config.corpora import PairCorpus
 from crosslens.config.labels import NLI
 from crosslens.config.tokenisations import Tokenisation
@@ -22,9 +21,7 @@ from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import vocabulary
 from crosslens.reports.cells import Published
 from pydantic import ValidationError
-from tokenizers import BertWordPieceTokenizer
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "xnli").is_dir(), reason="needs real pairs in ../shared/mirror/xnli")
 
 HEADER = (
@@ -54,34 +51,23 @@ def official(n: int = 3) -> str:
 BARE = '{"premise": "Ja.", "hypothesis": "n/a", "label": 2}\n{"premise": "A\\u00e4.", "hypothesis": "B", "label": "neutral"}\n'
 
 
-def save(folder: Path, text: str, name: str) -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
+TRANSLATED = 'premise\thypo\tlabel\nEr sagte: "Mama!\tn/a\tcontradictory\nJa .\tNein .\tneutral\n'
+LAYOUTS = [  # a file, its name and language -> the pairs
+    (table(), "xnli.test.tsv", "de",
+     [("1", 'Er sagte: "Mama!', "Er rief an.", "neutral"), ("2", "n/a", "Nichts.", "contradiction")]),
+    (table(), "xnli.test.tsv", "en", [("1", 'He said: "Mama!', "He called\u2028her.", "entailment")]),
+    (official(2), "train.jsonl", "en", [("0n", "Premise 0.", "Yes.", "entailment"), ("1n", "Premise 1.", "Yes.", "neutral")]),
+    (BARE, "dev.jsonl", "fi", [("1", "Ja.", "n/a", "contradiction"), ("2", "Aä.", "B", "neutral")]),
+    (TRANSLATED, "multinli.train.de.tsv", "de",
+     [("2", 'Er sagte: "Mama!', "n/a", "contradiction"), ("3", "Ja .", "Nein .", "neutral")]),
+]  # fmt: skip
 
 
 def test_layouts(tmp_path: Path) -> None:
-    path = save(tmp_path, table(), "xnli.test.tsv")
-    assert list(read_pairs(path, "de")) == [
-        ("1", 'Er sagte: "Mama!', "Er rief an.", "neutral"),
-        ("2", "n/a", "Nichts.", "contradiction"),
-    ]
-    assert list(read_pairs(path, "en")) == [("1", 'He said: "Mama!', "He called\u2028her.", "entailment")]
-    path = save(tmp_path, official(2), "train.jsonl")
-    assert list(read_pairs(path, "en")) == [("0n", "Premise 0.", "Yes.", "entailment"), ("1n", "Premise 1.", "Yes.", "neutral")]
-    path = save(tmp_path, BARE, "dev.jsonl")
-    assert list(read_pairs(path, "fi")) == [("1", "Ja.", "n/a", "contradiction"), ("2", "Aä.", "B", "neutral")]
-
-
-TRANSLATED = 'premise\thypo\tlabel\nEr sagte: "Mama!\tn/a\tcontradictory\nJa .\tNein .\tneutral\n'
-
-
-def test_the_translations_of_multinli(tmp_path: Path) -> None:
-    path = save(tmp_path, TRANSLATED, "multinli.train.de.tsv")
-    assert list(read_pairs(path, "de")) == [
-        ("2", 'Er sagte: "Mama!', "n/a", "contradiction"), ("3", "Ja .", "Nein .", "neutral")
-    ]  # fmt: skip
-    assert pairs.read([path], "de")[1] == {"no_agreement": 0}
+    for content, name, language, expected in LAYOUTS:
+        path = save(tmp_path, content, name)
+        assert list(read_pairs(path, language)) == expected
+        assert pairs.read([path], language)[1] == {"no_agreement": 0}
 
 
 def test_limits_keep_the_order(tmp_path: Path) -> None:
@@ -206,9 +192,7 @@ def test_real_translations_of_multinli() -> None:
 @needs_mirror
 def test_liu2020_table_3(tmp_path: Path) -> None:
     """The 14 printed cells, from whole pairs: [UNK] is a member of each set, [CLS] and [SEP] are not."""
-    vocab = tmp_path / "vocab.txt"
-    vocab.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
-    save_tokenizer(BertWordPieceTokenizer(str(vocab), lowercase=False, strip_accents=False), tmp_path)
+    save_tokenizer(mbert_tokenizer(), tmp_path)
     write_checksums(tmp_path / "tokenizer.json")
     languages, read = "en de fr el zh ur sw".split(), Tokenisation(maximum=512, drop_unknown=False)
     for language in languages:

@@ -1,7 +1,6 @@
 """From dumps to paragraphs: what a reader sees, refused in one line where damaged, sampled by page."""
 
 import bz2
-import csv
 import json
 import lzma
 import re
@@ -15,7 +14,7 @@ import mwxml
 import pytest
 import synthetic.articles
 import synthetic.dumps
-from conftest import save_tokenizer
+from conftest import MIRROR, manifest, mbert_tokenizer, save_tokenizer
 from crosslens.config.presets import read_yaml
 from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import mediawiki, schema
@@ -29,9 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from official_formats import case
 from synthetic.grammar import read_grammar
-from tokenizers import BertWordPieceTokenizer
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
@@ -91,23 +88,13 @@ MARKUP = {
     ),
     "what looks like them": (".NET is one.\n\n#MeToo is one.\n\n{{a}}. The rest.", [".NET is one.", "The rest."]),
     "lists that are typed": ("• One.\n<!-- x -->* two\n{{a}}# three\n{{a}}; four\nFive • six.", ["Five • six."]),
-    "addresses first": (
-        "http://x.org says so.\n(//y.org)\n{{a}} www.z.org\nOn www.z.org or ftp://x.org/.",
-        ["On www.z.org or ftp://x.org/."],
-    ),
-    "beheaded": (
-        "{{a}}, which is long.\n{{a}}. Then.\n{{a}}、東京。\n...and so on.",
-        ["which is long.", "Then.", "東京。", "...and so on."],
-    ),
+    "addresses first": ("http://x.org says so.\n(//y.org)\n{{a}} www.z.org\nOn www.z.org or ftp://x.org/.",
+                        ["On www.z.org or ftp://x.org/."]),
+    "beheaded": ("{{a}}, which is long.\n{{a}}. Then.\n{{a}}、東京。\n...and so on.",
+                 ["which is long.", "Then.", "東京。", "...and so on."]),
     "composed": ("Cafe\u0301", ["Café"]),
     "nothing": ("", []),
-}
-
-
-@pytest.mark.parametrize("case", MARKUP)
-def test_markup(case: str) -> None:
-    markup, expected = MARKUP[case]
-    assert paragraphs(markup) == expected
+}  # fmt: skip
 
 
 PIECES = (
@@ -144,9 +131,9 @@ OF_A_WIKI = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", OF_A_WIKI)
-def test_markup_of_a_wiki(case: str) -> None:
-    language, markup, expected = OF_A_WIKI[case]
+@pytest.mark.parametrize("case", [*MARKUP, *OF_A_WIKI])
+def test_markup(case: str) -> None:
+    language, markup, expected = OF_A_WIKI.get(case) or ("", *MARKUP[case])
     assert paragraphs(markup, language) == expected
 
 
@@ -397,11 +384,8 @@ def test_empty_split(tmp_path: Path) -> None:
 
 def treebank(folder: Path, *sentences: tuple[str, str]) -> Path:
     """A treebank of one-word sentences: (sent_id, text)."""
-    path = folder / "xx_pud-ud-test.conllu"
-    word = "1\t{}\tword\tNOUN\t_\t_\t0\troot\t_\t_"
-    path.write_text(
-        "".join(f"# sent_id = {id}\n# text = {text}\n{word.format(text)}\n\n" for id, text in sentences), encoding="utf-8"
-    )
+    path, word = folder / "xx_pud-ud-test.conllu", "1\t{}\tword\tNOUN\t_\t_\t0\troot\t_\t_"
+    path.write_text("".join(f"# sent_id = {id}\n# text = {text}\n{word.format(text)}\n\n" for id, text in sentences), "utf-8")
     return path
 
 
@@ -416,17 +400,19 @@ def test_paragraphs_of_a_treebank(tmp_path: Path) -> None:
         assert row["text"] == " ".join(f"Sentence {i:03} " + "x" * 60 for i in range(first, first + 3))
 
 
-def test_paragraphs_of_a_treebank_end_at_300_characters(tmp_path: Path) -> None:
-    path = treebank(tmp_path, *((f"doc-{i // 10}-{i % 10}", f"{i:03}" + "y" * 117) for i in range(1000)))
-    sample(path, tmp_path, form="treebank")
-    lengths = {len(row["text"]) for part in rows(tmp_path).values() for row in part}
-    assert lengths == {362, 120}  # three sentences with spaces; the tenth of a document stands alone
-
-
-def test_sentences_of_unspaced_scripts_are_joined_without_a_space(tmp_path: Path) -> None:
-    path = treebank(tmp_path, *((f"n{i // 2:05}{i % 2:03}", f"{i:03}" + "字" * 57) for i in range(300)))
-    sample(path, tmp_path, form="treebank", language="zh")
-    assert all(len(row["text"]) == 120 for part in rows(tmp_path).values() for row in part)
+@pytest.mark.parametrize(
+    ("language", "id", "text", "lengths"),
+    [
+        ("xx", "doc-{}-{}", "y" * 117, {362, 120}),  # three sentences with spaces; the tenth of a document stands alone
+        ("zh", "n{:05}{:03}", "字" * 117, {360, 120}),  # no spaces
+    ],
+)
+def test_paragraphs_of_a_treebank_end_at_300_characters(
+    tmp_path: Path, language: str, id: str, text: str, lengths: set[int]
+) -> None:
+    path = treebank(tmp_path, *((id.format(*divmod(i, 10)), f"{i:03}{text}") for i in range(1000)))
+    sample(path, tmp_path, form="treebank", language=language)
+    assert {len(row["text"]) for part in rows(tmp_path).values() for row in part} == lengths
 
 
 def cc100(folder: Path, *texts: list[str]) -> Path:
@@ -456,18 +442,14 @@ def test_paragraphs_of_lines(tmp_path: Path) -> None:
 
 
 def test_documents_are_parted_by_blank_lines(tmp_path: Path) -> None:
-    text = (
-        "\n\n A first line, with blanks.  \r\nA second line of it.\n \n\n\u3000\nA document of its own.\n\nAnd the last one here."
-    )
+    first = "\n\n A first line, with blanks.  \r\nA second line of it.\n \n\n\u3000\n"
     path = tmp_path / "xx.txt"
-    path.write_text(text, encoding="utf-8", newline="")
+    path.write_text(f"{first}A document of its own.\n\nAnd the last one here.", encoding="utf-8", newline="")
     found = ordered(path, tmp_path, form="lines", minimum_characters=10)
     assert sorted((row["page"], row["id"], row["text"]) for row in found) == [
-        ("1", "1#1", "A first line, with blanks."),
-        ("1", "1#2", "A second line of it."),
-        ("2", "2#1", "A document of its own."),
-        ("3", "3#1", "And the last one here."),
-    ]
+        ("1", "1#1", "A first line, with blanks."), ("1", "1#2", "A second line of it."),
+        ("2", "2#1", "A document of its own."), ("3", "3#1", "And the last one here."),
+    ]  # fmt: skip
     assert parquet.metadata(tmp_path / "xx.train.parquet")["pages"] == 3
 
 
@@ -495,17 +477,12 @@ def test_documents() -> None:
 
 # Real data
 
-
-def dumps() -> list[dict[str, str]]:
-    if not MIRROR.is_dir():
-        return [{"language": "none"}]
-    with open(MIRROR / "wikipedia" / "MANIFEST.tsv", encoding="utf-8") as stream:
-        return list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
+DUMPS = manifest("wikipedia", "MANIFEST.tsv")
 
 
 @pytest.mark.long
 @needs_mirror
-@pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
+@pytest.mark.parametrize("row", DUMPS, ids=lambda row: row["language"])
 def test_real_dumps(row: dict[str, str]) -> None:
     found = list(pages(MIRROR / "wikipedia" / row["path"]))
     chosen = [p for p in found if p.is_article]
@@ -518,7 +495,7 @@ def test_real_dumps(row: dict[str, str]) -> None:
 
 @pytest.mark.long
 @needs_mirror
-@pytest.mark.parametrize("row", dumps(), ids=lambda row: row["language"])
+@pytest.mark.parametrize("row", DUMPS, ids=lambda row: row["language"])
 def test_real_dumps_as_mwxml_reads_them(row: dict[str, str]) -> None:
     path = MIRROR / "wikipedia" / row["path"]
     with bz2.open(path) as stream:
@@ -544,9 +521,7 @@ def test_the_synthetic_corpus_comes_back(tmp_path: Path, language: str) -> None:
 @pytest.mark.parametrize(("wiki", "number"), [("enwiki", 100), ("jawiki", 100), ("elwiki", 5000)])
 def test_unknown_subwords_leave_before_the_sample_is_drawn(tmp_path: Path, wiki: str, number: int) -> None:
     """With mBERT's vocabulary, which has no typographic quotes or dashes: as many paragraphs as configured, in random order."""
-    vocabulary = tmp_path / "vocab.txt"
-    vocabulary.write_bytes(lzma.decompress((MIRROR / "bert-base-multilingual-cased" / "vocab.txt.xz").read_bytes()))
-    tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=False, strip_accents=False)
+    tokenizer = mbert_tokenizer()
     save_tokenizer(tokenizer, tmp_path)
     path = next(path for path in (MIRROR / "wikipedia" / wiki).glob("*/*.bz2") if "index" not in path.name)
     sampled = sample(path, tmp_path, minimum_characters=100, paragraphs=number, candidates=10)

@@ -1,9 +1,10 @@
 """CoNLL-U files: read exactly, refused in one line with the place, and split without leaks."""
 
-import csv
 import lzma
+from functools import partial
 from pathlib import Path
 
+import conftest
 import conllu
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from crosslens.corpora.treebanks import reason_to_drop
 from crosslens.jobs import parquet
 from crosslens.jobs.errors import DataError
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "ud"
+MIRROR = conftest.MIRROR / "ud"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real treebanks in ../shared/mirror/ud")
 
 GOOD = """# sent_id = a1
@@ -35,10 +36,7 @@ GOOD = """# sent_id = a1
 """
 
 
-def save(folder: Path, text: str, name: str = "es_x-ud-test.conllu") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
+save = partial(conftest.save, name="es_x-ud-test.conllu")
 
 
 def sentence_of(identity: str, words: list[tuple[str, str]]) -> str:
@@ -67,15 +65,17 @@ def test_only_a_sent_id_names_a_sentence(tmp_path: Path) -> None:
     """Two files may have the same short sentence in the same place."""
     yes, no = sentence_of("a", [("Ja", "INTJ")]), sentence_of("b", [("Nein", "INTJ")])
     numbered = [text.split("\n", 1)[1] for text in (yes, no)]
-    files = [save(tmp_path, numbered[0] + numbered[i], f"de_x-ud-train-{i}.conllu") for i in range(2)]
+    files = [save(tmp_path, numbered[0] + numbered[i], name=f"de_x-ud-train-{i}.conllu") for i in range(2)]
     found, _ = treebanks.read(files, "de")
     assert [row["id"] for row in found] == ["de_x/1", "de_x/2"] * 2
     assert [row["forms"] for row in found] == [["Ja"], ["Ja"], ["Ja"], ["Nein"]]
-    files = [save(tmp_path, text, f"de_x-ud-train-{i}.conllu") for i, text in enumerate((yes, no + yes))]
+    files = [save(tmp_path, text, name=f"de_x-ud-train-{i}.conllu") for i, text in enumerate((yes, no + yes))]
     with pytest.raises(DataError, match=f"{files[1]}:4: expected each sentence once, found de_x/a a second time"):
         treebanks.read(files, "de")
     with pytest.raises(DataError, match="found 1 a second time"):
-        treebanks.read([save(tmp_path, numbered[0], f"{name}_pud-ud-test.conllu") for name in ("de", "en")], "de", parallel=True)
+        treebanks.read(
+            [save(tmp_path, numbered[0], name=f"{name}_pud-ud-test.conllu") for name in ("de", "en")], "de", parallel=True
+        )
 
 
 def test_withheld_rules(tmp_path: Path) -> None:
@@ -125,17 +125,11 @@ def test_schema_is_checked(tmp_path: Path) -> None:
 
 # Real data
 
-
-def manifest() -> list[dict[str, str]]:
-    """All files of the mirror, with their counts."""
-    if not MIRROR.is_dir():
-        return []
-    with open(MIRROR / "MANIFEST.tsv", encoding="utf-8") as stream:
-        return list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
+FILES = conftest.manifest("ud", "MANIFEST.tsv")
 
 
 @needs_mirror
-@pytest.mark.parametrize("row", manifest(), ids=lambda row: row["path"])
+@pytest.mark.parametrize("row", FILES, ids=lambda row: row["path"])
 def test_real_counts(row: dict[str, str]) -> None:
     found = {"sentences": 0, "words": 0, "multiword_ranges": 0, "empty_nodes": 0}
     for sentence in read_treebank(MIRROR / row["path"]):
@@ -226,7 +220,7 @@ FUSED = """# sent_id = 1
 
 
 def test_xtreme_fuses_multiword_tokens(tmp_path: Path) -> None:
-    path = save(tmp_path, FUSED, "es_x-ud-test.conllu")
+    path = save(tmp_path, FUSED, name="es_x-ud-test.conllu")
     [row], dropped = treebanks.read([path], "es", withheld="xtreme", words="fused")
     assert list(zip(row["forms"], row["upos"], strict=True)) == [("vámonos", "VERB"), ("al", "ADP"), ("mar1", "NOUN")]
     assert not row["heads"] and not row["relations"] and not row["multiwords"] and not any(dropped.values())
@@ -247,7 +241,7 @@ def test_xtreme_drops_sentences_with_at_most_one_form(tmp_path: Path) -> None:
 def test_xtreme_on_real_treebanks() -> None:
     """Words are surface words: syntactic words less what multiword tokens fuse."""
     for name in ("fr_gsd-ud-test", "he_htb-ud-dev", "it_isdt-ud-dev", "tr_imst-ud-dev"):
-        [row] = [row for row in manifest() if name in row["path"]]
+        [row] = [row for row in FILES if name in row["path"]]
         path = MIRROR / row["path"]
         fused = lambda sentence: sum(last - first for first, last, _ in sentence.multiwords)  # noqa: E731
         surface = sum(len(sentence.forms) - fused(sentence) for sentence in read_treebank(path))
@@ -268,7 +262,7 @@ def test_translations_share_ids_and_samples(tmp_path: Path) -> None:
         if language == "pl":
             for name, id in zip(names, ids, strict=True):
                 text = text.replace(f"# sent_id = {name}\n", f"# sent_id = {name}\n# orig_file_sentence = {id}#1\n")
-        path = save(tmp_path, text, f"{language}_pud-ud-test.conllu")
+        path = save(tmp_path, text, name=f"{language}_pud-ud-test.conllu")
         write_split(treebanks, [path], outputs[language], language=language, split="test", limit=4, seed=0, parallel=True)
     found = {language: [row["id"] for row in rows(path)] for language, path in outputs.items()}
     assert found["de"] == found["pl"] == found["is"] == sorted(found["de"]) and len(found["de"]) == 4

@@ -100,16 +100,21 @@ def test_two_jobs_of_several_gpus_do_not_wait_for_each_other(machine):
     assert {len(each.communicate(timeout=300)[0].split()[0].split(",")) for each in pairs} == {2}
 
 
+def gpus_of_jobs(folder: Path, *numbers: int) -> list[list[str]]:
+    """The GPUs of jobs of this process, one after the other, that ask for so many."""
+    found = []
+    for number in numbers:
+        os.environ.pop(gpus.VISIBLE, None)
+        found.append(gpus.take(number, LOG, folder))
+    os.environ.pop(gpus.VISIBLE, None)
+    return found
+
+
 def test_as_many_jobs_share_a_gpu_as_is_allowed(machine, monkeypatch):
     """Every GPU has a first job before one has a second; a seventh job waits."""
     folder = machine(3)
     monkeypatch.setenv(gpus.JOBS, "2")
-    shares = [gpus.take(1, LOG, folder)]
-    for _ in range(5):
-        os.environ.pop(gpus.VISIBLE)
-        shares += [gpus.take(1, LOG, folder)]
-    assert shares == [["0"], ["1"], ["2"]] * 2
-    os.environ.pop(gpus.VISIBLE)
+    assert gpus_of_jobs(folder, *[1] * 6) == [["0"], ["1"], ["2"]] * 2
     waiting = job(folder, seconds=0)
     time.sleep(1.0)
     assert waiting.poll() is None
@@ -120,9 +125,8 @@ def test_as_many_jobs_share_a_gpu_as_is_allowed(machine, monkeypatch):
 def test_a_job_of_several_gpus_never_has_two_places_of_one(machine, monkeypatch):
     """One that wants more than there are gets all."""
     monkeypatch.setenv(gpus.JOBS, "4")
-    assert gpus.take(2, LOG, machine(3)) == ["0", "1"]
-    os.environ.pop(gpus.VISIBLE)
-    assert sorted(gpus.take(4, LOG, machine(3))) == ["0", "1", "2"]
+    two, all_of_them = gpus_of_jobs(machine(3), 2, 4)
+    assert two == ["0", "1"] and sorted(all_of_them) == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("text", ["0", "two", "-1", ""])
@@ -165,24 +169,18 @@ def test_jobs_within_an_allocation_share_it(machine, monkeypatch):
     assert taken == ["0", "1", "0"]
 
 
-@pytest.mark.parametrize(
-    ("variable", "gpus_of_cuda"),
-    [
-        ("0,-1,1", ["0"]),
-        ("1,0,1,2", ["1", "0", "2"]),
-        (" 0,1, ,2", ["0", "1"]),
-        ("", []),
-        ("NoDevFiles", []),
-        ("GPU-8932f937,GPU-5d5b", ["GPU-8932f937", "GPU-5d5b"]),
-        ("0,GPU-8932f937", ["0"]),
-        ("GPU-8932f937,MIG-5d5b", ["GPU-8932f937"]),
-        ("MIG-GPU-5d5b/1/0,MIG-GPU-5d5b/2/0", ["MIG-GPU-5d5b/1/0", "MIG-GPU-5d5b/2/0"]),
-    ],
-)
+VARIABLES = {  # CUDA_VISIBLE_DEVICES -> the GPUs that CUDA shows
+    "0,-1,1": "0", "1,0,1,2": "1 0 2", " 0,1, ,2": "0 1", "": "", "NoDevFiles": "",
+    "GPU-8932f937,GPU-5d5b": "GPU-8932f937 GPU-5d5b", "0,GPU-8932f937": "0", "GPU-8932f937,MIG-5d5b": "GPU-8932f937",
+    "MIG-GPU-5d5b/1/0,MIG-GPU-5d5b/2/0": "MIG-GPU-5d5b/1/0 MIG-GPU-5d5b/2/0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
 @pytest.mark.fault("CUDA_VISIBLE_DEVICES with repeated, invalid and MIG entries", "survived")
-def test_the_variable_is_read_as_cuda_reads_it(machine, monkeypatch, variable, gpus_of_cuda):
+def test_the_variable_is_read_as_cuda_reads_it(machine, monkeypatch, variable):
     """And a job gets one of them, or all that it asks for, without waiting for more."""
-    folder = machine(0)
+    folder, gpus_of_cuda = machine(0), VARIABLES[variable].split()
     monkeypatch.setenv(gpus.VISIBLE, variable)
     assert gpus.available() == gpus_of_cuda
     most = 1 if "MIG" in variable else len(gpus_of_cuda)
@@ -193,10 +191,8 @@ def test_the_variable_is_read_as_cuda_reads_it(machine, monkeypatch, variable, g
 def test_mig_instances_are_what_can_be_used_of_a_gpu(machine):
     """One a process; a GPU that is not divided remains one."""
     folder = machine(1, instances=(2,))
-    assert [gpus.take(number, LOG, folder) for number in (1, 4)] == [["MIG-00"], []]
-    os.environ.pop(gpus.VISIBLE)
-    assert gpus.take(4, LOG, folder) == ["MIG-01"]
-    os.environ.pop(gpus.VISIBLE)
+    assert gpus.take(1, LOG, folder) == ["MIG-00"] and gpus.take(4, LOG, folder) == []
+    assert gpus_of_jobs(folder, 4) == [["MIG-01"]]
     machine(3, instances=(0, 3))
     assert gpus.available() == ["GPU-0", "MIG-10", "MIG-11", "MIG-12", "GPU-2"]
 

@@ -1,6 +1,5 @@
 """liang2021: L-DAR in the training loop, heads that read part of a state, sources that are mixed; its recipes and tables."""
 
-import json
 import logging
 from dataclasses import replace
 from itertools import product
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 import torch
 from conftest import LANGUAGES, UPOS
-from crosslens.config.base import ConfigError
 from crosslens.config.heads import TASK, LinearHead, Projection
 from crosslens.config.recipes import ENCODER, Data, Drift, Penalty, Phase, Recipe, Term
 from crosslens.config.samples import Samples, Sampling
@@ -29,7 +27,6 @@ from crosslens.numerics.definitions import CHUNK_MICRO_F1
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
 from crosslens.papers import captions
-from crosslens.papers.configuration import load
 from crosslens.papers.liang2021 import recipes, removal, tables
 from crosslens.papers.liang2021.names import PRINTED, Study, pretrained, untrained
 from crosslens.papers.liang2021.paper import PAPER, measures, samples
@@ -89,6 +86,11 @@ def moved(trainer, scale=0.02):
             parameter += scale * torch.randn(parameter.shape, generator=generator)
 
 
+def first_losses(trainer, chosen=range(8)):
+    """Losses of a first update with these texts: the task's and the penalty."""
+    return compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.array(chosen)])
+
+
 def states_one_by_one(encoder, texts, chosen):
     """Hidden states of the labelled words of some texts at every layer, (layers, n_words, d), a text at a time."""
     found = []
@@ -108,11 +110,10 @@ def test_the_penalty_is_that_of_a_direct_computation(bench, subspaces, layers, d
     """Sum over layers of the mean over words of sqrt(sum over directions of (w (E q - F q))^2)."""
     trainer = loop(bench, penalised(layers=layers, dimensions=dimensions), subspaces=subspaces)
     moved(trainer)
-    (phase,), chosen = trainer.recipe.stages[0].phases, np.arange(9)
-    _, penalty = compute_gradients(trainer, phase, [chosen])
+    _, penalty = first_losses(trainer, range(9))
     texts, k = trainer.texts[TRAIN], min(dimensions, RANK)
     with torch.inference_mode():
-        here, there = (states_one_by_one(each, texts, chosen) for each in (trainer.model.encoder.eval(), bench.encoder()))
+        here, there = (states_one_by_one(each, texts, range(9)) for each in (trainer.model.encoder.eval(), bench.encoder()))
     expected = 0.0
     for layer in LAYERS if layers == "all" else layers:
         subspace = subspaces["densray", layer]
@@ -126,15 +127,11 @@ def test_the_penalty_is_that_of_a_direct_computation(bench, subspaces, layers, d
 def test_words_without_a_label_are_not_penalised(bench, subspaces):
     trainer = loop(bench, penalised(), subspaces=subspaces)
     moved(trainer)
-    (phase,) = trainer.recipe.stages[0].phases
     texts = trainer.texts[TRAIN]
-    first = texts.word_rows(np.arange(4))
     labels = texts.labels[TASK].copy()
-    labels[first] = -100
+    labels[texts.word_rows(np.arange(4))] = -100
     trainer.texts[TRAIN] = replace(texts, labels=texts.labels | {TASK: labels})
-    assert compute_gradients(trainer, phase, [np.arange(9)]) == pytest.approx(
-        compute_gradients(trainer, phase, [np.arange(4, 9)]), rel=1e-5
-    )
+    assert first_losses(trainer, range(9)) == pytest.approx(first_losses(trainer, range(4, 9)), rel=1e-5)
 
 
 def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
@@ -144,7 +141,7 @@ def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
         trainer = loop(bench, penalised(weight), subspaces=subspaces)
         moved(trainer)
         trainer.model.initialise_heads((TASK,), 0)
-        losses = compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(8)])
+        losses = first_losses(trainer)
         named = trainer.model.named_parameters()
         found[weight] = losses, {name: value.grad for name, value in named if value.grad is not None}
     (losses, none), (_, half), (_, whole) = found.values()
@@ -157,7 +154,7 @@ def test_the_loss_is_the_tasks_and_the_weighted_penalty(bench, subspaces):
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_penalty_is_0_at_the_start_and_its_gradient_is_finite(bench, subspaces, precision):
     trainer = loop(bench, penalised(precision=precision), subspaces=subspaces)
-    _, penalty = compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(8)])
+    _, penalty = first_losses(trainer)
     assert penalty == 0
     gradients = [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]
     assert gradients and all(torch.isfinite(gradient).all() for gradient in gradients)
@@ -177,8 +174,7 @@ def test_gradients_of_the_distance(subspaces):
 def test_the_released_anchor_is_another_encoder_with_dropout(bench, subspaces):
     """Its weights are BERT's initial ones: another penalty at each step, 0 at none."""
     trainer = loop(bench, penalised(anchor="released"), subspaces=subspaces)
-    phase = trainer.recipe.stages[0].phases[0]
-    (_, first), (_, second) = (compute_gradients(trainer, phase, [np.arange(8)]) for _ in range(2))
+    (_, first), (_, second) = (first_losses(trainer) for _ in range(2))
     assert first > 0.1 and second > 0.1 and first != second
     (anchor,) = trainer.anchors.values()
     own = trainer.model.encoder.state_dict()
@@ -190,10 +186,9 @@ def test_the_released_anchor_is_another_encoder_with_dropout(bench, subspaces):
 
 
 def test_dropout_of_the_encoder_can_be_off(bench, subspaces):
-    phase = penalised().stages[0].phases[0]
     for dropout, penalties in ((False, 1), (True, 2)):
         trainer = loop(bench, penalised(encoder_dropout=dropout), subspaces=subspaces)
-        values = {float(compute_gradients(trainer, phase, [np.arange(8)])[1]) for _ in range(2)}
+        values = {float(first_losses(trainer)[1]) for _ in range(2)}
         assert len(values) == penalties and (values == {0.0}) != dropout
 
 
@@ -229,20 +224,11 @@ def no_penalty(of):
     return of.model_copy(update={"stages": (of.stages[0].model_copy(update={"phases": (phase,)}),)})
 
 
-def test_the_encoder_runs_once_a_step(bench, subspaces, monkeypatch):
-    trainer = loop(bench, penalised(), subspaces=subspaces)
-    calls = []
-    monkeypatch.setattr(trainer.model.encoder, "forward", _counted(trainer.model.encoder.forward, calls))
-    compute_gradients(trainer, trainer.recipe.stages[0].phases[0], [np.arange(8)])
+def test_the_encoder_runs_once_a_step(bench, subspaces):
+    trainer, calls = loop(bench, penalised(), subspaces=subspaces), []
+    trainer.model.encoder.register_forward_hook(lambda *_: calls.append(1))
+    first_losses(trainer)
     assert len(calls) == 1
-
-
-def _counted(forward, calls):
-    def counted(*arguments, **options):
-        calls.append(1)
-        return forward(*arguments, **options)
-
-    return counted
 
 
 @pytest.mark.parametrize(("anchor", "dropout"), [("pretrained", False), ("released", True)])
@@ -485,32 +471,6 @@ def test_subwords_are_drawn_for_subspaces_and_probes(config, made):
     assert PAPER.sampled(made[untrained("mbert")], config) == PAPER.sampled(made[pretrained("mbert")], config)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("sources", [["de"]], "sources: expected [en] first, on which tables 2 and 4 and figure 4 are based, found ['de']"),
-        ("sources", [["en"], ["en", "fr"]], "papers.liang2021.tasks.pos: corpora.udpos_xtreme has no training data for fr"),
-        ("models", {"ldar": {"weight": 1}}, "models: expected 'mbert', with which the others are compared, found none: add it"),
-        ("texts", {"xlmr": "cc100"}, "texts: expected a corpus for the paper's encoder, mbert, found none: add it"),
-        ("probe_words", 900, "papers.liang2021: probing.typology.words: expected at most 900, as probe_words has it, found 1000"),
-        ("removal", {"first": [50, 100]}, "removal: first: expected 0 among the numbers, with which the others are compared"),
-        ("probing", {"bands": [5, 10, 20]}, "probing: bands: expected windows of 10 to end at 10 or later, found 5: remove it"),
-        ("probing", {"groups": {"languages": {"some": ["en", "xx"]}}}, "groups.languages.some: corpora.wikipedia_mbert lacks xx"),
-        (
-            "text_tokenisation",
-            "whole",
-            "papers.liang2021.text_tokenisation: expected a tokenisation with labelled_subword: every, found first",
-        ),
-    ],
-)
-def test_a_wrong_configuration_is_told(values, key, value, message):
-    changed = json.loads(json.dumps(values))
-    changed["papers"]["liang2021"][key] = value
-    with pytest.raises(ConfigError, match=r"^config.yaml: ") as caught:
-        load(changed)
-    assert message in str(caught.value) and "\n" not in str(caught.value)
-
-
 # Tables and the figure.
 
 LANGUAGES_SCORED = ("en", "de", "zh", "af", "tl")
@@ -533,7 +493,7 @@ def published():
 
 
 def score(recipe, language, seed, definition):
-    """A made-up score in percent, another for each recipe, language, seed and definition."""
+    """A made-up score in percent."""
     return 50 + sum(map(ord, f"{recipe}{language}{definition}")) % 40 + seed
 
 
@@ -545,12 +505,14 @@ def frame(rows):
 
 @pytest.fixture(scope="module")
 def records():
+    """Of three seeds, of which one lacks a language under one recipe."""
     rows = []
     for (task, corpus), mixed, model, seed in product(STUDY.tasks.items(), (0, 1), STUDY.models, range(3)):
         recipe = STUDY.recipe(task, mixed, model)
         for language, definition in product(STUDY.languages[corpus], tables.DEFINITIONS[task]):
             place = {"recipe": recipe, "seed": seed, "corpus": corpus, "language": language, "definition": definition}
-            rows.append(place | {"value": score(recipe, language, seed, definition) / 100})
+            if (task, mixed, model, seed, language) != ("pos", 0, "ldar", 1, "de"):
+                rows.append(place | {"value": score(recipe, language, seed, definition) / 100})
     return frame(rows)
 
 
@@ -577,17 +539,12 @@ def built(records, published, histories):
 
 @pytest.mark.parametrize("name", ["table2", "table5", "table6"])
 def test_lines_with_a_number_of_ours(built, name):
-    """Scores, means over languages, differences paired by seed with the penalties beside them, and training sentences."""
+    """Scores, means over languages, differences paired by seed with the penalties beside them, and training sentences.
+
+    A seed that lacks a language is in no mean, and a difference is paired by seed where both models have the same seeds.
+    """
     found = built[name]
     assert_golden(found[found["here"].notna()], f"liang2021/{name}")
-
-
-def test_a_seed_that_lacks_a_language_is_in_no_mean(records, published, histories):
-    """A difference is paired by seed where both models have the same seeds."""
-    is_gap = records["recipe"].str.endswith("pos/en/ldar") & (records["seed"] == 1) & (records["language"] == "de")
-    found = tables.table_of("table2", records[~is_gap], published, STUDY, SENTENCES, histories)
-    chosen = found["row"].isin(["L-DAR", "L-DAR - mBERT"]) & found["column"].isin(["de", "af", "avg"])
-    assert_golden(found[chosen], "liang2021/missing")
 
 
 def test_figure_4_shows_what_is_lost_in_the_mean_over_all_languages(config, records):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from conftest import write_states
 from crosslens.config.base import languages_table
 from crosslens.encoding import stored_states as files
-from crosslens.encoding.samples import SCHEMA
 from crosslens.jobs import parquet
 from crosslens.jobs.checksums import write_checksums
 from crosslens.measures import language_groups, language_identification, language_similarity, typology
@@ -40,16 +40,10 @@ def folder(tmp_path_factory):
     for language, genus in GENERA.items():
         mean = genera[genus] + 0.6 * generator.normal(size=WIDTH)
         states = generator.normal(size=(TRAIN + TEST, WIDTH))
-        columns = dict.fromkeys(SCHEMA.names, [""] * len(states)) | {
-            "id": [f"text{number % TEXTS}" for number in range(len(states))],
-            "language": [language] * len(states),
-            "split": ["train"] * TRAIN + ["test"] * TEST,
-            "sample": [False] * len(states),
-            "random": [True] * len(states),
-            "row": list(range(len(states))),
-        }
+        ids = [f"text{number % TEXTS}" for number in range(len(states))]
+        columns = {"split": ["train"] * TRAIN + ["test"] * TEST, "sample": [False] * len(ids), "random": [True] * len(ids)}
         layers = {f"layer_{number}": states + scale * mean for number, scale in ((0, 0.3), (1, 1.0))}
-        files.write(pa.table(columns, schema=SCHEMA), layers, root / "text" / f"{language}.parquet", "float32")
+        write_states(root / "text" / f"{language}.parquet", layers, ids, **columns)
     write_checksums(root)
     return root
 

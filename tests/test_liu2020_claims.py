@@ -1,4 +1,4 @@
-"""liu2020: its claims file of claims at each preset, and the functions that it names, on planted numbers."""
+"""liu2020: its claims file at each preset, and the functions that it names, on planted numbers."""
 
 from pathlib import Path
 from typing import Any

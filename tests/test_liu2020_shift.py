@@ -19,7 +19,6 @@ from crosslens.measures.shared.shift_terms import (  # fmt: skip
     IN_DICTIONARY,
     NO_SHIFT,
     RANDOM,
-    SHARES,
     SHIFT,
     THIRD,
     TRANSLATIONS,
@@ -29,7 +28,7 @@ from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.liu2020 import masked_predictions, transfer, translation, translation_figures
 from crosslens.papers.liu2020.names import ALL, LAST
 from crosslens.reports.cells import Published
-from goldens import assert_golden_curves
+from goldens import assert_golden, assert_golden_curves
 
 PUBLISHED = Published.read(Path(__file__).parents[1] / "resources" / "published" / "liu2020.csv")
 PRINTED = PUBLISHED.table[PUBLISHED.table["item"] == "table2"].set_index(["row", "column"])["value"].astype(float)
@@ -113,30 +112,19 @@ def test_table_2_has_every_printed_cell():
     both = made[made["published"].notna()]
     assert set(zip(both["row"], both["column"], strict=True)) == set(PRINTED.index) and len(both) == len(PRINTED) == 84
     assert (both["difference"].abs() < 1e-9).all()
-    selected = made[(made["row"] == "best BLEU-1") & (made["definition"] == translation.DEV)].set_index("column")["here"]
-    assert selected.to_dict() == dict.fromkeys(DIRECTIONS, 0.2)
-    assert set(made.loc[made["definition"] == NO_SHIFT, "here"]) == {7.0, 0.07}
     assert (made["seeds"] == 1).eq(made["here"].notna()).all()
 
 
 def test_table_2_has_what_needs_no_model_and_what_a_dictionary_says():
-    """Directions without a dictionary have no such lines."""
+    """Swahili has no dictionary. On dev other cells are best, which are scored too."""
     made = translation.table("table2", inputs(translated()), {"study": STUDY})
-    frequent = made[made["definition"] == FREQUENT].set_index("column")["here"]
-    assert frequent.to_dict() == dict.fromkeys(DIRECTIONS, 25.0)
-    judged = made[made["metric"].isin([IN_DICTIONARY, TRANSLATIONS, ELSEWHERE])]
-    assert set(judged["row"]) == {f"converted subwords (layer=10, alpha={weight:g})" for weight in WEIGHTS}
-    assert len(judged) == 3 * 3 * 10 and not judged["column"].str.contains("sw").any()
-    values = judged.groupby("metric")["here"].unique().map(list).to_dict()
-    assert values == {IN_DICTIONARY: [0.6], TRANSLATIONS: [0.3], ELSEWHERE: [0.1]}
+    assert_golden(made[made["column"].isin(["en->el", "en->sw"])], "liu2020/table2")
 
 
 def test_the_mean_that_comes_closest_is_called_calibrated():
     made = translation.table("calibration", inputs(translated()), {"study": STUDY})
     assert set(made["seeds"]) == {1}
-    fits = made[made["row"] == translation.FITS].set_index("definition")
-    assert fits["here"].to_dict() == {MEAN: 0.0, OTHER: pytest.approx(0.1)} and set(fits["n"]) == {36}
-    assert "calibrated" in fits.loc[MEAN, "remark"] and not fits.loc[OTHER, "remark"]
+    assert_golden(made[made["row"] == translation.FITS], "liu2020/calibration")
     assert (made["published"].notna()).sum() == 72
 
 
@@ -156,10 +144,7 @@ def test_table_1_has_texts_as_remarks(tmp_path):
     parquet.write(pa.Table.from_pylist(rows, schema=example_translations.SCHEMA), tmp_path / "seed0.parquet")
     given = inputs(pd.DataFrame())
     given.by_seed = lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")]
-    made = translation.table("table1", given, {"study": STUDY}).set_index("column").drop(index=masked_predictions.HELD_OUT)
-    assert list(made.index) == ["input", "parallel text", NO_SHIFT, "layer 10, alpha = 3"]
-    assert made["remark"].str.replace("\N{NO-BREAK SPACE}", " ").tolist() == ["a b ; c", "un deux", "a b ;", "un un un"]
-    assert made["metric"].tolist()[2:] == [SHARES["target"]] * 2 and made["here"].tolist()[2:] == [0.0, 1.0]
+    assert_golden(translation.table("table1", given, {"study": STUDY}), "liu2020/table1")
 
 
 def test_table_4_has_every_printed_cell():

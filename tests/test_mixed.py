@@ -89,15 +89,10 @@ def test_a_parser_starts_as_pytorch_has_it():
     parser = Biaffine(100, 7, arc=64, relation=25, initialisation="pytorch")
     torch.manual_seed(0)
     bilinear, linear = torch.nn.Bilinear(25, 25, 7), torch.nn.Linear(100, 64)
-    deviation = torch.Tensor.std
-    assert float(deviation(parser.relations.detach()[:-1, :, :-1])) == pytest.approx(
-        float(deviation(bilinear.weight.detach())), rel=0.05
-    )
-    assert float(deviation(parser.perceptrons.weight.detach())) == pytest.approx(
-        float(deviation(linear.weight.detach())), rel=0.05
-    )
     released = torch.nn.init.xavier_uniform_(torch.empty(1, 65, 65))  # the shape has a fan-in of 65 squared
-    assert float(deviation(parser.arcs.detach())) == pytest.approx(float(deviation(released)), rel=0.05)
+    likes = {parser.relations[:-1, :, :-1]: bilinear.weight, parser.perceptrons.weight: linear.weight, parser.arcs: released}
+    for ours, theirs in likes.items():
+        assert float(ours.detach().std()) == pytest.approx(float(theirs.detach().std()), rel=0.05)
     for values in (parser.arcs, parser.arcs[-1]):  # of heads and dependents, and the bias of heads
         assert 0.8 * released.abs().max() < values.detach().abs().max() <= (6 / (65**2 + 65)) ** 0.5
 
@@ -105,17 +100,20 @@ def test_a_parser_starts_as_pytorch_has_it():
 def of_features(make=recipe, **mix):
     """The feature-based model: the encoder is frozen."""
     of = make("frozen", dropout=0.0, warmup=0.0, decay="none", select_by="accuracy")
-    stage = of.stages[0].model_copy(
-        update={"halving": Halving(floor=5e-3), "epochs": 40, "head_rate": 3e-2, "new_heads": (TASK,)}
-    )
+    changes = {"halving": Halving(floor=5e-3), "epochs": 40, "head_rate": 3e-2, "new_heads": (TASK,)}
+    stage = of.stages[0].model_copy(update=changes)
     head = of.heads[TASK].model_copy(update={"mix": Mix(lstm_layers=1, lstm_size=16, **mix)})
     return of.model_copy(update={"heads": {TASK: head}, "stages": (stage,), "scores": of.scores[:1]})
 
 
-def texts_of(bench, tokens, of):
-    """With the first subword of each text before its words."""
-    files = {data: [tokens / corpus / f"{code}.{split}.parquet" for corpus, code, split in data.files()] for data in of.data()}
-    return {data: load(paths, of.labels(TASK), LANGUAGES, of.units.unit, led=True) for data, paths in files.items()}
+def paths_of(tokens, data):
+    return [tokens / corpus / f"{code}.{split}.parquet" for corpus, code, split in data.files()]
+
+
+def texts_of(tokens, of, **options):
+    """Texts of a recipe's data, each with its first subword before its words unless `options` say otherwise."""
+    labels, options = of.labels(TASK), {"led": True} | options
+    return {data: load(paths_of(tokens, data), labels, LANGUAGES, of.units.unit, **options) for data in of.data()}
 
 
 def test_it_learns_to_tag_and_halves_its_rate(bench):
@@ -151,7 +149,7 @@ def test_it_learns_labels_of_texts_from_their_words(bench, tokens):
             "units": Units(unit="text", state="words"),
         }
     )
-    texts = texts_of(bench, tokens, of)
+    texts = texts_of(tokens, of)
     trained = loop(bench, of, texts=texts).run()
     assert max(row["score"] for row in trained.history) > 0.8
     (score,) = of.scores
@@ -165,7 +163,7 @@ def test_it_learns_labels_of_texts_from_their_words(bench, tokens):
 def test_kept_states_and_micro_batches_change_nothing(bench, tokens, pool):
     of = of_features(nli, pool=True) if pool else of_features()
     of = of.model_copy(update={"units": Units(unit="text", state="words")}) if pool else of
-    texts = texts_of(bench, tokens, of) if pool else None
+    texts = texts_of(tokens, of) if pool else None
     found = []
     for cached, largest in ((True, 10**9), (False, 10**9), (True, 3)):
         trainer = loop(bench, of, texts=texts)
@@ -189,9 +187,8 @@ def test_layers_are_read_in_one_pass(bench, monkeypatch):
     features = Features()
     for layer in (0, 1, ALL, None):
         each = features.of(trainer.model, VALIDATION, bench.texts(VALIDATION), layer, [0, 1, ALL, None])
-        torch.testing.assert_close(
-            each, {0: found[:, :SIZE], 1: found[:, SIZE : 2 * SIZE], ALL: found}.get(layer, found[:, -SIZE:])
-        )
+        expected = {0: found[:, :SIZE], 1: found[:, SIZE : 2 * SIZE], ALL: found}.get(layer, found[:, -SIZE:])
+        torch.testing.assert_close(each, expected)
     assert len(passes) == 2 * once
     texts, size = {VALIDATION: bench.texts(VALIDATION)}, found.numel() * 4
 
@@ -261,17 +258,12 @@ def parser_recipe(**settings):
         batch=8, encoder_rate=2e-3, head_rate=5e-3, new_heads=(TASK,), select_head=TASK, select_data=data["validation"],
     )  # fmt: skip
     head = ParserHead(labels=RELATIONS, arc=16, relation=16, dropout=0.0, **settings)
-    return recipe(
-        heads={TASK: head}, stages=(stage,), scores=(Score(head=TASK, data=TEST),), select_by="las", warmup=0.0, decay="none"
-    )
+    scores, heads = (Score(head=TASK, data=TEST),), {TASK: head}
+    return recipe(heads=heads, stages=(stage,), scores=scores, select_by="las", warmup=0.0, decay="none")
 
 
 def parsed(bench, tokens, of):
-    led = of.heads[TASK].root != "vector"
-    texts = {}
-    for data in of.data():
-        paths = [tokens / corpus / f"{code}.{split}.parquet" for corpus, code, split in data.files()]
-        texts[data] = load(paths, RELATIONS, LANGUAGES, trees=True, led=led)
+    texts = texts_of(tokens, of, trees=True, led=of.heads[TASK].root != "vector")
     return texts, loop(bench, of, texts=texts).run()
 
 
@@ -280,7 +272,7 @@ def test_roots_as_the_first_subword_and_as_released(bench, tokens, root):
     of = parser_recipe(root=root, decoding="probability")
     texts, trained = parsed(bench, tokens, of)
     table = predictions_table(of, texts, trained)
-    plain = load([tokens / c / f"{code}.{split}.parquet" for c, code, split in TEST.files()], RELATIONS, LANGUAGES, trees=True)
+    plain = load(paths_of(tokens, TEST), RELATIONS, LANGUAGES, trees=True)
     rows = {head: table.filter([name == head for name in table["head"].to_pylist()]) for head in (TASK, ARC)}
     gold = {head: np.concatenate(rows[head]["gold"].to_pylist()) for head in rows}
     assert np.array_equal(gold[ARC], plain.labels[ARC]) and np.array_equal(gold[TASK], plain.labels[TASK])
@@ -302,7 +294,7 @@ def test_the_root_of_features_is_the_lstms_state_at_the_first_subword():
 
 
 def test_an_lstm_over_subwords_hands_on_those_that_begin_a_word(bench, tokens):
-    paths = [tokens / corpus / f"{code}.{split}.parquet" for corpus, code, split in TEST.files()]
+    paths = paths_of(tokens, TEST)
     plain, texts = (load(paths, RELATIONS, LANGUAGES, trees=True, every_subword=subwords) for subwords in (False, True))
     assert len(texts.positions) == len(texts.subwords) > len(plain.positions) == len(texts.scored())
     rows = texts.scored()
@@ -315,9 +307,8 @@ def test_an_lstm_over_subwords_hands_on_those_that_begin_a_word(bench, tokens):
     assert np.array_equal(taken.scored(), np.flatnonzero(texts.targets[texts.word_rows(some)]))
 
     for root, first in (("first", 1), ("vector", 0)):
-        settings = ParserHead(
-            labels=RELATIONS, root=root, arc=8, relation=8, mix=Mix(lstm_layers=1, lstm_size=3, reads="subwords")
-        )
+        mix = Mix(lstm_layers=1, lstm_size=3, reads="subwords")
+        settings = ParserHead(labels=RELATIONS, root=root, arc=8, relation=8, mix=mix)
         head, sizes = made(settings).eval(), torch.from_numpy(np.diff(taken.word_offsets))
         of = states(int(sizes.sum()), 20)
         given = {kind: torch.from_numpy(labels) for kind, labels in taken.labels.items()}
@@ -344,17 +335,13 @@ def test_features_of_subwords_are_learnt_and_scored_by_word(bench, tokens, unit)
     if unit == "parsing":
         phase = Phase(terms=of.stages[0].phases[0].terms, update=(TASK,))
         of = of.model_copy(update={"stages": (of.stages[0].model_copy(update={"phases": (phase,), "epochs": 12}),)})
-    files = {
-        (corpus, code, split): tokens / corpus / f"{code}.{split}.parquet"
-        for data in of.data()
-        for corpus, code, split in data.files()
-    }
+    files = {key: path for data in of.data() for key, path in zip(data.files(), paths_of(tokens, data), strict=True)}
     texts = load_data(of, files, 0)
     trained = loop(bench, of, texts=texts).run()
     assert max(row["score"] for row in trained.history) > (0.3 if unit == "parsing" else 0.7)
     (score,) = of.scores
     words = [row["gold"] for row in predictions_table(of, texts, trained).to_pylist() if row["head"] == TASK]
-    plain = load([files[key] for key in score.data.files()], of.labels(TASK), LANGUAGES, trees=unit == "parsing")
+    plain = load(paths_of(tokens, score.data), of.labels(TASK), LANGUAGES, trees=unit == "parsing")
     assert np.array_equal(np.concatenate(words), plain.labels[TASK])
 
 

@@ -8,12 +8,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
-from conftest import LANGUAGES
-from crosslens.config.base import ConfigError
+from conftest import LANGUAGES, write_states
 from crosslens.config.heads import ARC, TASK
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.config.recipes import Edit
-from crosslens.encoding import stored_states as states_files
 from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import load as load_texts
 from crosslens.encoding.tokens.schema import TOKENS
@@ -21,7 +19,7 @@ from crosslens.jobs import parquet
 from crosslens.jobs import records as records_of
 from crosslens.jobs.checksums import write_checksums
 from crosslens.jobs.errors import DataError
-from crosslens.measures import attachment, similarity, spans
+from crosslens.measures import attachment, similarity
 from crosslens.measures.kinds import KINDS
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import LAS_SEEN, LAS_WITH_SUBTYPES
@@ -37,8 +35,7 @@ from crosslens.papers.muller2021.tables import table
 from crosslens.reports.cells import Published
 from crosslens.reports.paper import Need
 from crosslens.training.run import PREDICTIONS
-from seqeval.metrics import f1_score
-from seqeval.scheme import IOB2
+from goldens import assert_golden
 from test_config import REPOSITORY
 
 # Recipes
@@ -210,46 +207,16 @@ def test_grid(config):
 def predictions(path, parts):
     """parts: (head, corpus, split, language, gold, predicted), a list of sentences each."""
     rows = [
-        {
-            "head": head,
-            "corpus": corpus,
-            "split": split,
-            "language": language,
-            "id": f"s{i}",
-            "gold": g,
-            "predicted": p,
-            "cut": i == 0,
-            "cut_words": 2 * (i == 0),
-        }  # fmt: skip
+        {"head": head, "corpus": corpus, "split": split, "language": language, "id": f"s{i}", "gold": g, "predicted": p,
+         "cut": i == 0, "cut_words": 2 * (i == 0)}
         for head, corpus, split, language, gold, predicted in parts
         for i, (g, p) in enumerate(zip(gold, predicted, strict=True))
-    ]
+    ]  # fmt: skip
     parquet.write(pa.Table.from_pylist(rows, schema=PREDICTIONS), path / "predictions.parquet")
 
 
 def records(found):
     return {(row["corpus"], row["language"], row["definition"]): row for row in found}
-
-
-def test_spans_are_those_of_seqeval(tmp_path):
-    generator = np.random.default_rng(0)
-    sentences = [[generator.integers(0, len(ENTITIES), n).tolist() for n in generator.integers(1, 9, 1000)] for _ in range(2)]
-    sentences[1] = [[int(generator.choice([tag, 0])) for tag in of] for of in sentences[0]]
-    predictions(tmp_path, [(TASK, "wikiann", "test", "de", *sentences)])
-    found = records(spans.measure(Subject(tmp_path, 0, {}), head=TASK, labels=ENTITIES))
-    gold, guess = ([[ENTITIES[tag] for tag in of] for of in part] for part in sentences)
-    assert found["wikiann", "de", "F1"]["value"] == pytest.approx(f1_score(gold, guess))
-    assert found["wikiann", "de", "F1 strict"]["value"] == pytest.approx(f1_score(gold, guess, mode="strict", scheme=IOB2))
-    without = [[[tag if "MISC" not in tag else "O" for tag in of] for of in part] for part in (gold, guess)]
-    assert found["wikiann", "de", "F1, MISC as O"]["value"] == pytest.approx(f1_score(*without))
-    row = found["wikiann", "de", "F1"]
-    assert row["low"] < row["value"] < row["high"]
-
-
-def test_strict_tags():
-    tags = [ENTITIES.index(tag) for tag in ("I-PER", "B-PER", "I-PER", "I-LOC", "I-LOC", "B-LOC", "I-LOC", "I-PER")]
-    found = spans.strict(np.array(tags), np.array([0, 0, 0, 0, 0, 0, 0, 1]), ENTITIES)
-    assert [ENTITIES[tag] for tag in found] == ["O", "B-PER", "I-PER", "O", "O", "B-LOC", "I-LOC", "O"]
 
 
 def token_rows(folder, sentences):
@@ -329,13 +296,10 @@ def test_means_leave_special_subwords_out(bench, tokens):
 
 def states(folder, ids, seed, language, base=None):
     generator = np.random.default_rng(seed)
-    (folder / "pud").mkdir(exist_ok=True)
     vectors = {f"layer_{layer}": generator.normal(size=(len(ids), 6)).astype(np.float32) for layer in (0, 1)}
     if base is not None:
         vectors["layer_1"] = base["layer_1"] @ np.linalg.qr(generator.normal(size=(6, 6)))[0].astype(np.float32)
-    columns = {"id": ids, "word": ids, "label": [""] * len(ids), "language": [language] * len(ids), "split": ["test"] * len(ids),
-               "sample": [True] * len(ids), "random": [False] * len(ids)}  # fmt: skip
-    states_files.write(pa.table(columns), vectors, folder / "pud" / f"{language}.parquet", "float32")
+    write_states(folder / "pud" / f"{language}.parquet", vectors, ids)
     write_checksums(folder / "pud")
     return vectors
 
@@ -374,12 +338,7 @@ def test_hyperparameters_beside_the_printed_ones(config):
     published = Published.read(REPOSITORY / "resources/published/muller2021.csv")
     grid = config.papers.muller2021.search.model_dump()
     lines = hyperparameters({name: "ner"}, {(name, 0): record}, {(name, 0): history}, published, grid)
-    table = pd.DataFrame(lines).set_index("row")
-    assert table.loc["learning rate", ["here", "published", "difference"]].tolist() == [3.5e-5, 3.5e-5, 0]
-    assert table.loc["learning rate", "remark"] == "not in the printed grid" and table.loc["batch size", "remark"] == ""
-    assert table.loc[["epochs (best)", "#grid", "Run-time (min)"], "here"].tolist() == [1, 6, 1.5]
-    measured = table["seeds"].notna()  # settings rest on no seed
-    assert set(table.index[measured]) == {"epochs (best)", "Run-time (min)"} and set(table["seeds"][measured]) == {1}
+    assert_golden(pd.DataFrame(lines), "muller2021/table3")  # settings rest on no seed
 
 
 def test_search_puts_the_best_first(tmp_path):
@@ -394,28 +353,3 @@ def test_search_puts_the_best_first(tmp_path):
     found = [(line["row"], line["column"], line["here"]) for line in lines if line["seeds"] == 1]
     best, other = "POS, en, batch 16, rate 5e-05", "POS, en, batch 16, rate 1e-05"
     assert found == [(best, "score", 90), (best, "epoch", 1), (other, "score", 20), (other, "epoch", 2)]
-
-
-# Configuration
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("encoder", "mbret", "bert-blank, static-blank, xlmr, found 'mbret'; did you mean 'mbert'?"),
-        ("parallel", "wikiann", "parallel: expected a corpus of kind 'treebank', found 'wikiann'"),
-        ("source_languages", ["en", "fr"], "muller2021.tasks.parsing: corpora.muller2021_ud has no training data for fr"),
-        (
-            "source_languages",
-            ["ru", "en"],
-            "source_languages: expected 'en' first, since tables 2, 4 and 5 and CKA are based on it",
-        ),
-        ("pairs", [[1, 2], [2, 1]], "pairs, sets: expected block numbers in ascending order, each set once in both lists"),
-    ],
-)
-def test_a_wrong_configuration_is_told(values, key, value, message):
-    values = copy.deepcopy(values)
-    values["papers"]["muller2021"][key] = value
-    with pytest.raises(ConfigError) as caught:
-        load(values)
-    assert message in str(caught.value) and "\n" not in str(caught.value)

@@ -1,8 +1,6 @@
 """muller2021: tables of made-up records beside the published values; rank correlations."""
 
-import csv
 import itertools
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.jobs.records import RECORDS
-from crosslens.measures.shared.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
+from crosslens.measures.shared.cka import DEFINITIONS
 from crosslens.measures.shared.ranks import holm, spearman
 from crosslens.papers.muller2021 import correlation
-from crosslens.papers.muller2021.correlation import correlations, spearman_by_layer
+from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.names import LANGUAGES, PRETRAINED, Study, item_recipes, printed_column
 from crosslens.papers.muller2021.tables import table_of
 from crosslens.reports.cells import Published
@@ -119,16 +117,6 @@ def test_scores_of_one_seed_have_the_intervals_of_their_records(published):
     assert np.isnan(line["here"]) and "no seed in common with REF" in line["remark"]
 
 
-def test_what_is_not_configured_has_no_line(published):
-    scores, recipes = made_up("parsing", sources=("en",), sets=("ref", "init1-2"))
-    found = table("table6", scores, published, recipes)
-    assert set(found["row"].str.split("->").str[0]) == {"EN"} and set(found["column"]) == {"REF", "delta 1-2"}
-    assert set(table("table1", scores, published, recipes)["metric"]) == {"LAS"}
-    for name in ("table2", "table7", "table8"):
-        assert table(name, scores, published, recipes).empty
-    assert list(table("table4", scores, published, set()).columns) == list(table("table4", scores, published, recipes).columns)
-
-
 def scored(recipes, texts, *definitions, seeds=(0, 1), splits=("test",)):
     """Records of each recipe, text, seed and split, all of other values, and the names of the recipes."""
     places = [*itertools.product(recipes, texts, definitions, splits, seeds)]
@@ -227,16 +215,16 @@ def test_tables_5_and_8_cannot_both_be_matched(published):
 
 
 def test_published_file_has_the_cells_of_the_paper(published):
-    with (ROOT / "resources" / "published" / "muller2021.csv").open(newline="", encoding="utf-8") as file:
-        cells = list(csv.DictReader(file))
-    items = Counter(cell["item"].split()[0] for cell in cells)
-    assert items == {"table1": 126, "table2": 105, "table3": 18, "table4": 6, "table5": 321, "table6": 378, "table7": 378,
-                     "table8": 371, "text": 25}  # fmt: skip
-    assert [cell["row"] for cell in cells if not cell["value"]] == ["EN->FRENCH"]
-    marked = Counter(cell["item"] for cell in cells if cell["note"] and cell["item"] in ("table6", "table7", "table8"))
-    assert marked == {"table6": 21, "table7": 1, "table8": 10}
-    restored = Counter(cell["item"] for cell in cells if "restored from table 1" in cell["note"])
-    assert restored == {"table6": 7, "table8": 1}
+    def counted(cells):
+        return cells["item"].str.split().str[0].value_counts().to_dict()
+
+    assert counted(published) == {"table1": 126, "table2": 105, "table3": 18, "table4": 6, "table5": 321, "table6": 378,
+                                  "table7": 378, "table8": 371, "text": 25}  # fmt: skip
+    assert published[published["value"].isna()]["row"].tolist() == ["EN->FRENCH"]
+    marked = counted(published[published["note"].notna()])
+    assert [marked[name] for name in ("table6", "table7", "table8")] == [21, 1, 10]
+    restored = published["note"].str.contains("restored from table 1", na=False)
+    assert counted(published[restored]) == {"table6": 7, "table8": 1}
 
 
 def test_rank_correlation_agrees_with_scipy_and_all_permutations():
@@ -273,13 +261,11 @@ def test_undefined_correlations_are_empty_and_say_why(x, y, remark):
     assert found.remark == remark and np.isnan([found.rho, found.low, found.high, found.p]).all()
 
 
-def test_ranks_that_agree_wholly_have_no_interval():
-    for x in (np.arange(6.0), -np.arange(6.0)):
-        found = spearman(x, np.arange(6.0))
-        assert (
-            abs(found.rho) == pytest.approx(1) and np.isnan([found.low, found.high]).all() and found.p == pytest.approx(2 / 720)
-        )
-        assert found.remark.startswith("no interval")
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ranks_that_agree_wholly_have_no_interval(sign):
+    found = spearman(sign * np.arange(6.0), np.arange(6.0))
+    assert (found.rho, found.p) == pytest.approx((sign, 2 / 720)) and np.isnan([found.low, found.high]).all()
+    assert found.remark.startswith("no interval")
 
 
 def test_holm_by_hand():
@@ -297,89 +283,35 @@ def cka(recipe, seed, language, layer, value, definition):
 
 @pytest.fixture(scope="module")
 def related():
-    """Scores and similarities (definition, model) of 15 targets, two seeds, layers 0 to 3; Slovenian has scores alone."""
+    """Scores and similarities of 15 targets, two seeds, layers 0 to 3. French lacks a similarity; Slovenian has scores alone."""
     generator = np.random.default_rng(3)
-    rows, scores, similarities = [], {}, {}
-    for language in (*TARGETS, "en", "sl"):
-        corpus = "treebanks" if language == "sl" else "translations"
-        scores[language] = generator.uniform(0.3, 0.8, 2)
-        rows += [record("parsing/en/ref", seed, corpus, language, value, "LAS") for seed, value in enumerate(scores[language])]
-        rows += [record("parsing/en/ref", 0, corpus, language, 0.9 - value, "UAS") for value in scores[language][:1]]
-    rows += [record("parsing/en/ref", seed, "treebanks", "en", 0.01, "LAS") for seed in (0, 1)]
-    for language, definition in itertools.product(TARGETS, DEFINITIONS):
-        tuned, plain = generator.uniform(0, 0.5, (2, 4)) + scores[language].mean(), generator.uniform(0, 1, 4)
-        similarities[language, definition] = {"fine-tuned": tuned.mean(axis=0), "pretrained": plain}
-        for layer in range(4):
-            rows += [cka("muller2021/parsing/en/ref", seed, language, layer, tuned[seed, layer], definition) for seed in (0, 1)]
-            rows.append(cka(PRETRAINED, 0, language, layer, plain[layer], definition))
-            rows.append(cka(PRETRAINED, 0, language, layer, 0.5, definition) | {"measure": "cka floor"})
-    return frame(rows), scores, similarities
-
-
-PLACES = ("targets", "targets and English")
+    rows = [record("parsing/en/ref", seed, "treebanks", "en", 0.01, "LAS") for seed in (0, 1)]
+    for task, language in itertools.product(("parsing", "pos"), (*TARGETS, "en", "sl")):
+        recipe, corpus, scores = f"{task}/en/ref", "treebanks" if language == "sl" else "translations", generator.uniform(size=2)
+        rows += [record(recipe, seed, corpus, language, score, METRIC[task]) for seed, score in enumerate(scores)]
+        rows.append(record(recipe, 0, corpus, language, 1 - scores[0], "UAS"))
+        for layer, definition in itertools.product(range(4), DEFINITIONS) if language in TARGETS else ():
+            near = scores.mean() + generator.uniform(0, 0.5, 2)
+            rows += [cka(f"muller2021/{recipe}", seed, language, layer, value, definition) for seed, value in enumerate(near)]
+    for language, layer, definition in itertools.product(TARGETS, range(4), DEFINITIONS):
+        similarity = cka(PRETRAINED, 0, language, layer, generator.uniform(), definition)
+        rows += [similarity, similarity | {"measure": "cka floor", "value": 0.5}]
+    found = frame(rows)
+    gap = (found["language"] == "fr") & (found["layer"] == 2) & (found["seed"] == 1) & found["recipe"].str.contains("parsing")
+    return found.assign(value=found["value"].mask(gap))
 
 
 def test_table_4_has_both_signs_of_every_definition(related, published):
-    records, scores, similarities = related
-    found = table("table4", records, published, {"muller2021/parsing/en/ref"})
-    assert len(found) == 2 * len(DEFINITIONS) * 2 * 4 and set(found["seeds"]) == {2} and set(found["row"]) == {"Parsing"}
-    names = {f"{heading}; {place}": (definition, place) for definition, heading in HEADINGS.items() for place in PLACES}
-    assert set(HEADINGS) == set(DEFINITIONS) and set(found["definition"]) == set(names)
-    for line in found[found["metric"].str.startswith("rho")].to_dict("records"):
-        definition, place = names[line["definition"]]
-        mean = {code: scores[code].mean() for code in TARGETS}
-        similar = {code: similarities[code, definition][line["column"]][1:].mean() for code in TARGETS}
-        if place == "targets and English":
-            mean["en"], similar["en"] = scores["en"].mean(), 1.0
-        gap = [scores["en"].mean() - mean[code] for code in mean]
-        of = {"rho(gap, CKA)": gap, "rho(score, CKA)": list(mean.values())}[line["metric"]]
-        assert line["here"] == pytest.approx(stats.spearmanr(of, list(similar.values())).statistic, abs=0.000501)
-        assert line["n"] == len(mean) == (15 if place == "targets" else 16)
-        assert line["low"] <= line["here"] <= line["high"]
-        assert np.isnan(line["published"]) == (definition not in MAY_BE_PRINTED or place != "targets")
-    p = found.pivot(index=["column", "definition"], columns="metric", values="here")
-    assert (p["p of rho after Holm"] >= p["p of rho"]).all() and (p["p of rho"] > 0).all()
-
-
-def test_table_4_says_what_is_printed(related, published):
-    found = table("table4", related[0], published, {"muller2021/parsing/en/ref"})
-    printed = {"column": "fine-tuned", "definition": "linear, centred; targets"}
-    gap, score = (only(found, metric=metric, **printed) for metric in ("rho(gap, CKA)", "rho(score, CKA)"))
-    assert gap["here"] == -score["here"] and (gap["low"], gap["high"]) == (-score["high"], -score["low"])
-    assert gap["published"] == score["published"] == 0.76
-    assert np.isnan(gap["difference"]) and score["difference"] == pytest.approx(score["here"] - 0.76, abs=0.00501)
-    assert "the printed sign is that of rho(score, CKA)" in gap["remark"]
-    assert all("n = 17 is impossible" in line["remark"] for line in (gap, score))
-
-
-def test_holm_is_over_tasks_and_models_of_a_definition(related):
-    records = related[0]
-    both = pd.concat([records, records.assign(recipe=records["recipe"].str.replace("parsing", "pos"),
-                                              definition=records["definition"].replace("LAS", "accuracy"))
-                      [records["recipe"] != PRETRAINED]])  # fmt: skip
-    found = correlations(both, ["parsing", "pos"], STUDY)
-    part = found[(found["definition"] == "debiased") & ~found["source"]]
-    assert len(part) == 4 and part["p_holm"].to_list() == pytest.approx(holm(part["p"].to_numpy()))
+    """Over targets, and with English; a printed value stands beside those that it may be; Holm is over tasks and models."""
+    found = table("table4", related, published, {"muller2021/parsing/en/ref", "muller2021/pos/en/ref"})
+    assert_golden(found, "muller2021/table4")
+    nothing = table("table4", related, published, set())
+    assert nothing.empty and list(nothing.columns) == list(found.columns)
 
 
 def test_correlation_by_layer(related):
-    records, scores, similarities = related
-    for recipe, model in (("muller2021/parsing/en/ref", "fine-tuned"), (PRETRAINED, "pretrained")):
-        found = spearman_by_layer(records, "parsing", STUDY, definition="debiased", recipe=recipe)
-        assert found["layer"].to_list() == [0, 1, 2, 3] and set(found["n"]) == {15}
-        for layer, rho in zip(found["layer"], found["rho"], strict=True):
-            similar = [similarities[code, "debiased"][model][layer] for code in TARGETS]
-            assert rho == pytest.approx(stats.spearmanr([scores[code].mean() for code in TARGETS], similar).statistic)
-    nothing = spearman_by_layer(records, "ner", STUDY, definition="debiased", recipe="muller2021/ner/en/ref")
-    assert nothing.empty and list(nothing.columns) == ["layer", "rho", "low", "high", "n"]
-
-
-def test_a_language_whose_similarity_is_undefined_in_a_seed_is_left_out(related):
-    records = related[0].copy()
-    there = (records["measure"] == "cka") & (records["language"] == "fr") & (records["layer"] == 2) & (records["seed"] == 1)
-    records.loc[there, "value"] = np.nan
-    found = spearman_by_layer(records, "parsing", STUDY, definition="linear", recipe="muller2021/parsing/en/ref")
-    assert found["n"].to_list() == [15, 15, 14, 15]
-    means = correlations(records, ["parsing"], STUDY)
-    assert set(means[(means["model"] == "fine-tuned") & ~means["source"]]["n"]) == {14}
-    assert set(means[(means["model"] == "pretrained") & ~means["source"]]["n"]) == {15}
+    """A language whose similarity is undefined in a seed is left out of its layer."""
+    recipes = ("muller2021/parsing/en/ref", PRETRAINED, "muller2021/ner/en/ref")  # of the last there are none
+    found = [spearman_by_layer(related, "parsing", STUDY, definition="debiased", recipe=recipe) for recipe in recipes]
+    table_of_both = pd.concat(each.assign(model=number) for number, each in enumerate(found))
+    assert_golden(table_of_both.astype(float).round(6), "muller2021/by_layer")

@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from crosslens.encoding.samples import SCHEMA
-from crosslens.encoding.stored_states import write
+from conftest import write_states
 from crosslens.jobs.checksums import checksummed
 from crosslens.jobs.errors import DataError
 from crosslens.measures import alignment, language_geometry, topic_transfer
@@ -200,10 +198,8 @@ def stored(folder, **ids_by_language):
     """Write states of a corpus, whose only dimension at layer L is L + the number of the sentence; returns its folder."""
     with checksummed(folder) as temporary:
         for language, ids in ids_by_language.items():
-            shared = {"language": language, "split": "test", "sample": True, "random": False, "row": 0}
-            table = pa.Table.from_pylist([shared | dict.fromkeys(("id", "word", "label"), id) for id in ids], SCHEMA)
             states = {f"layer_{layer}": np.array([[layer + float(id)] for id in ids], np.float32) for layer in (0, 1)}
-            write(table.drop_columns("row"), states, temporary / f"{language}.parquet", "float32")
+            write_states(temporary / f"{language}.parquet", states, ids, label=ids)
     return folder
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.numerics.estimates import over_families
 from crosslens.papers.configuration import load, load_fitting
 from crosslens.papers.passport import tables
 from crosslens.reports.cells import where
@@ -50,23 +49,11 @@ def values():
 
 
 def test_means_over_languages_and_families(values):
-    frame = lines(records(values))
-    assert here(frame, layer="1", column="languages") == pytest.approx(values[1].mean(), abs=1e-4)
-    families = [NINE.index(code) for code in NINE if code not in ("de", "ru")]
-    by_family = [*values[1][families], values[1][[0, 7]].mean()]
-    row = where(frame, layer="1", column="families").iloc[0]
-    assert row["here"] == pytest.approx(np.mean(by_family), abs=1e-4) and row["n"] == 8
-    expected = over_families(np.array(by_family), [*"abcdefgh"], (0, 1)).interval()
-    assert [row["low"], row["high"]] == pytest.approx(expected[1:], abs=1e-4)
-    languages = where(frame, layer="1", column="languages").iloc[0]
-    assert languages["low"] < languages["here"] < languages["high"] and languages["n"] == 9
-
-
-def test_few_families_have_no_interval(values):
-    records_of_five = records(values)
-    frame = lines(records_of_five[records_of_five["language"].isin(NINE[:5])])
-    row = where(frame, layer="0", column="families").iloc[0]
-    assert pd.isna(row["low"]) and row["remark"] == "no interval: 5 families, fewer than 8"
+    """Five families have no interval."""
+    whole = records(values)
+    frames = [lines(whole), lines(whole[whole["language"].isin(NINE[:5])])]
+    chosen = pd.concat(frame[frame["column"].isin(["languages", "families"])] for frame in frames)
+    assert_golden(chosen[["column", "layer", "here", "low", "high", "n", "remark"]].round(4), "passport_means")
 
 
 def test_the_summary_is_of_the_layer_that_the_other_half_chooses():
@@ -107,30 +94,23 @@ def test_random_weights_are_means_of_seeds_that_chose_their_own_layers():
 # The configuration.
 
 
-def passport(**changes):
-    values = merged("demo")
-    values["papers"]["passport"] |= changes
-    return values
-
-
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("section", "changes", "message"),
     [
-        ({"compare": [["e5-small-passport", "xlmr"]]}, "papers.passport.compare: expected encoders among .* found xlmr"),
-        ({"parallel": "pud"}, "papers.passport.parallel: expected a corpus of kind 'documents', found 'pud'"),
-        ({"topics": "wili"}, "papers.passport.topics: expected the labels of corpora.sib200_parallel"),
+        ("papers.passport", {"compare": [["e5-small-passport", "xlmr"]]}, "compare: expected encoders among .* found xlmr"),
+        ("papers.passport", {"parallel": "pud"}, "parallel: expected a corpus of kind 'documents', found 'pud'"),
+        ("papers.passport", {"topics": "wili"}, "topics: expected the labels of corpora.sib200_parallel"),
+        ("corpora.sib200_parallel", {"languages": ["de"]},
+         r"expected English \(en\) among the languages of corpora.sib200_parallel, found de$"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_in_a_line(changes, message):
-    _, misfits = load_fitting(passport(**changes))
-    assert list(misfits) == ["passport"] and re.search(message, misfits["passport"]) and "\n" not in misfits["passport"]
-
-
-def test_sentences_without_english_are_refused():
-    values = passport()
-    values["corpora"]["sib200_parallel"] |= {"languages": ["de"]}
+def test_what_does_not_fit_is_refused_in_a_line(section, changes, message):
+    values = merged("demo")
+    part, name = section.split(".")
+    values[part][name] |= changes
     _, misfits = load_fitting(values)
-    assert misfits["passport"].endswith("expected English (en) among the languages of corpora.sib200_parallel, found de")
+    found = misfits["passport"]
+    assert list(misfits) == ["passport"] and re.search(rf"papers\.passport.*{message}", found) and "\n" not in found
 
 
 def test_the_published_passport_is_of_seventeen_families():

@@ -18,9 +18,7 @@ from crosslens.reports.scoreboard import (  # fmt: skip
     COLUMNS,
     ILLEGIBLE,
     NO_TABLE,
-    NOT_COMPARABLE,
     NOT_RUN,
-    OUTSIDE,
     UNDECIDED,
     VERDICTS,
     WITHIN,
@@ -29,6 +27,7 @@ from crosslens.reports.scoreboard import (  # fmt: skip
     read_table,
     scoreboard,
 )
+from goldens import assert_golden
 from study import RESULTS, committed_tables, copy_repository, planned, tiny
 from synthetic_records import Preset
 
@@ -114,7 +113,7 @@ CELLS = [  # column, printed value, unit, note
 ]  # fmt: skip
 
 
-def planted(tmp_path, apart=()):
+def planted(tmp_path, apart):
     numbers = {
         "inside": {"here": 70.5, "sd": 0.2, "seeds": 3},  # half 4.303 * 0.2 * sqrt(4 / 3) = 0.99
         "outside": {"here": 70.5, "sd": 0.2, "seeds": 3},
@@ -140,31 +139,10 @@ def planted(tmp_path, apart=()):
     return board.set_index("column")
 
 
-def test_verdicts_on_planted_tables(tmp_path):
-    board = planted(tmp_path)
-    assert board["verdict"].to_dict() == {
-        "inside": WITHIN, "outside": OUTSIDE, "rounding": WITHIN, "ceiling": WITHIN, "alone": UNDECIDED, "equal": UNDECIDED,
-        "count": WITHIN, "other count": OUTSIDE, "size": WITHIN, "empty": NOT_RUN, "missing": NOT_RUN, "theirs": CITED,
-        "lost": ILLEGIBLE, "bounds": NO_TABLE, "a": NO_TABLE,
-    }  # fmt: skip
-    inside = board.loc["inside"]
-    half = 4.302653 * 0.2 * np.sqrt(4 / 3) + 0.05
-    assert (inside["low"], inside["high"]) == (pytest.approx(70.5 - half, abs=1e-3), pytest.approx(70.5 + half, abs=1e-3))
-    assert inside["definition"] == "first" and inside["difference"] == -0.5
-    assert board.loc["ceiling", "high"] == 100  # a score stays inside its bounds
-    assert board.loc["alone", ["low", "high"]].isna().all() and board.loc["alone", "reason"] == "one seed"
-    assert board.loc["empty", "reason"] == "no score" and board.loc["missing", "reason"] == "the table has no line for this cell"
-    assert board.loc[["theirs", "lost", "bounds", "empty"], "ours"].isna().all()
-    assert board.loc["other count", "difference"] == 1
-
-
-def test_verdicts_where_the_encoder_is_another(tmp_path):
-    board = planted(tmp_path, ["the encoder is x, not y"])
-    counts = board["verdict"].value_counts().to_dict()
-    assert counts == {NOT_COMPARABLE: 7, WITHIN: 2, NOT_RUN: 2, CITED: 1, ILLEGIBLE: 1, NO_TABLE: 2}
-    assert set(board.index[board["verdict"] == WITHIN]) == {"count", "size"}  # the same count is no chance
-    apart = board[board["verdict"] == NOT_COMPARABLE]
-    assert (apart["reason"] == "the encoder is x, not y").all() and apart["difference"].isna().all()
+@pytest.mark.parametrize(("name", "apart"), [("same", ()), ("another", ["the encoder is x, not y"])])
+def test_verdicts_on_planted_tables(name, apart, tmp_path):
+    """Of another encoder the same count is no chance, and nothing else is comparable."""
+    assert_golden(planted(tmp_path, apart).reset_index(), f"scoreboard_of_{name}_encoder")
 
 
 def test_a_table_that_is_not_there_is_named():

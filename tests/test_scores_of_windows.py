@@ -57,6 +57,7 @@ def test_spans_in_sentences_and_in_windows_are_those_of_seqeval(tmp_path):
     whole = [[TAGS[of].tolist() for of in part] for part in (gold, guess)]
     apart = [[TAGS[row[part]].tolist() for row in rows] for part in ("gold", "predicted")]
     assert found["F1"]["value"] == pytest.approx(f1_score(*whole))
+    assert found["F1"]["low"] < found["F1"]["value"] < found["F1"]["high"]
     assert found["F1 strict"]["value"] == pytest.approx(f1_score(*whole, mode="strict", scheme=IOB2))
     assert found["F1 by window"]["value"] == pytest.approx(f1_score(*apart)) != found["F1"]["value"]
     without = [[[tag if "MISC" not in tag else "O" for tag in of] for of in part] for part in whole]

@@ -72,23 +72,17 @@ def test_each_trial_is_what_it_is_alone(given, tmp_path, monkeypatch, objective,
     """And under an encoder that stays as it is the states of any texts are computed once."""
     monkeypatch.setenv(COMMAND, "snakemake")
     computed, states = [], features.hidden_states
-    monkeypatch.setattr(
-        features, "hidden_states", lambda model, *texts: (computed.append(len(texts[0])), states(model, *texts))[1]
-    )
+    noted = lambda model, *texts: (computed.append(len(texts[0])), states(model, *texts))[1]  # noqa: E731
+    monkeypatch.setattr(features, "hidden_states", noted)
     made = trials(objective, **changes)
     make(tmp_path / "together", made, given)
     together, computed[:] = list(computed), []
     for of, name in zip(made, NAMES, strict=True):
         make(tmp_path / "alone", [of], given)
-        assert results(tmp_path / "together" / name) == results(tmp_path / "alone" / name)
-        assert {path.name for path in (tmp_path / "together" / name).glob("[!.]*")} == {
-            "predictions.parquet",
-            "history.csv",
-            "record.json",
-        }
-        assert (
-            json.loads((tmp_path / "together" / name / "record.json").read_text())["command"] == f"snakemake {tmp_path}/together"
-        )
+        folder = tmp_path / "together" / name
+        assert results(folder) == results(tmp_path / "alone" / name)
+        assert {path.name for path in folder.glob("[!.]*")} == {"predictions.parquet", "history.csv", "record.json"}
+        assert json.loads((folder / "record.json").read_text())["command"] == f"snakemake {folder.parent}"
     assert len(computed) == len(together) * (3 if shared else 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "encoder", "together", "tokens"]
 
@@ -113,22 +107,16 @@ def stop(output, made, given, monkeypatch, at, **options):
 
 
 def test_a_stopped_job_keeps_its_finished_trials(given, tmp_path, monkeypatch, started):
-    made, output = trials(), tmp_path / "job/seed0"
-    stop(output, made, given, monkeypatch, 2)
-    make(output, made, given)
-    assert started == [made[2].name]
-    make(tmp_path / "whole", made, given)
-    assert all(results(output / name) == results(tmp_path / "whole" / name) for name in NAMES)
-    assert [path.name for path in output.parent.iterdir()] == ["seed0"]
-
-
-def test_a_checkpoint_set_aside_does_not_make_a_trial_begin_again(given, tmp_path, monkeypatch, started):
+    """A checkpoint that was set aside does not make a trial begin again."""
     made, output = trials(), tmp_path / "job/seed0"
     stop(output, made, given, monkeypatch, 2)
     (begun,) = output.parent.glob(".seed0.begun-*")
     (begun / NAMES[0] / f"{CHECKPOINT}.damaged").write_bytes(b"?")
     make(output, made, given)
     assert started == [made[2].name] and not list(output.rglob("*.damaged"))
+    make(tmp_path / "whole", made, given)
+    assert all(results(output / name) == results(tmp_path / "whole" / name) for name in NAMES)
+    assert [path.name for path in output.parent.iterdir()] == ["seed0"]
 
 
 def test_a_trial_that_is_gone_is_missed(given, tmp_path):

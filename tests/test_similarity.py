@@ -1,11 +1,9 @@
 """CKA of translations from stored states, with and without what the length of sentences explains."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from conftest import write_states
 from crosslens.corpora import schema
-from crosslens.encoding.samples import SCHEMA
-from crosslens.encoding.stored_states import write
 from crosslens.encoding.tokens.schema import TOKENS
 from crosslens.jobs.checksums import checksummed, write_checksums
 from crosslens.measures import similarity
@@ -27,10 +25,7 @@ def subject(tmp_path):
     states = {"en": content + by_length, "de": content + by_length + 0.5 * noise, "fi": other + by_length}
     with checksummed(tmp_path / "states") as folder:
         for language, vectors in states.items():
-            shared = {"language": language, "split": "test", "sample": True, "random": False, "row": 0, "label": ""}
-            rows = [shared | {"id": f"s{number}", "word": "w"} for number in range(N)]
-            table = pa.Table.from_pylist(rows, SCHEMA).drop_columns("row")
-            write(table, {"layer_0": vectors.astype(np.float32)}, folder / f"pud/{language}.parquet", "float32")
+            write_states(folder / f"pud/{language}.parquet", {"layer_0": vectors}, [f"s{number}" for number in range(N)])
     tokens = tmp_path / "tokens"
     for language in states:
         empty = {name: [] for name in TOKENS.names} | dict.fromkeys(("page", "label"), "")

@@ -5,9 +5,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-from crosslens.encoding import stored_states as files
+from conftest import write_states
 from crosslens.encoding.stored_states import States
 from crosslens.jobs.checksums import write_checksums
 from crosslens.measures import clusters, projection
@@ -45,12 +44,15 @@ def stored(folder, **corpora):
     for corpus, of in corpora.items():
         for language in np.unique(of.languages):
             part = of.take(of.languages == language)
-            columns = {"id": [text.split("/")[-1] for text in part.texts], "word": part.words, "label": part.labels,
-                       "language": part.languages, "split": part.splits, "sample": part.sample,
-                       "random": part.random}  # fmt: skip
-            (folder / corpus).mkdir(exist_ok=True)
-            path = folder / corpus / f"{language}.parquet"
-            files.write(pa.table(columns), {"layer_2": part.vectors}, path, "float32")
+            columns = {
+                "word": part.words,
+                "label": part.labels,
+                "split": part.splits,
+                "sample": part.sample,
+                "random": part.random,
+            }
+            ids = [text.split("/")[-1] for text in part.texts]
+            write_states(folder / corpus / f"{language}.parquet", {"layer_2": part.vectors}, ids, **columns)
         write_checksums(folder / corpus)
     return Subject(folder, 0, {})
 

@@ -39,13 +39,22 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import PreTrainedTokenizerFast
 
 
-def wordpiece() -> Tokenizer:
-    subwords = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "well", "known", "-", "play", "##ing", "##s", "a", "b", "##a", "##b"]
-    tokenizer = Tokenizer(models.WordPiece({subword: i for i, subword in enumerate(subwords)}, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+def bert_like(vocabulary: list[str], pre_tokenizer=pre_tokenizers.BertPreTokenizer, **options) -> Tokenizer:
+    """A cased WordPiece tokenizer with [CLS] before and [SEP] after a text."""
+    numbers = {subword: number for number, subword in enumerate(vocabulary)}
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]", **options))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(lowercase=False), pre_tokenizer()
+    tokenizer.post_processor = processors.BertProcessing(*((name, numbers[name]) for name in ("[SEP]", "[CLS]")))
     return tokenizer
+
+
+def wordpiece() -> Tokenizer:
+    return bert_like("[PAD] [UNK] [CLS] [SEP] well known - play ##ing ##s a b ##a ##b".split())
+
+
+def long_wordpiece() -> Tokenizer:
+    """One whose words of any length have a subword a letter."""
+    return bert_like("[UNK] [CLS] [SEP] a ##a".split(), pre_tokenizers.WhitespaceSplit, max_input_chars_per_word=1000)
 
 
 def unigram() -> Tokenizer:
@@ -84,32 +93,38 @@ def test_labelled_unigram_subwords(option, subwords):
 def test_word_starts_are_the_subwords_that_continue_no_other(words):
     encoding = wordpiece().encode(words, is_pretokenized=True)
     positions = [position for _, position in labelled_subwords(encoding, "word_starts")]
-    expected = [
-        i for i, subword in enumerate(encoding.tokens) if not subword.startswith("##") and encoding.word_ids[i] is not None
-    ]
-    assert positions == expected
+    subwords = enumerate(zip(encoding.tokens, encoding.word_ids, strict=True))
+    assert positions == [i for i, (subword, word) in subwords if not subword.startswith("##") and word is not None]
 
 
 def sentence(*forms, upos=None, id="s"):
     return {"id": id, "language": "en", "forms": list(forms), "upos": list(upos or ["X"] * len(forms))}
 
 
-def test_tokens_of_a_sentence():
-    table, counts = tokenise(wordpiece(), [sentence("well-known", "playing", upos=["ADJ", "NOUN"])], Tokenisation())
+def pair(premise, hypothesis, label="neutral", id="p"):
+    return {"id": id, "language": "en", "premise": premise, "hypothesis": hypothesis, "label": label}
+
+
+ROWS = {  # of a corpus -> what is not empty in the row of its tokens
+    "sentence": (sentence("well-known", "playing", upos=["ADJ", "NOUN"], id="a"), {
+        "subwords": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"], "positions": [1, 4], "labels": ["ADJ", "NOUN"]}),
+    "running text": ({"id": "a", "language": "en", "page": "P", "text": "a-b  plays"}, {
+        "page": "P", "subwords": [2, 10, 6, 11, 7, 9, 3], "words": ["a", "-", "b", "plays"], "positions": [1, 2, 3, 4],
+        "labels": [""] * 4}),
+    "pair": (pair("a-b plays", "a b", "entailment", id="a"), {
+        "subwords": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3], "words": ["a", "-", "b", "plays", "a", "b"],
+        "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "label": "entailment", "second": 7}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_tokens_of_a_row(kind):
+    row, expected = ROWS[kind]
+    table, counts = tokenise(wordpiece(), [row], Tokenisation())
     assert table.schema == TOKENS
-    assert table.to_pylist() == [
-        {"id": "s", "language": "en", "page": "", "subwords": [2, 4, 6, 5, 7, 8, 3], "words": ["well-known", "playing"],
-         "positions": [1, 4], "labels": ["ADJ", "NOUN"], "heads": [], "relations": [], "label": "", "second": 0, "cut": False,
-         "cut_words": 0}
-    ]  # fmt: skip
+    empty = {"page": "", "heads": [], "relations": [], "label": "", "second": 0, "cut": False, "cut_words": 0}
+    assert table.to_pylist() == [{"id": "a", "language": "en"} | empty | expected]
     assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 0}
-
-
-def test_running_text_has_words_and_no_labels():
-    table, _ = tokenise(wordpiece(), [{"id": "p", "language": "en", "page": "P", "text": "a-b  plays"}], Tokenisation())
-    assert table["words"].to_pylist() == [["a", "-", "b", "plays"]]
-    assert table["labels"].to_pylist() == [["", "", "", ""]]
-    assert table["page"].to_pylist() == ["P"]
 
 
 @pytest.mark.parametrize(("words", "cut"), [(6, 0), (7, 1), (20, 14)])
@@ -124,28 +139,14 @@ def test_truncation_keeps_the_closing_subword_and_counts_words(words, cut):
 
 def test_unknown_subwords_drop_the_text_even_where_it_is_cut():
     rows = [sentence("a", id="good"), sentence("ξ", id="bad"), sentence(*["a"] * 20, "ξ", id="bad at its end")]
-    table, counts = tokenise(wordpiece(), rows, Tokenisation(maximum=8))
-    assert (table["id"].to_pylist(), counts["unknown"], counts["texts"]) == (["good"], 2, 1)
+    for tokenizer, settings in ((wordpiece(), {"maximum": 8}), (unigram(), {"labelled_subword": "first_visible"})):
+        table, counts = tokenise(tokenizer, rows, Tokenisation(**settings))
+        assert (table["id"].to_pylist(), counts["unknown"], counts["texts"]) == (["good"], 2, 1)
     table, counts = tokenise(wordpiece(), rows, Tokenisation(maximum=8, drop_unknown=False))
     assert (len(table), counts["unknown"]) == (3, 0)
-    table, counts = tokenise(unigram(), rows, Tokenisation(labelled_subword="first_visible"))
-    assert (table["id"].to_pylist(), counts["unknown"]) == (["good"], 2)
-
-
-def pair(premise, hypothesis, label="neutral", id="p"):
-    return {"id": id, "language": "en", "premise": premise, "hypothesis": hypothesis, "label": label}
-
-
-def test_tokens_of_a_pair():
-    table, counts = tokenise(wordpiece(), [pair("a-b plays", "a b", "entailment")], Tokenisation())
-    assert table.schema == TOKENS
-    assert table.to_pylist() == [
-        {"id": "p", "language": "en", "page": "", "subwords": [2, 10, 6, 11, 7, 9, 3, 10, 11, 3],
-         "words": ["a", "-", "b", "plays", "a", "b"],
-         "positions": [1, 2, 3, 4, 7, 8], "labels": [""] * 6, "heads": [], "relations": [], "label": "entailment", "second": 7,
-         "cut": False, "cut_words": 0}
-    ]  # fmt: skip
-    assert counts == {"texts": 1, "unknown": 0, "cut_texts": 0, "cut_words": 0, "words_without_subword": 0}
+    rows = [sentence(*["a"] * before, "ξ", id=str(before)) for before in (509, 510)]  # the authors look at 512 subwords
+    table, counts = tokenise(wordpiece(), rows, Tokenisation())
+    assert (table["id"].to_pylist(), counts["unknown"]) == (["510"], 1)
 
 
 def test_xlmr_has_two_special_subwords_between_the_texts():
@@ -201,19 +202,11 @@ def test_a_limit_keeps_the_first_good_texts():
 
 
 def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
-    rows = [{"id": f"p{i}", "language": "en", "page": "P", "text": "I see the dog."} for i in range(5)]
+    rows, settings = [{"id": f"p{i}", "language": "en", "page": "P", "text": "I see the dog."} for i in range(5)], Tokenisation()
     schema.write(rows, tmp_path / "corpus.parquet", schema.PARAGRAPHS, {"nominal": {"test": 3}})
-    counts = write_tokens(
-        load_tokenizer(encoder_folder), tmp_path / "corpus.parquet", tmp_path / "t", Tokenisation(drop_unknown=False), "test"
-    )
+    counts = write_tokens(load_tokenizer(encoder_folder), tmp_path / "corpus.parquet", tmp_path / "t", settings, "test")
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
     assert parquet.metadata(tmp_path / "t") == {**counts, "special": [1, 1, 1]}
-
-
-def test_unknown_subwords_are_looked_for_in_as_many_subwords_as_the_authors_look_at():
-    rows = [sentence(*["a"] * before, "ξ", id=str(before)) for before in (509, 510)]
-    table, counts = tokenise(wordpiece(), rows, Tokenisation())
-    assert (table["id"].to_pylist(), counts["unknown"]) == (["510"], 1)
 
 
 def test_validation_is_drawn_after_texts_with_unknown_subwords_left(tmp_path):
@@ -281,16 +274,6 @@ def test_windows_as_wu2019_cuts_them():
     assert windows([], 4, 2) == [] and windows([3, 1], 4, 2) == [(0, 2, 0, 4)]
 
 
-def long_wordpiece() -> Tokenizer:
-    """One whose words of any length have a subword a letter."""
-    subwords = ["[UNK]", "[CLS]", "[SEP]", "a", "##a"]
-    vocabulary = {subword: i for i, subword in enumerate(subwords)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=1000))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.WhitespaceSplit()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
-    return tokenizer
-
-
 def test_words_that_no_window_can_hold_are_unknown_subwords_as_in_xtreme():
     """Windows and labels are those that utils_preprocess.py 129-166 counts out; without unknown_words one word is lost."""
     tokenizer, generator = long_wordpiece(), np.random.default_rng(0)
@@ -310,9 +293,8 @@ def test_words_that_no_window_can_hold_are_unknown_subwords_as_in_xtreme():
             room += len(subwords)
         table, counts = tokenise(tokenizer, [sentence(*forms, upos=tags)], tokenisation)
         assert table["labels"].to_pylist() == [[tag for tag, _ in window] for window in expected]
-        assert table["subwords"].to_pylist() == [
-            [1, *chain.from_iterable(subwords for _, subwords in window), 2] for window in expected
-        ]
+        found = [[1, *chain.from_iterable(subwords for _, subwords in window), 2] for window in expected]
+        assert table["subwords"].to_pylist() == found
         assert table["words"].to_pylist()[0][0] == forms[0]  # as it was written
         assert (counts["cut_words"], counts["words_without_subword"]) == (0, 0)
         lost = tokenise(tokenizer, [sentence(*forms, upos=tags)], tokenisation.model_copy(update={"unknown_words": False}))[1]

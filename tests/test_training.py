@@ -6,6 +6,7 @@ import math
 import os
 import signal
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ from crosslens.training import checkpoint, cpu, optimiser
 from crosslens.training.batches import Place, random_batches
 from crosslens.training.gpu import Ends
 from crosslens.training.loop import Loop
-from crosslens.training.predict import hidden_states, predict, selection_score
+from crosslens.training.predict import hidden_states, selection_score
 from crosslens.training.run import run
 from pydantic import ValidationError
 from sklearn.metrics import f1_score
@@ -113,6 +114,16 @@ def compute_gradients(trainer: Loop, phase: Phase, chosen) -> torch.Tensor:
     return step.gradients(phase, step.inputs(phase, Place(trainer.recipe.stages[0].name, 0, 0, 0), chosen))
 
 
+def gradients_of(bench, phase, of=None, *, texts=10, largest=None, **options):
+    """Losses of a phase on some texts, and gradients by parameter, with the same heads and dropout."""
+    trainer = loop(bench, of or recipe(init_sd=0.5), **options)
+    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
+    trainer.step.largest = largest or trainer.step.largest
+    torch.manual_seed(0)
+    losses = compute_gradients(trainer, phase, [np.arange(texts)] * len(phase.terms))
+    return losses, {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
+
+
 def weights(model) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
@@ -158,15 +169,6 @@ def test_supervised_training_learns_both_heads(bench):
     assert trained.encoder_changed
 
 
-def test_history_has_a_row_an_epoch(bench):
-    trained = loop(bench, recipe("entropy")).run()
-    rows = [(row["stage"], row["epoch"]) for row in trained.history]
-    assert rows == [(stage, epoch) for stage in ("task", "language") for epoch in (0, 1, 2)]
-    terms = [name for name in trained.history[1] if name.startswith("loss")]
-    assert terms == ["loss 0 language cross_entropy", "loss 1 task cross_entropy", "loss 2 language uniformity"]
-    assert trained.history[1]["loss 2 language uniformity"] >= len(LANGUAGES) * math.log(len(LANGUAGES)) - 1e-5
-
-
 def test_frozen_training_caches_and_changes_no_prediction(bench, monkeypatch):
     of = recipe("frozen", dropout=0.0)  # the same draws in both ways
     trainer = loop(bench, of, dropout=0.0)
@@ -191,12 +193,9 @@ def test_frozen_training_caches_and_changes_no_prediction(bench, monkeypatch):
 def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
     gradients = {}
     for name, reversal in (("plain", None), ("reversed", 0.5)):
-        term = KNOWN.model_copy(update={"reversal": reversal})
-        phase = Phase(terms=(term,), update=(ENCODER, LANGUAGE))
-        trainer = loop(bench, recipe(phases=(phase,), init_sd=0.5, dropout=0.0), dropout=0.0)
-        trainer.model.initialise_heads((LANGUAGE,), 0)
-        compute_gradients(trainer, phase, [np.arange(10)])
-        gradients[name] = {key: value.grad for key, value in trainer.model.named_parameters() if value.grad is not None}
+        phase = Phase(terms=(KNOWN.model_copy(update={"reversal": reversal}),), update=(ENCODER, LANGUAGE))
+        of = recipe(phases=(phase,), init_sd=0.5, dropout=0.0)
+        _, gradients[name] = gradients_of(bench, phase, of, dropout=0.0)
     for name, plain in gradients["plain"].items():
         factor = -0.5 if name.startswith("encoder.") else 1
         assert torch.allclose(gradients["reversed"][name], factor * plain, atol=1e-7), name
@@ -206,39 +205,33 @@ def test_reversal_turns_the_encoders_gradient_and_not_the_heads(bench):
 def test_entropy_maximisation_moves_what_its_phases_name(bench):
     of = recipe("entropy", epochs=1)
     trainer = loop(bench, of)
-    steps = [phase.steps(8, trainer.sizes) for phase in of.stages[0].phases]
-    seen = []
-    trainer.after_step = lambda position: seen.append((position.stage, position.phase, weights(trainer.model)))
-    start, original = {}, trainer.step.update
+    before, after = before_updates(trainer, lambda _: weights(trainer.model)), []
+    trainer.after_step = lambda position: after.append(((position.stage, position.phase), weights(trainer.model)))
+    trainer.run()
+    of_phases = [[state for place, state in after if place == (0, phase)] for phase in (0, 1)]
+    assert [len(states) for states in of_phases] == [phase.steps(8, trainer.sizes) for phase in of.stages[0].phases]
+    states = [before[0], *(states[-1] for states in of_phases)]
+    parts = ("encoder.", "heads.task.", "heads.language.")
+    moved = [{part for part in parts if differs(one, other, part)} for one, other in pairwise(states)]
+    assert moved == [{"heads.language."}, {"encoder.", "heads.task."}]
 
-    def update(*arguments):
-        start.setdefault("start", weights(trainer.model))
-        original(*arguments)
+
+def before_updates(trainer, note):
+    """What `note`, of the inputs of an update, returns before each update, in a list that training fills."""
+    noted, original = [], trainer.step.update
+
+    def update(phase, inputs, *arguments):
+        noted.append(note(inputs))
+        original(phase, inputs, *arguments)
 
     trainer.step.update = update
-    trainer.run()
-    start = start["start"]
-    first = [state for stage, number, state in seen if (stage, number) == (0, 0)]
-    second = [state for stage, number, state in seen if (stage, number) == (0, 1)]
-    assert [len(first), len(second)] == steps
-    assert not differs(start, first[-1], "encoder.")
-    assert not differs(start, first[-1], "heads.task.")
-    assert differs(start, first[-1], "heads.language.")
-    assert not differs(first[-1], second[-1], "heads.language.")
-    assert differs(first[-1], second[-1], "encoder.")
-    assert differs(first[-1], second[-1], "heads.task.")
+    return noted
 
 
 def passes(bench, of):
     """Texts of each term in each step of the first stage."""
-    trainer, seen = loop(bench, of.model_copy(update={"stages": of.stages[:1]})), []
-    original = trainer.step.update
-
-    def update(phase, inputs, *arguments):
-        seen.append(inputs.chosen)
-        original(phase, inputs, *arguments)
-
-    trainer.step.update = update
+    trainer = loop(bench, of.model_copy(update={"stages": of.stages[:1]}))
+    seen = before_updates(trainer, lambda inputs: inputs.chosen)
     trainer.run()
     return seen
 
@@ -269,14 +262,13 @@ def test_a_pass_is_cut_to_other_data_and_drawn_anew(bench):
 def test_a_head_has_a_rate_of_its_own(bench):
     moved = {}
     for rate in (5e-3, 5e-2):
-        trainer, states = loop(bench, recipe("reversal", epochs=1, head_rates={LANGUAGE: rate})), {}
-        trainer.after_step = lambda _, states=states, model=trainer.model: states.setdefault("first", weights(model))
+        trainer, states = loop(bench, recipe("reversal", epochs=1, head_rates={LANGUAGE: rate})), []
+        trainer.after_step = lambda _, states=states, model=trainer.model: states.append(weights(model))
         trainer.train_stage(0)
-        moved[rate] = states["first"]
+        moved[rate] = states[0]
         assert [group["rate"] for group in trainer.optimiser.param_groups] == [5e-3, rate, 2e-3]
-    assert differs(moved[5e-3], moved[5e-2], "heads.language.")
-    assert not differs(moved[5e-3], moved[5e-2], "heads.task.")
-    assert not differs(moved[5e-3], moved[5e-2], "encoder.")
+    changed = {name for name in moved[5e-3] if not torch.equal(moved[5e-3][name], moved[5e-2][name])}
+    assert changed and all(name.startswith("heads.language.") for name in changed)
 
 
 @pytest.mark.parametrize("carries", [(), (LANGUAGE,)])
@@ -295,28 +287,24 @@ def test_moments_are_carried_over_where_a_stage_asks_for_it(bench, carries):
         assert trainer.model.heads[TASK][1].weight not in fresh.state
 
 
-def test_watched_heads_are_in_the_history_from_the_start_and_after_each_phase(bench):
+def test_history_has_a_row_an_epoch_and_watched_heads_after_each_phase(bench):
     watch = (Score(head=LANGUAGE, data=WIKI_VALIDATION),)
     trained = loop(bench, recipe("entropy", watch=watch, epochs=8, head_rate=5e-2)).run()
+    rows = [(row["stage"], row["epoch"]) for row in trained.history]
+    assert rows == [(stage, epoch) for stage, epochs in (("task", 8), ("language", 2)) for epoch in range(epochs + 1)]
     start, *epochs = [row for row in trained.history if row["stage"] == "task"]
     assert [name for name in start if name.startswith("accuracy")] == ["accuracy language"]
     for row in epochs:
         assert [name for name in row if name.startswith("accuracy")] == ["accuracy language, after phase 1", "accuracy language"]
+        losses = ["loss 0 language cross_entropy", "loss 1 task cross_entropy", "loss 2 language uniformity"]
+        assert [name for name in row if name.startswith("loss")] == losses
+        assert row["loss 2 language uniformity"] >= len(LANGUAGES) * math.log(len(LANGUAGES)) - 1e-5
     assert epochs[-1]["accuracy language, after phase 1"] > start["accuracy language"] + 0.1
 
 
 # Frozen blocks, other layers.
 
 PARTS = {"embeddings": "encoder.embeddings.", 1: "encoder.encoder.layer.0.", 2: "encoder.encoder.layer.1."}
-
-
-def gradients_of(bench, phase, of=None, seed=0):
-    """Gradients of a phase on ten texts, by parameter, with the same dropout."""
-    trainer = loop(bench, of or recipe(init_sd=0.5))
-    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
-    torch.manual_seed(seed)
-    compute_gradients(trainer, phase, [np.arange(10)] * len(phase.terms))
-    return {name: value.grad for name, value in trainer.model.named_parameters() if value.grad is not None}
 
 
 def parts_of(names):
@@ -330,7 +318,7 @@ def test_frozen_blocks_stay_as_they_are(bench, number, trained):
     last = weights(loop(bench, recipe(phases=(phase,), keep="last", warmup=0.0)).run().model.encoder)
     assert parts_of([f"encoder.{name}" for name in first if not torch.equal(first[name], last[name])]) == trained
     of = recipe(encoder_dropout_when_frozen=True, init_sd=0.5)
-    whole, part = gradients_of(bench, OBJECTIVES["finetuned"][0]), gradients_of(bench, phase, of)
+    (_, whole), (_, part) = gradients_of(bench, OBJECTIVES["finetuned"][0]), gradients_of(bench, phase, of)
     assert parts_of(part) == trained and any(name.startswith("heads.task.") for name in part)
     assert all(torch.equal(whole[name], value) for name, value in part.items())  # no other dropout in frozen blocks
 
@@ -351,10 +339,11 @@ def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
     for trainer.head_inputs.cached in (False, True):
         assert np.mean(trainer.predict(TEST, TASK)[TASK][batch.words] == expected) > 0.99
     (phase,) = OBJECTIVES["finetuned"]
-    found = gradients_of(bench, phase, of)
+    losses, found = gradients_of(bench, phase, of)
     assert parts_of(found) == trained
     term = phase.model_copy(update={"terms": (phase.terms[0].model_copy(update={"layer": layer}),)})
-    assert same(gradients_of(bench, term), found)
+    named = gradients_of(bench, term)
+    assert named[0] == losses and same(named[1], found)
 
 
 @pytest.mark.parametrize("where", ["head", "frozen"])
@@ -447,21 +436,16 @@ def test_further_language_heads_change_nothing_for_the_others(bench, objective):
     assert [list(found) for found in more.predictions] == [[TASK], [LANGUAGE], [LANGUAGE], [LANGUAGE]]
 
 
-def test_further_language_heads_have_rates_and_weights_of_their_own(bench):
-    trainer = loop(bench, with_heads(recipe("finetuned", warmup=0.0, decay="none"), [1e-1, 1e-3]))
-    rates, states = {}, {}
+def test_further_language_heads_have_rates_of_their_own(bench):
+    trainer, rates = loop(bench, with_heads(recipe("finetuned", warmup=0.0, decay="none"), [1e-1, 1e-3])), {}
 
     def watch(position):
         name = trainer.recipe.stages[position.stage].name
         rates.setdefault(name, set()).update(group["lr"] for group in trainer.optimiser.param_groups)
-        states.setdefault(position.stage, []).append(weights(trainer.model))
 
     trainer.after_step = watch
     trainer.run()
     assert rates == {"task": {5e-3, 2e-3}, "language": {2e-2}, "language 1e-01": {1e-1}, "language 1e-03": {1e-3}}
-    for stage, head in enumerate(("language", "language 1e-01", "language 1e-03"), start=1):
-        first, last = states[stage][0], states[stage][-1]
-        assert {name.rsplit(".", 2)[0] for name in first if not torch.equal(first[name], last[name])} == {f"heads.{head}"}
 
 
 # Best epoch.
@@ -533,21 +517,13 @@ def test_an_interval_is_of_a_stage_with_one_phase():
 
 @pytest.mark.parametrize("objective", ["finetuned", "reversal", "entropy"])
 def test_micro_batches_add_up_to_the_batch(bench, objective):
-    phase = OBJECTIVES[objective][-1]
-    found = {}
-    for largest in (10**9, 2, 1):
-        trainer = loop(bench, recipe(objective, dropout=0.0, init_sd=0.2), dropout=0.0)
-        trainer.model.initialise_heads((TASK, LANGUAGE), 0)
-        trainer.step.largest = largest
-        losses = compute_gradients(trainer, phase, [np.arange(7)] * len(phase.terms))
-        parameters = trainer.model.named_parameters()
-        found[largest] = losses, {name: value.grad for name, value in parameters if value.grad is not None}
-    whole, gradients = found.pop(10**9)
-    for losses, parts in found.values():
-        assert losses == pytest.approx(whole, abs=1e-5)
-        assert parts.keys() == gradients.keys()
-        for name in gradients:
-            assert torch.allclose(parts[name], gradients[name], atol=1e-6, rtol=1e-4), name
+    of, options = recipe(objective, dropout=0.0, init_sd=0.2), {"texts": 7, "dropout": 0.0}
+    whole, *others = (gradients_of(bench, OBJECTIVES[objective][-1], of, largest=largest, **options) for largest in (10**9, 2, 1))
+    for losses, gradients in others:
+        assert losses == pytest.approx(whole[0], abs=1e-5)
+        assert gradients.keys() == whole[1].keys()
+        for name, expected in whole[1].items():
+            assert torch.allclose(gradients[name], expected, atol=1e-6, rtol=1e-4), name
 
 
 def number_of_texts(input_ids, packed=None, **_) -> int:
@@ -657,21 +633,13 @@ RESUMED = {
 
 
 @pytest.mark.parametrize("name", RESUMED)
-def test_resume_is_exact(bench, name, tmp_path):
-    """After some step of the last stage."""
-    of = RESUMED[name]
-    before, total = steps_in_all(bench, of.model_copy(update={"stages": of.stages[:-1]})), steps_in_all(bench, of)
-    assert_resumes(bench, of, {int(np.random.default_rng(len(name)).integers(before + 1, total))}, tmp_path)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", RESUMED)
-def test_resume_is_exact_wherever_it_stops(bench, name, tmp_path):
-    """After some step, and at the ends of an epoch, of a stage and of all."""
-    of = RESUMED[name]
-    total, first = steps_in_all(bench, of), steps_in_all(bench, of.model_copy(update={"stages": of.stages[:1]}))
-    somewhere = int(np.random.default_rng(len(name)).integers(1, first // 2))
-    assert_resumes(bench, of, {somewhere, first // 2, first, total}, tmp_path)
+@pytest.mark.parametrize("everywhere", [False, pytest.param(True, marks=pytest.mark.long)], ids=["once", "everywhere"])
+def test_resume_is_exact(bench, name, everywhere, tmp_path):
+    """After some step of the last stage; or after one of the first, and at the ends of an epoch, of a stage and of all."""
+    of, draw = RESUMED[name], np.random.default_rng(len(name))
+    first, before, total = (steps_in_all(bench, of.model_copy(update={"stages": of.stages[:end]})) for end in (1, -1, None))
+    once, ends = (draw.integers(before + 1, total),), (first // 2, first, total)
+    assert_resumes(bench, of, {draw.integers(1, first // 2), *ends} if everywhere else once, tmp_path)
 
 
 def test_resume_after_several_interruptions(bench, tmp_path):
@@ -800,16 +768,11 @@ def test_a_loss_that_is_not_a_number_names_its_texts(bench):
 
 
 def files_of_run(bench, tokens, folder, of):
-    names = {
-        "model": "model.safetensors",
-        "predictions": "predictions.parquet",
-        "history": "history.csv",
-        "record": "record.json",
-    }
+    names = ("model.safetensors", "predictions.parquet", "history.csv", "record.json")
     corpora = {corpus: tokens / corpus for corpus in ("sentences", "paragraphs", "pairs")}
     encoder = bench.pooler_folder if of.units.state == "pooler" else bench.encoder_folder
     run(of, 0, encoder, corpora, folder, threads=1, log=logging.getLogger("crosslens.tests"))
-    return {name: folder / file for name, file in names.items()}
+    return {name.partition(".")[0]: folder / name for name in names}
 
 
 def test_nothing_is_written_when_training_fails(bench, tokens, tmp_path, monkeypatch):
@@ -825,52 +788,37 @@ def test_nothing_is_written_when_training_fails(bench, tokens, tmp_path, monkeyp
     assert list(tmp_path.rglob("*")) == []
 
 
-@pytest.mark.parametrize("objective", ["frozen", "finetuned"])
-def test_files_of_a_training(bench, tokens, tmp_path, monkeypatch, objective):
+FILES = {name: recipe(name) for name in ("frozen", "finetuned")} | {state: nli(state=state) for state in ("hidden", "pooler")}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_a_training(bench, tokens, corpora, tmp_path, monkeypatch, name):
     monkeypatch.setenv(COMMAND, "snakemake")
-    of = recipe(objective)
+    of = FILES[name]
     paths = files_of_run(bench, tokens, tmp_path, of)
     trained = loop(bench, of).run()
     assert tidy(pd.read_csv(paths["history"]).to_dict("records"))[0]["score"] == pytest.approx(trained.history[0]["score"])
-    rows = pq.read_table(paths["predictions"]).to_pylist()
-    assert len(rows) == 2 * len(LANGUAGES) * SIZES["test"]
-    expected = np.concatenate([trained.predictions[0][TASK], trained.predictions[1][LANGUAGE]])
-    assert np.array_equal(np.concatenate([row["predicted"] for row in rows]), expected)
-    texts = bench.texts(TEST)
-    assert [row["id"] for row in rows] == texts.ids * 2
-    assert np.array_equal(np.concatenate([row["gold"] for row in rows if row["head"] == TASK]), texts.labels[TASK])
     assert json.loads(paths["record"].read_text())["command"] == f"snakemake {paths['record']}"
-    # The encoder's weights are kept only where they changed, and read back alike.
-    again = load_encoder(bench.encoder_folder, [paths["model"]])
-    assert same(weights(again), weights(trained.model.encoder))
-    assert (paths["model"].stat().st_size > 100_000) == (objective != "frozen")
     assert {path.name for path in tmp_path.glob("[!.]*")} == {path.name for path in paths.values()} | {CHECKPOINT}
-
-
-@pytest.mark.parametrize("state", ["hidden", "pooler"])
-def test_files_of_a_training_on_pairs(bench, tokens, corpora, tmp_path, state):
-    of = nli("reversal", state)
-    paths = files_of_run(bench, tokens, tmp_path, of)
-    trained = loop(bench, of).run()
-    table = pq.read_table(paths["predictions"]).to_pandas()
-    source = [row for code in LANGUAGES for row in pq.read_table(corpora / "pairs" / f"{code}.test.parquet").to_pylist()]
+    table = pq.read_table(paths["predictions"]).to_pylist()
+    assert len(table) == 2 * len(LANGUAGES) * SIZES["test"]
     for score, predicted in zip(of.scores, trained.predictions, strict=True):
-        part = table[table["head"] == score.head]
-        assert set(part["corpus"]) == {"pairs"}
-        assert part[["language", "id"]].to_numpy().tolist() == [[row["language"], row["id"]] for row in source]
-        kind, classes = ("label", NLI) if score.head == TASK else ("language", LANGUAGES)
-        assert [[classes[label] for label in labels] for labels in part["gold"]] == [[row[kind]] for row in source]  # one a text
-        assert np.concatenate(part["predicted"].to_numpy()).tolist() == predicted[score.head].tolist()
-    again = load_encoder(bench.pooler_folder, [paths["model"]], pooler=True) if state == "pooler" else None
-    again = again or load_encoder(bench.encoder_folder, [paths["model"]])
+        (corpus,) = {corpus for corpus, *_ in score.data.files()}
+        source = [row for code in LANGUAGES for row in pq.read_table(corpora / corpus / f"{code}.test.parquet").to_pylist()]
+        part = [row for row in table if row["head"] == score.head]
+        assert {row["corpus"] for row in part} == {corpus}
+        assert [(row["language"], row["id"]) for row in part] == [(row["language"], row["id"]) for row in source]
+        assert np.array_equal(np.concatenate([row["predicted"] for row in part]), predicted[score.head])
+        if corpus == "pairs":
+            kind, classes = ("label", NLI) if score.head == TASK else ("language", LANGUAGES)
+            assert [[classes[label] for label in row["gold"]] for row in part] == [[row[kind]] for row in source]  # one a text
+        elif score.head == TASK:
+            assert np.array_equal(np.concatenate([row["gold"] for row in part]), bench.texts(TEST).labels[TASK])
+    # The encoder's weights are kept only where they changed, and read back alike.
+    pooler = name == "pooler"
+    again = load_encoder(bench.pooler_folder if pooler else bench.encoder_folder, [paths["model"]], pooler=pooler)
     assert same(weights(again), weights(trained.model.encoder))
-
-
-def test_weights_that_nobody_needs_are_not_written(bench, tokens, tmp_path):
-    of = recipe("finetuned", keeps_weights=False)
-    of = of.model_copy(update={"stages": of.stages[:1], "scores": of.scores[:1]})
-    files_of_run(bench, tokens, tmp_path, of)
-    assert {path.name for path in tmp_path.glob("[!.]*")} == {"predictions.parquet", "history.csv", "record.json", CHECKPOINT}
+    assert (paths["model"].stat().st_size > 100_000) == (name != "frozen")
 
 
 def test_untrained_control_has_other_weights_that_are_kept(bench):
@@ -905,59 +853,25 @@ def test_rates_rise_and_fall(bench):
 # Batches.
 
 
-def test_predictions_from_kept_states_are_those_of_a_pass(bench):
-    texts, trainer = bench.texts(TEST), loop(bench, recipe(init_sd=1.0))
-    trainer.model.initialise_heads((TASK, LANGUAGE), 0)
-    (states,) = hidden_states(trainer.model, texts)
-    for head in (TASK, LANGUAGE):
-        found = predict(trainer.model, texts, head)[head]
-        trainer.head_inputs.cached = True
-        assert np.mean(found == trainer.predict(TEST, head)[head]) > 0.999
-        with torch.inference_mode():
-            assert np.mean(found == trainer.model.heads[head](states).argmax(-1).numpy()) > 0.999
-
-
-def test_collate_puts_subwords_and_words_where_they_belong(bench):
-    texts = bench.texts(TEST)
-    chosen = np.array([5, 0, 40])
-    batch = collate(texts, chosen, padding=0)
-    for row, text in enumerate(chosen):
-        subwords = texts.subwords[texts.subword_offsets[text] : texts.subword_offsets[text + 1]]
-        assert np.array_equal(batch.input_ids[row, : len(subwords)].numpy(), subwords)
-        assert not batch.input_ids[row, len(subwords) :].any()
-        here = batch.rows.numpy() == row
-        expected = texts.positions[texts.word_offsets[text] : texts.word_offsets[text + 1]]
-        assert np.array_equal(batch.columns.numpy()[here], expected)
-
-
 @pytest.mark.parametrize("pools", [False, True])
-@pytest.mark.parametrize(("n", "size"), [(1, 4), (10, 4), (1000, 8)])
-def test_random_batches_are_a_partition_by_seed(n, size, pools):
+@pytest.mark.parametrize(
+    ("n", "size", "items"), [(1, 4, None), (10, 4, None), (1000, 8, None), (20, 8, 7), (20, 8, 53), (115, 32, 1890)]
+)
+def test_random_batches_recycle_texts_evenly_by_seed_and_have_none_twice(n, size, items, pools):
     lengths = np.random.default_rng(0).integers(3, 60, n)
-    batches = random_batches(lengths, size, 1, pools=pools)
-    assert sorted(np.concatenate(batches)) == list(range(n))
-    assert [len(batch) for batch in batches[:-1]] == [size] * (math.ceil(n / size) - 1)
-    again = random_batches(lengths, size, 1, pools=pools)
-    assert all(np.array_equal(a, b) for a, b in zip(batches, again, strict=True))
-    if n > size:
-        other = random_batches(lengths, size, 2, pools=pools)
-        assert any(not np.array_equal(a, b) for a, b in zip(batches, other, strict=True))
-    if n == 1000:  # like lengths share a batch, or not
-        spread = np.mean([np.ptp(lengths[batch]) for batch in batches])
-        assert spread < 5 if pools else spread > 30
-
-
-@pytest.mark.parametrize("pools", [False, True])
-@pytest.mark.parametrize(("n", "size", "items"), [(20, 8, 7), (20, 8, 53), (115, 32, 1890)])
-def test_random_batches_recycle_texts_evenly_and_have_none_twice(n, size, items, pools):
-    lengths = np.random.default_rng(0).integers(3, 60, n)
-    for seed in range(20):
-        batches = random_batches(lengths, size, seed, items=items, pools=pools)
+    drawn = [random_batches(lengths, size, seed, items=items, pools=pools) for seed in (*range(20), 0)]
+    items = items or n
+    for batches in drawn:
         assert [len(batch) for batch in batches] == [size] * (items // size) + [items % size] * (items % size > 0)
         order = np.concatenate(batches)
         for start in range(0, items, n):  # each shuffle has every text once
             assert len(set(order[start : start + n])) == len(order[start : start + n])
         assert all(len(set(batch)) == len(batch) for batch in batches)
+    first, other, again = ([batch.tolist() for batch in drawn[place]] for place in (0, 1, -1))
+    assert again == first and (other != first or n == 1)
+    if n == 1000:  # like lengths share a batch, or not
+        spread = np.mean([np.ptp(lengths[batch]) for batch in drawn[0]])
+        assert spread < 5 if pools else spread > 30
 
 
 def test_uniformly_random_batches_pair_any_two_texts_equally_often():

@@ -245,12 +245,12 @@ def test_records_tell_how_each_measure_was_made_and_what_trainings_read(built):
 def test_a_run_that_is_done_reruns_nothing(own):
     """In another place, with other words and file times, and with a measure that nothing asks for."""
     for file, words in {
-        "storage/files.py": ("def sha256(", "# a comment\n\n\ndef sha256("),
+        "jobs/files.py": ("def sha256(", "# a comment\n\n\ndef sha256("),
         "measures/projection.py": ('"""Projection of hidden states', '"""Another docstring of hidden states'),
         "training/loop.py": ('"""The training loop', '"""A training loop'),
-        "runs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
+        "jobs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
         "papers/tanti2021/config.py": ('"texts per step"', '"texts in a step"'),
-        "config/readings.py": ('128, description="maximum leng', '128, description="in other words, maximum leng'),
+        "config/tokenisations.py": ('description="maximum leng', 'description="in other words, maximum leng'),
     }.items():
         edit(own / LIBRARY / file, words)
     add_kind(own, "loudness")
@@ -405,7 +405,7 @@ def test_rows_of_a_corpus_rerun_what_follows_and_nothing_of_the_other_task(own):
         shown = items(
             "table1", "table2", "table3", "footnote6", "languages", "epochs", "findings", "units", "dataset_sizes", *names
         )
-        read = [f"Read {corpus}", f"Tokenise {corpus} for random, reading without_unknown"]
+        read = [f"Read {corpus}", f"Tokenise {corpus} for random, without_unknown"]
         return matching(jobs, [*read, f"* tanti2021/{task}*", *shown, GATHERED])
 
     with changed(own / LIBRARY / "corpora/pairs.py", ('NO_AGREEMENT = "-"', 'NO_AGREEMENT = "?"')):

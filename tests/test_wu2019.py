@@ -173,32 +173,6 @@ def test_substitutes_are_named(config, values):
     assert found.trains["ner"]["en"] == "wikiann"  # of two corpora the first that has training data
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"tasks": {"pos": {"corpora": ["conll2003"]}}}, "tasks.pos.corpora: expected a corpus of kind 'treebank'"),
-        ({"tasks": {"ner": {"corpora": ["conll2002"]}}}, "tasks.ner: no corpus of conll2002 has training data for en"),
-        (
-            {"tasks": {"topic": {"corpora": ["mldoc", "sib200"]}}},
-            "topic.corpora: expected corpora with the same topics",
-        ),
-        ({"identification": {"corpus": "mldoc2"}}, "identification.corpus: .*found 'mldoc2'; did you mean 'mldoc'"),
-        ({"frozen": [13]}, "frozen: expected numbers up to 12, which encoders.mbert has, found 13"),
-    ],
-)
-def test_what_does_not_fit_is_refused(values, change, message):
-    changed = deepcopy(values)
-    section = changed["papers"]["wu2019"]
-    for key, value in change.items():
-        if key == "tasks":
-            for task, settings in value.items():
-                section["tasks"][task] |= settings
-        else:
-            section[key] = value
-    with pytest.raises(ConfigError, match=message):
-        load(changed)
-
-
 def test_an_encoder_of_unknown_depth_is_refused(values):
     changed = deepcopy(values)
     del changed["encoders"]["mbert"]["depth"]

@@ -1,4 +1,4 @@
-"""wu2019: the functions that its claims file of claims names, on planted numbers."""
+"""wu2019: the functions that its claims file names, on planted numbers."""
 
 import numpy as np
 import pandas as pd

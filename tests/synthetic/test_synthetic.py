@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from synthetic.articles import MINIMUM_CHARACTERS, articles
 from synthetic.check import covering_meanings, grammar_problems, sentence_problem
-from synthetic.errors import SyntheticCorpusError
 from synthetic.generate import SPLITS, split_of, treebank
 from synthetic.grammar import read_grammar
 from synthetic.realise import Meaning, capital, lower, realise
-from synthetic.tables import TABLES, languages_present
+from synthetic.tables import TABLES, SyntheticCorpusError, languages_present
 from synthetic.write import Sizes, write_sources
 
 LANGUAGES = languages_present()

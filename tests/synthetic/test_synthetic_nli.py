@@ -5,11 +5,10 @@ import shutil
 
 import pytest
 from crosslens.config.labels import NLI
-from synthetic.errors import SyntheticCorpusError
 from synthetic.grammar import read_grammar
 from synthetic.nli import Statement, label_of, prompts, statements
 from synthetic.realise import Meaning
-from synthetic.tables import TABLES, read_related
+from synthetic.tables import TABLES, SyntheticCorpusError, read_related
 
 
 def meaning(frame: str, **fillers: str) -> Meaning:

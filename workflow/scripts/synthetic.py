@@ -5,7 +5,7 @@ from pathlib import Path
 from crosslens.jobs import logs
 from crosslens.jobs.checksums import write_checksums
 from crosslens.jobs.errors import DataError
-from synthetic.errors import SyntheticCorpusError
+from synthetic.tables import SyntheticCorpusError
 from synthetic.write import Sizes, write_sources
 
 settings = dict(snakemake.params.settings["synthetic"])

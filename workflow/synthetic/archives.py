@@ -1,4 +1,4 @@
-"""Archives with the same bytes at every run: fixed dates and owners.
+"""Files and archives with the same bytes at every run: fixed dates and owners.
 
 A zip holds its members as they are, since compressed bytes depend on zlib's version; so does a .gz, whose blocks at level 0
 are zlib's as well. An .xz is compressed, with preset 1 for speed: its bytes are those of one version of liblzma.
@@ -9,7 +9,12 @@ import io
 import lzma
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+
+def lined(lines: Iterable[str]) -> bytes:
+    """Lines of a text file."""
+    return "".join(line + "\n" for line in lines).encode()
 
 
 def zipped(members: Mapping[str, bytes]) -> bytes:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import TypeVar
 
-from synthetic.errors import check
 from synthetic.generate import Stream, draw
 from synthetic.grammar import Grammar
 from synthetic.realise import Meaning, Sentence, capital, realise
+from synthetic.tables import check
 
 MINIMUM_CHARACTERS = 100  # length of the shortest paragraph (tanti2021, section 2, leaves shorter ones out)
 

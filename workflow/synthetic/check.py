@@ -9,10 +9,9 @@ import random
 import sys
 from collections.abc import Iterator
 
-from synthetic.errors import SyntheticCorpusError
 from synthetic.grammar import Grammar, read_grammar
 from synthetic.realise import Meaning, Sentence, realise
-from synthetic.tables import Frame, languages_present
+from synthetic.tables import Frame, SyntheticCorpusError, languages_present
 
 EXAMPLE_DIGITS = {"number": ("120", "450", "980"), "year": ("1820", "1890", "1911", "1956", "1987")}
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+import numpy as np
+
 from synthetic.articles import Article, Paragraph, citation, name_in
 from synthetic.generate import Stream
 from synthetic.grammar import Grammar
@@ -244,8 +246,4 @@ def _page_xml(page: Page, number: int) -> str:
 def _sha1(content: bytes) -> str:
     """The digest in base 36 with 31 digits, as MediaWiki writes it."""
     value = int.from_bytes(hashlib.sha1(content, usedforsecurity=False).digest(), "big")
-    digits = ""
-    while value:
-        value, digit = divmod(value, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-    return digits.rjust(31, "0")
+    return np.base_repr(value, 36).lower().rjust(31, "0")

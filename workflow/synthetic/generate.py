@@ -10,10 +10,9 @@ import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from synthetic.errors import check
 from synthetic.grammar import Grammar
 from synthetic.realise import Meaning, Sentence, realise
-from synthetic.tables import Frame
+from synthetic.tables import Frame, check
 
 Item = TypeVar("Item")
 Drawn = TypeVar("Drawn", bound=Hashable)

@@ -1,6 +1,6 @@
 """One language of the synthetic corpus: its words, forms and wordings, read and checked.
 
-Source: resources/synthetic corpus; its README.md describes the format of each file.
+Source: resources/synthetic; its README.md describes the format of each file.
 """
 
 import re
@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from synthetic.errors import check
-from synthetic.labels import UPOS
 from synthetic.tables import (
     TABLES,
     Animal,
     Frame,
     Language,
+    check,
     lines,
     read_animals,
     read_concepts,
@@ -25,6 +24,7 @@ from synthetic.tables import (
     rows,
 )
 
+UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 RELATIONS = frozenset(
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl "
     "fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative "

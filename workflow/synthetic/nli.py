@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from synthetic.generate import Stream, different, draw, split_of
 from synthetic.grammar import Grammar
-from synthetic.labels import NLI
 from synthetic.realise import Meaning
 
+NLI = ("entailment", "neutral", "contradiction")  # labels, as MultiNLI and XNLI write them
 DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}  # the frames that deny plain statements
 DENIED = ("e01", "e04", "e19")
 """Those that a premise may deny. A thing's quality is denied in hypotheses only, where an opposite denies it as well."""

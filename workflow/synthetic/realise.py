@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from synthetic.errors import SyntheticCorpusError, check
 from synthetic.grammar import Form, Grammar, Lexeme, Part, Reference, Template, Text, tree_problem
-from synthetic.tables import DIGITS
+from synthetic.tables import DIGITS, SyntheticCorpusError, check
 
 ENTITY_OF_KIND = {"name": "PER", "surname": "PER", "village": "LOC", "city": "LOC", "country": "LOC"}
 CLOSING = frozenset(".,?!।؟،。、，？！；;:")

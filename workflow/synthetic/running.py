@@ -7,7 +7,7 @@ https://data.statmt.org/cc-100 (a paragraph a line, an empty line after each doc
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from synthetic.archives import xz, zipped
+from synthetic.archives import lined, xz, zipped
 from synthetic.articles import articles, joined, paragraphs
 from synthetic.generate import Stream, different, draw, percent, split_of
 from synthetic.grammar import Grammar
@@ -34,7 +34,7 @@ def wili(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple
     members = {}
     for half, labelled in halves.items():
         texts, labels = zip(*Stream(seed, "wili", half).shuffled(labelled), strict=True)
-        members[f"x_{half}.txt"], members[f"y_{half}.txt"] = _lines(texts), _lines(labels)
+        members[f"x_{half}.txt"], members[f"y_{half}.txt"] = lined(texts), lined(labels)
     yield "wili-2018/wili-2018.zip", zipped(members)
 
 
@@ -44,7 +44,7 @@ def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
         code = grammar.language.code
         documents = articles(grammar, records, seed, "cc-100")
         lines = [line for article in documents for line in (*(paragraph.text for paragraph in article.paragraphs), "")]
-        yield f"cc-100/{language_facts()[code]['cc100']}.txt.xz", xz(_lines(lines))
+        yield f"cc-100/{language_facts()[code]['cc100']}.txt.xz", xz(lined(lines))
 
 
 def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tuple[str, bytes]]:
@@ -59,7 +59,7 @@ def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tup
         for place, article in enumerate(articles(grammar, documents, seed, "text")):
             last = (realise(grammar, meaning) for meaning in meanings[EVERYDAY * place : EVERYDAY * (place + 1)])
             lines += [*(paragraph.text for paragraph in article.paragraphs), joined(grammar, last), ""]
-        yield f"text/{grammar.language.code}.txt", _lines(lines)
+        yield f"text/{grammar.language.code}.txt", lined(lines)
 
 
 def everyday(grammar: Grammar, n: int, seed: int, number: int, languages: int) -> tuple[Meaning, ...]:
@@ -86,7 +86,3 @@ def _related(meanings: Sequence[Meaning]) -> Iterator[Meaning]:
         remaining.sort(key=lambda meaning: fillers.isdisjoint(filler for _, filler in meaning.fillers))  # stable
         yield from remaining[:EVERYDAY]
         del remaining[:EVERYDAY]
-
-
-def _lines(lines: Sequence[str]) -> bytes:
-    return "".join(line + "\n" for line in lines).encode()

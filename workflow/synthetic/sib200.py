@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from synthetic.archives import lined
 from synthetic.generate import Stream, different
 from synthetic.grammar import Grammar
 from synthetic.paths import SIB200, sib200_path
@@ -29,4 +30,4 @@ def sib200(grammars: Sequence[Grammar], english: Grammar, parallel: int, seed: i
         for grammar in grammars:
             lines = ["\t".join(COLUMNS)]
             lines += [f"{row}\t{topics[row]}\t{realise(grammar, meanings[row]).text}" for row in rows]
-            yield sib200_path(grammar.language.code, split), "".join(line + "\n" for line in lines).encode()
+            yield sib200_path(grammar.language.code, split), lined(lines)

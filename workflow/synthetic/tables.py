@@ -1,6 +1,6 @@
 """The tables of the synthetic corpus that are shared by all languages: concepts, frames, and the languages themselves.
 
-Source: resources/synthetic corpus; its README.md describes the format of each file.
+Source: resources/synthetic; its README.md describes the format of each file.
 """
 
 import csv
@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from synthetic.errors import SyntheticCorpusError, check
-
 TABLES = Path(__file__).resolve().parents[2] / "resources" / "synthetic"
 DIGITS = ("number", "year")  # slots that digits fill, whatever the language
+
+
+class SyntheticCorpusError(ValueError):
+    """A wrong line: the message has file, line, what was expected and what to do."""
+
+
+def check(holds: object, place: str, fault: str) -> None:
+    """Raise SyntheticCorpusError unless something holds. fault: what is at the place instead, what was expected, what to do."""
+    if not holds:
+        raise SyntheticCorpusError(f"{place}: {fault}")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from synthetic.archives import tarred, xz
+from synthetic.archives import lined, tarred, xz
 from synthetic.generate import Stream, different, draw
 from synthetic.grammar import Grammar
 from synthetic.paths import MLDOC
@@ -91,7 +91,7 @@ def mldoc(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
         for split, times in SPLITS.items():
             chosen, names = names[: times * records], names[times * records :]
             shuffled = Stream(seed, "mldoc", split, code).shuffled(chosen)
-            yield f"mldoc/{MLDOC[code]}.{split}", "".join(name + "\n" for name in shuffled).encode()
+            yield f"mldoc/{MLDOC[code]}.{split}", lined(shuffled)
         archive, folder = ("rcv1", "rcv1") if code == "en" else ("rcv2", f"RCV2_Multilingual_Corpus/{MLDOC[code]}")
         archives.setdefault(archive, {}).update({f"{folder}/{document.path}.xml": document.xml for document in news})
     for archive, members in archives.items():

@@ -7,11 +7,6 @@ from synthetic.realise import Sentence
 DOCUMENT = 10  # sentences in a document of the treebank
 
 
-def old_tags(text: str) -> str:
-    """A CoNLL-U file with the tag of UD 1 that UD 2 renamed."""
-    return text.replace("\tCCONJ\t", "\tCONJ\t")
-
-
 def conllu(sentences: Sequence[Sentence], split: str, english: Sequence[Sentence] | None = None) -> str:
     """A CoNLL-U file: documents of ten sentences, sent_ids such as `train-d003-s07`, the same in all languages.
 

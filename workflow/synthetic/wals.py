@@ -1,18 +1,17 @@
 """Features of the synthetic corpus's languages in the World Atlas of Language Structures, as its CLDF tables.
 
-Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic corpus/typology.csv, some of its
+Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic/typology.csv, some of its
 features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
 """
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from synthetic.errors import check
-from synthetic.tables import TABLES, language_facts, read_languages, rows
+import pandas as pd
+
+from synthetic.tables import TABLES, check, language_facts, read_languages, rows
 
 COLUMNS = {
     "languages": "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus ISO_codes Samples_100 "
@@ -22,8 +21,6 @@ COLUMNS = {
     "values": "ID Language_ID Parameter_ID Value Code_ID Comment Source Example_ID",
 }
 """The tables of the release and their columns."""
-
-
 FACTS = dict(
     ID="wals", Name="name", Glottocode="glottocode", ISO639P3code="iso639_3", Family="family", Genus="genus", ISO_codes="iso639_3"
 )  # columns of the languages' table, and of resources/languages.csv
@@ -88,8 +85,5 @@ def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tupl
         ),
     }
     for name, table in tables.items():
-        stream = io.StringIO()
-        writer = csv.DictWriter(stream, COLUMNS[name].split(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-        yield f"wals-2020/cldf/{name}.csv", stream.getvalue().encode()
+        text = pd.DataFrame([*table], columns=COLUMNS[name].split()).to_csv(index=False, lineterminator="\n")
+        yield f"wals-2020/cldf/{name}.csv", text.encode()

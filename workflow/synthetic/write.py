@@ -18,7 +18,7 @@ from synthetic.running import cc100, text, wili
 from synthetic.sib200 import sib200
 from synthetic.tables import TABLES
 from synthetic.topics import mldoc
-from synthetic.treebanks import conllu, old_tags
+from synthetic.treebanks import conllu
 from synthetic.wals import read_features, wals
 from synthetic.xnli import multinli, xnli, xnli_mt
 
@@ -84,7 +84,7 @@ def _treebanks(grammar: Grammar, english: Grammar, seed: int, sizes: Sizes) -> I
     for split, n in (splits | {"dev": sizes.dev, "test": sizes.test}).items():
         lines = conllu(treebank(grammar, split, n, seed), split)
         yield treebank_path(code, split), lines.encode()
-        yield old_treebank_path(code, split), old_tags(lines).encode()
+        yield old_treebank_path(code, split), lines.replace("\tCCONJ\t", "\tCONJ\t").encode()  # renamed in UD 2
     parallel = treebank(grammar, "parallel", sizes.parallel, seed)
     translations = treebank(english, "parallel", sizes.parallel, seed)
     yield treebank_path(code, "parallel"), conllu(parallel, "parallel", translations).encode()

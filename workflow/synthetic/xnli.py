@@ -7,7 +7,7 @@ Formats: MultiNLI, https://cims.nyu.edu/~sbowman/multinli (JSON lines); XNLI, ht
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from synthetic.archives import zipped
+from synthetic.archives import lined, zipped
 from synthetic.articles import joined
 from synthetic.grammar import Grammar
 from synthetic.nli import Prompt
@@ -25,20 +25,20 @@ ANNOTATORS = 5
 def multinli(english: Grammar, train: Sequence[Prompt], dev: Sequence[Prompt]) -> bytes:
     """multinli_1.0.zip with the members train and dev_matched; one annotator in train, five in dev, as published."""
     members = {"train": _multinli_lines(english, train, 1), "dev_matched": _multinli_lines(english, dev, ANNOTATORS)}
-    return zipped({f"multinli_1.0/multinli_1.0_{name}.jsonl": _text(lines) for name, lines in members.items()})
+    return zipped({f"multinli_1.0/multinli_1.0_{name}.jsonl": lined(lines) for name, lines in members.items()})
 
 
 def xnli(grammars: Iterable[Grammar], dev: Sequence[Prompt], test: Sequence[Prompt]) -> bytes:
     """XNLI-1.0.zip with dev and test in those of the languages that XNLI has, one after the other in alphabetical order."""
     covered = _covered(grammars)
     members = {"dev": _xnli_lines(covered, dev), "test": _xnli_lines(covered, test)}
-    return zipped({f"XNLI-1.0/xnli.{name}.tsv": _text(lines) for name, lines in members.items()})
+    return zipped({f"XNLI-1.0/xnli.{name}.tsv": lined(lines) for name, lines in members.items()})
 
 
 def xnli_mt(grammars: Iterable[Grammar], train: Sequence[Prompt]) -> bytes:
     """XNLI-MT-1.0.zip with the prompts of MultiNLI's train in those of the languages that XNLI has, English too."""
     folder = "XNLI-MT-1.0/multinli"
-    texts = {grammar.language.code: _text(_xnli_mt_lines(grammar, train)) for grammar in _covered(grammars)}
+    texts = {grammar.language.code: lined(_xnli_mt_lines(grammar, train)) for grammar in _covered(grammars)}
     return zipped({f"{folder}/multinli.train.{code}.tsv": text for code, text in texts.items()})
 
 
@@ -94,7 +94,3 @@ def _xnli_mt_lines(grammar: Grammar, prompts: Sequence[Prompt]) -> Iterator[str]
         # The published files have another word for this one label.
         published_label = "contradictory" if label == "contradiction" else label
         yield "\t".join((_texts(grammar, premise)[1], _texts(grammar, [hypothesis])[1], published_label))
-
-
-def _text(lines: Iterator[str]) -> bytes:
-    return "".join(line + "\n" for line in lines).encode()

@@ -85,16 +85,11 @@ def warnings(values: Mapping[str, Any], config: Config, misfits: Collection[str]
     folders of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel
     for this platform.
     """
-    missing = [
-        f"mirror: expected a folder, found none at {mirror}; files are downloaded where no other mirror has them"
-        for mirror in config.mirror
-        if not Path(mirror).is_dir()
+    folders = [
+        ("mirror: expected a folder", "files are downloaded where no other mirror has them", path) for path in config.mirror
     ]
-    missing += [
-        f"reuse: expected a folder of results, found none at {folder}; everything is made here"
-        for folder in config.reuse
-        if not Path(folder).is_dir()
-    ]
+    folders += [("reuse: expected a folder of results", "everything is made here", path) for path in config.reuse]
+    missing = [f"{expected}, found none at {path}; {effect}" for expected, effect, path in folders if not Path(path).is_dir()]
     fetched = [
         f"encoders.{name}: no package for this platform, so {encoder.id} is fetched from the hub; its weights are not quantised, "
         "and results differ slightly from those in the documentation"

@@ -94,7 +94,8 @@ class OfficialCorpus(Section):
                 f"limits.validation: expected files for validation, but {', '.join(shared)}.validation is a share of train: "
                 "limit train instead, or name files"
             )
-        alone = [code for code in self.source_languages if not self.validation_share and not self._held_out(code)]
+        held_out = {code: self.files_of(code, "validation") or self.files_of(code, "dev") for code in self.source_languages}
+        alone = [code for code, files_of_language in held_out.items() if not self.validation_share and not files_of_language]
         if alone:
             raise ValueError(
                 f"validation_share: expected a value above 0, as there are no files for {', '.join(alone)}.validation or .dev"
@@ -117,9 +118,6 @@ class OfficialCorpus(Section):
                 parts.append((language, "dev"))
             parts.append((language, "test"))
         return parts
-
-    def _held_out(self, language: str) -> list[str]:
-        return self.files_of(language, "validation") or self.files_of(language, "dev")
 
     def stored(self) -> Iterator[tuple[str, str]]:
         """(language, split) of every file that the corpus is made of: train still has the share that becomes validation."""

@@ -15,9 +15,7 @@ class Sampling(Frozen):
     sample_split: Split = "test"
     sample_per_label: Count | None = None  # tanti2021, appendix B: points of a language and label
     sample_per_language: Count | None = None  # or points of a language, each from another text
-    means: bool = (
-        False  # instead of words: all texts, and of each the mean of its states, without special subwords, at all layers
-    )
+    means: bool = False  # instead of words: all texts, and of each the mean of its states without special subwords, at all layers
     all_layers: bool = False  # the words' states at all layers, not at those of `states.layers` alone
     seed: int = 0
 

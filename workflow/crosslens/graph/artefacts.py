@@ -31,10 +31,7 @@ from crosslens.reports.paper import MODEL_FILES, Need, Paper, TableOrFigure
 from crosslens.reports.studies import Studies
 
 LANGUAGES = "resources/languages.csv"
-LANGUAGE_TABLES = (
-    LANGUAGES,
-    "resources/synthetic/languages.csv",
-)  # of which the synthetic corpus reads the rows of its languages
+LANGUAGE_TABLES = (LANGUAGES, "resources/synthetic/languages.csv")  # of which synthetic corpora read the rows of their languages
 SOURCE_KEYS = ("source", "train_source", "texts_source", "vocabulary")  # keys of corpora and encoders that name a source
 
 
@@ -231,7 +228,7 @@ class Artefacts:
         """Name of the samples whose states are stored for a recipe's model. Raises DataError where its paper draws none."""
         samples = self.studies.sampled(recipe)
         if samples is None:
-            raise DataError(f"states/{recipe}: expected a recipe for which its paper draws words or texts (Paper.drawn)")
+            raise DataError(f"states/{recipe}: expected a recipe for which its paper draws words or texts (Paper.sampled)")
         return samples
 
     def sampled_tokens(self, name: str) -> list[str]:
@@ -263,12 +260,9 @@ class Artefacts:
             case "predictions":
                 inputs |= {file: self.model_files(recipe, file, seeds) for file in ("predictions", "history")}
             case "encoder":
-                folders = [
-                    self.tokens_of(entry.encoder, tokenisation, [name])
-                    for name, tokenisation in settings.get("corpora", {}).items()
-                ]
+                readings = settings.get("corpora", {}).items()
                 inputs |= {"encoder": f"{self.results}/encoders/{entry.encoder}", "weights": self.weights(recipe, seed)}
-                inputs["tokens"] = [folder for corpus in folders for folder in corpus]
+                inputs["tokens"] = [self.tokens_of(entry.encoder, reading, [name])[0] for name, reading in readings]
                 inputs["dictionaries"] = self.corpus_outputs(*settings.get("dictionaries", ()))
         if described.tokens:
             is_sampled = described.source in ("states", "samples")
@@ -290,10 +284,8 @@ class Artefacts:
 
     def item_tokens(self, paper: Paper, item: TableOrFigure) -> dict[str, str]:
         """Folders of the tokens that an item reads: CORPUS under its tokenisation, CORPUS/TOKENISATION under further ones."""
-        encoder, tokenisation = (
-            item.encoder or self._section(paper).encoder,
-            item.tokenisation or self._section(paper).tokenisation,
-        )
+        section = self._section(paper)
+        encoder, tokenisation = item.encoder or section.encoder, item.tokenisation or section.tokenisation
         tokens = {corpus: self.tokens_of(encoder, tokenisation, [corpus])[0] for corpus in item.corpora}
         for further in item.tokenisations:
             tokens |= {f"{corpus}/{further}": self.tokens_of(encoder, further, [corpus])[0] for corpus in item.corpora}
@@ -378,7 +370,7 @@ class Artefacts:
 
     @cached_property
     def claims_files(self) -> dict[str, list[str]]:
-        """The claims file of claims of each paper that has one, and the paper's printed cells, by its key."""
+        """The claims file of each paper that has one, and the paper's printed cells, by its key."""
         keys = [paper.key for paper in self.studies.papers if self.existing(claims_file(paper.key))]
         return {key: self.existing(claims_file(key), printed(key)) for key in keys}
 

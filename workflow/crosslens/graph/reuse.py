@@ -1,10 +1,10 @@
 """Artefacts of another folder of results, taken from there where this study would make the same.
 
-The checksum file of an artefact says how it was made (storage/metadata.py): the params and inputs of its job, and the identity of
-each input. An artefact is taken if the step that would make it here has the same params and inputs, and if each input has that
-identity: in this study's folder or, where it is not there, in the other one, judged in the same way. What is taken is linked, or
-copied from another file system, with its checksum file and record, so that it stays what it is whatever becomes of the other
-folder.
+The checksum file of an artefact says how it was made (jobs/snakemake_metadata.py): the params and inputs of its job, and the
+identity of each input. An artefact is taken if the step that would make it here has the same params and inputs, and if each
+input has that identity: in this study's folder or, where it is not there, in the other one, judged in the same way. What is
+taken is linked, or copied from another file system, with its checksum file and record, so that it stays what it is whatever
+becomes of the other folder.
 """
 
 import os
@@ -76,7 +76,8 @@ class Reuse:
     def _step(self, place: str) -> Step | None:
         """Step that would make an artefact here; None where none would, or from another official file than the one there."""
         try:
-            if place not in self.steps or (_is_official(place) and not self._is_fetched_alike(place)):
+            is_official = place.startswith("sources/") and not place.startswith("sources/synthetic/")
+            if place not in self.steps or (is_official and not self._is_fetched_alike(place)):
                 return None
             return self.steps[place]()
         except DataError:  # settings that do not go together, or a copy in a mirror that is not what was published
@@ -135,10 +136,6 @@ class Reuse:
 
     def _there(self, place: str) -> Path:
         return Path(self.source, place)
-
-
-def _is_official(place: str) -> bool:
-    return place.startswith("sources/") and not place.startswith("sources/synthetic/")
 
 
 def _expect_none(target: Path) -> None:

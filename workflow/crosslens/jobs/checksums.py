@@ -1,7 +1,7 @@
 """Files of checksums, which are written with an artefact and verified whenever it is read.
 
 A checksum file has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, the artefact's place below
-the folder of results and the record of how it was made (storage/metadata.py).
+the folder of results and the record of how it was made (jobs/snakemake_metadata.py).
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Fingerprints of code and of environments, which alone decide whether a change of code makes Snakemake rerun a rule.
 
 A rule has the fingerprint of its script as its param `code` (rules/common.smk): a digest of the definitions that the script
-reaches (storage/reach.py). Modules that are imported by a computed name and data files are not seen: rules give such modules to
+reaches (jobs/reachable.py). Modules that are imported by a computed name and data files are not seen: rules give such modules to
 `code` too, and the content of such files as params. A digest may stand for an earlier one, by a line of workflow/same.tsv:
 
     PYTHONPATH=workflow python -m crosslens.jobs.fingerprint REVISION "why the results are the same"

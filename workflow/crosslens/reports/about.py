@@ -160,14 +160,10 @@ class About:
 
     def _seeds(self, paper: Paper, uses: Uses) -> str:
         """Seeds in words, with those of the published study where they differ."""
-        here, published_seeds = (
-            sorted(uses.seeds),
-            getattr(self.published.paper(paper.key), "seeds", None) or self.published.seeds,
-        )
-        there = (
-            f" (the published study: {', '.join(map(str, published_seeds))})" if here and here != sorted(published_seeds) else ""
-        )
-        return ", ".join(map(str, here)) + there
+        here = sorted(uses.seeds)
+        published_seeds = getattr(self.published.paper(paper.key), "seeds", None) or self.published.seeds
+        there = f" (the published study: {', '.join(map(str, published_seeds))})"
+        return ", ".join(map(str, here)) + there * bool(here and here != sorted(published_seeds))
 
     def _published_uses(self, paper: Paper) -> Uses:
         """Encoders and corpora of a paper in the published study, without seeds."""
@@ -176,12 +172,8 @@ class About:
             recipes = paper.recipes(config).values()
             corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
             corpora += [corpus for samples in paper.samples(config).values() for corpus in samples.corpora]
-            corpora += [
-                corpus
-                for recipe in recipes
-                for settings in paper.measures(recipe, config).values()
-                for corpus in named_corpora(settings)
-            ]
+            measured = [settings for recipe in recipes for settings in paper.measures(recipe, config).values()]
+            corpora += [corpus for settings in measured for corpus in named_corpora(settings)]
             trained = Uses(dict.fromkeys(recipe.encoder for recipe in recipes), dict.fromkeys(corpora), {})
             self._published[paper.key] = reduce(Uses.__or__, (_uses(self.there, paper, item) for item in items), trained)
         return self._published[paper.key]
@@ -271,8 +263,4 @@ def _encoder(encoder: Encoder) -> str:
         case "vocabulary":
             return f"the vocabulary of {encoder.vocabulary}"
         case "random":
-            return (
-                f"a BERT of {encoder.layers} layers from random weights"
-                if encoder.layers
-                else "word embeddings from random weights"
-            )
+            return f"{f'a BERT of {encoder.layers} layers' if encoder.layers else 'word embeddings'} from random weights"

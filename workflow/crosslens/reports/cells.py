@@ -33,6 +33,17 @@ def where(records: pd.DataFrame, **values: Any) -> pd.DataFrame:
     return records[is_chosen]
 
 
+def last_layer(records: pd.DataFrame) -> pd.DataFrame:
+    """The records of the last layer of each model."""
+    layers = records["layer"].astype(float)
+    return records[layers == layers.groupby(records["recipe"]).transform("max")]
+
+
+def extent(numbers: pd.Series) -> str:
+    """The least to the largest of some whole numbers: 210 to 1,400; '' of none."""
+    return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (numbers.min(), numbers.max()))) if len(numbers) else ""
+
+
 def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2, *, score: bool = True) -> dict[str, Any]:
     """Numbers of a cell: here, low, high, sd, seeds and n, and a remark where all seeds are equal.
 
@@ -179,7 +190,7 @@ class Published:
         self._cells: dict[tuple[str, ...], Printed] = {}
         columns = (cells[name] for name in ("item", "row", "column", "metric", "value", "note"))
         for item, row, column, metric, value, note in zip(*columns, strict=True):
-            cell = Printed(_number(value), "" if pd.isna(note) else str(note))
+            cell = Printed(as_number(value), "" if pd.isna(note) else str(note))
             self._cells.setdefault((item, row, column, metric), cell)
             self._cells.setdefault((item, row, column), cell)  # where a cell has one metric
 
@@ -208,7 +219,8 @@ class Published:
         return cell.note if cell else ""
 
 
-def _number(value: object) -> float:
+def as_number(value: object) -> float:
+    """A printed number; nan where it is none."""
     try:
         return float(str(value))
     except ValueError:

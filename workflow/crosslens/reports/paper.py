@@ -92,7 +92,7 @@ class Paper:
     key; trials: those of searches by the name of the job that they share; the name of a trial is that and a last part of its
     own; seeds: of a recipe; samples: words or texts by name, which begins with the key; sampled: name of the samples whose hidden
     states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name; place: where
-    our tables show a printed cell, None where none does; names: what $NAME stands for in its claims file of claims, where names
+    our tables show a printed cell, None where none does; names: what $NAME stands for in its claims file, where names
     of training runs and rows differ by scale.
     """
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from crosslens.numerics.intervals import prediction_interval
-from crosslens.reports.cells import rounded
+from crosslens.reports.cells import as_number, rounded
 from crosslens.reports.paper import Paper, Place
 from crosslens.reports.templates import read_template
 
@@ -93,7 +93,7 @@ class _Table:
 
 def _line(paper: Paper, cell: Mapping[Any, str], decimals: int, tables: Mapping[str, _Table]) -> dict[str, Any]:
     """The line of a printed cell. decimals: of the print."""
-    number, place = _number(cell["value"]), paper.place(Place(cell["item"], cell["row"], cell["column"], cell["metric"]))
+    number, place = as_number(cell["value"]), paper.place(Place(cell["item"], cell["row"], cell["column"], cell["metric"]))
     line = {name: cell[name] for name in ("paper", "item", "row", "column", "metric", "note")} | {"published": cell["value"]}
     if cell["note"].startswith(CITED):
         return line | {"verdict": CITED}
@@ -160,28 +160,18 @@ def _counts(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, int]:
 def _items(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, Any]:
     """The cells of a paper by item, and how many have each verdict."""
     return {
-        str(item): {"counts": _counts(of_item, verdicts), "cells": _shown(of_item)}
+        str(item): {
+            "counts": _counts(of_item, verdicts),
+            "cells": [{name: _text(value) for name, value in cell.items()} for cell in of_item.to_dict("records")],
+        }
         for item, of_item in cells.groupby("item", sort=False)
     }
-
-
-def _shown(cells: pd.DataFrame) -> list[dict[str, str]]:
-    """Cells of an item as text."""
-    return [{str(name): _text(value) for name, value in cell.items()} for cell in cells.to_dict("records")]
 
 
 def _text(value: Any) -> str:
     if pd.isna(value):
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _number(text: str) -> float:
-    """A printed number, nan where it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _places(text: str) -> int:

@@ -9,11 +9,8 @@ import pyarrow.compute as pc
 from crosslens.jobs import parquet
 from crosslens.jobs.checksums import checksummed
 
-BLANKS: dict[str, str | int] = {
-    "words": "",
-    "subwords": 0,
-    "word": "",
-}  # column of tokens or samples -> value instead of each text
+BLANKS: dict[str, str | int] = {"words": "", "subwords": 0, "word": ""}
+"""Column of tokens or samples -> value instead of each text."""
 
 
 def write_blanked(folder: Path, copy: Path) -> None:

@@ -138,6 +138,5 @@ def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str
     """Items of a plan that do not exist, and those that exist and would be made again, by place."""
     outputs = [Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(".json")]
     places = sorted(str(path.relative_to(artefacts.results)) for path in outputs if path.suffix != ".png")
-    return [place for place in places if place not in artefacts.checksum_files], [
-        place for place in places if place in artefacts.checksum_files
-    ]
+    missing = [place for place in places if place not in artefacts.checksum_files]
+    return missing, [place for place in places if place in artefacts.checksum_files]

@@ -32,15 +32,10 @@ WORDS = """\
 
 def documents(root: Path) -> dict[str, str]:
     """Text of each picture by its path in the repository; a paper without such claims has none."""
-    rows = [row for row in Tables(root).claims(PRESET) if _is_shown(row)]
+    rows = [row for row in Tables(root).claims(PRESET) if row["central"] == "True" and is_tried(row)]
     pictures = {f"-{paper.key}": [row for row in rows if row["paper"] == paper.key] for paper in papers()}
     pictures[""] = rows[:FIRST]
     return {f"docs/what-holds{name}.svg": picture(claims) for name, claims in pictures.items() if claims}
-
-
-def _is_shown(row: dict[str, str]) -> bool:
-    """Whether a claim is central and was measured; a verdict by printed numbers alone has no encoder."""
-    return row["central"] == "True" and is_tried(row)
 
 
 def picture(rows: list[dict[str, str]]) -> str:

@@ -10,7 +10,7 @@ from crosslens.numerics import definitions as scores
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.names import METHODS
-from crosslens.reports.cells import where
+from crosslens.reports.cells import last_layer, where
 from crosslens.reports.figures.curves import LAYERS, Curve, panels
 from crosslens.reports.figures.style import DOTTED, GREY, Look, look
 
@@ -60,12 +60,12 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     """Figure 1: a row a task, a column an encoder and method; scores at the last layer by the number of directions."""
-    last = _last_layer(records)
+    last = last_layer(records)
     grid: dict[str, dict[str, list[Curve]]] = {}
     for task in TASKS:
         grid[task.row] = {}
         for recipe, method, column in _columns(settings):
-            of_method = _of_method(last, recipe, method)
+            of_method = where(last, recipe=recipe, subspace=method)
             curves: list[Curve] = []
             for kind, (name, style) in WINDOWS.items():
                 curves += _curve(_of_task(of_method, task, kind), "x", style, name)
@@ -81,13 +81,13 @@ def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     """Figure 2: scores of narrow windows of the last layer's coordinates less those of as many random directions."""
-    last, size = _last_layer(records), settings["band"]
+    last, size = last_layer(records), settings["band"]
     controls = {SCATTERED: ("minus random ones", look(0)), BEYOND: ("minus beyond rank", look(1))}
     grid: dict[str, dict[str, list[Curve]]] = {}
     for task in MAIN:
         grid[task.row] = {}
         for recipe, method, column in _columns(settings):
-            of_method = _of_method(last, recipe, method)
+            of_method = where(last, recipe=recipe, subspace=method)
             grid[task.row][column] = [
                 curve
                 for kind, (name, style) in controls.items()
@@ -110,12 +110,12 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
         for recipe, encoder in settings["encoders"].items():
             curves = []
             for number, method in enumerate(settings["methods"]):
-                of_method = _of_method(at_dimension, recipe, method)
+                of_method = where(at_dimension, recipe=recipe, subspace=method)
                 curves += _curve(_of_task(of_method, task, FIRST), "layer", look(number), METHODS[method])
-            of_method = _of_method(at_dimension, recipe, settings["methods"][0])
+            of_method = where(at_dimension, recipe=recipe, subspace=settings["methods"][0])
             curves += _curve(_of_task(of_method, task, SCATTERED), "layer", GREY, "random directions")
             control = settings["untrained"].get(recipe)
-            of_control = _of_method(at_dimension, control, settings["methods"][0])
+            of_control = where(at_dimension, recipe=control, subspace=settings["methods"][0])
             curves += _curve(_of_task(of_control, task, FIRST), "layer", DOTTED, "untrained encoder")
             grid[row][encoder] = curves
     title = "Scores of probes on the first x directions of a language subspace, by layer"
@@ -138,16 +138,16 @@ def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     """Comparison of all methods: pairs of languages, and each language against the rest, told apart by the first directions."""
-    last = _last_layer(records)
+    last = last_layer(records)
     recipe = next(iter(settings["untrained"]))
     rows = {"pairwise\n(accuracy)": scores.PAIRS, "one vs. rest\n(accuracy)": scores.ONE_AGAINST_REST}
     grid: dict[str, dict[str, list[Curve]]] = {}
     for row, definition in rows.items():
         curves: list[Curve] = []
         for number, method in enumerate([*settings["methods"], *settings["compared"]]):
-            of_method = _of_method(last, recipe, method)
+            of_method = where(last, recipe=recipe, subspace=method)
             curves += _curve(where(of_method, definition=definition, window=FIRST), "x", look(number), METHODS[method])
-        of_method = _of_method(last, recipe, settings["methods"][0])
+        of_method = where(last, recipe=recipe, subspace=settings["methods"][0])
         curves += _curve(where(of_method, definition=definition, window=SCATTERED), "x", GREY, "random directions")
         grid[row] = {"": curves}
     title = "Languages told apart by the first x directions of language subspaces"
@@ -157,7 +157,7 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 def spread(records: pd.DataFrame, recipe: str, method: str) -> str:
     """A sentence on standard deviations over seeds in points of accuracy: of all, of fits alone, of pairs and words alone."""
-    of_method = _of_method(records, recipe, method)
+    of_method = where(records, recipe=recipe, subspace=method)
     of_method = of_method[
         (of_method["window"] == FIRST) & of_method["x"].isin(of_method[of_method["definition"] == scores.PAIRS_ONE_FIT]["x"])
     ]
@@ -178,14 +178,6 @@ def _columns(settings: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Recipe, method and heading of each column."""
     return [(recipe, method, f"{encoder}, {METHODS[method]}") for recipe, encoder in settings["encoders"].items()
             for method in settings["methods"]]  # fmt: skip
-
-
-def _last_layer(records: pd.DataFrame) -> pd.DataFrame:
-    return records[records["layer"] == records.groupby("recipe")["layer"].transform("max")]
-
-
-def _of_method(records: pd.DataFrame, recipe: str | None, method: str) -> pd.DataFrame:
-    return where(records, recipe=recipe, subspace=method)
 
 
 def _of_task(records: pd.DataFrame, task: Task, kind: str) -> pd.DataFrame:

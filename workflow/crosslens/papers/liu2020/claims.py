@@ -1,7 +1,4 @@
-"""liu2020: functions that claims.yaml names, for effects that are no sums of selected numbers.
-
-What they are given and may return stands in docs/claims.md.
-"""
+"""liu2020: functions that claims.yaml names, for effects that are no sums of selected numbers (effects.Functions)."""
 
 from collections.abc import Sequence
 
@@ -10,7 +7,7 @@ import pandas as pd
 
 from crosslens.numerics.estimates import Estimate, correlation
 from crosslens.papers.liu2020.names import nli, pretraining
-from crosslens.papers.liu2020.retrieval import last_layer
+from crosslens.reports.cells import last_layer
 from crosslens.reports.claims.effects import aligned
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 

@@ -36,7 +36,8 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     if recipe.name in (RELEASED, LAST):
         settings["language_after_shift"] = _shifted(recipe, config) | _probes(config)
     if recipe.name == LAST:
-        settings["transfer"] = _transfer(recipe, config)
+        further = {"weights": section(config).nli.weights, "labels": recipe.labels(TASK)}
+        settings["transfer"] = _shifted(recipe, config) | further
     if recipe.task == ON_XNLI:
         settings["classification"] = {
             "labels": {TASK: recipe.labels(TASK)},
@@ -130,10 +131,6 @@ def _samples(config: Config) -> dict[str, Any]:
         "numbers": settings.samples,
         "segments": paper.nli.segments,
     }
-
-
-def _transfer(recipe: Recipe, config: Config) -> dict[str, Any]:
-    return _shifted(recipe, config) | {"weights": section(config).nli.weights, "labels": recipe.labels(TASK)}
 
 
 def _shifted(recipe: Recipe, config: Config) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from crosslens.config.recipes import ENCODER, Data, Edit, Masking, Model, Phase,
 from crosslens.config.units import Units
 from crosslens.config.whole import Config, once
 from crosslens.papers.liu2020.config import RELEASED as RELEASED_MODEL
-from crosslens.papers.liu2020.config import SENTENCE, Bert, Liu2020, Window, section
+from crosslens.papers.liu2020.config import SENTENCE, Bert, Window, section
 from crosslens.papers.liu2020.names import ALL, LAST, PAPER, RELEASED, UNTRAINED, UNTRAINED_MODEL, nli, pretraining
 
 ON_XNLI = "nli"  # task of training runs on XNLI
@@ -24,8 +24,9 @@ def recipes(config: Config) -> dict[str, Recipe]:
         Recipe.without_training(RELEASED, encoder=paper.encoder, **shared),
         Recipe.without_training(UNTRAINED, encoder=pretraining_settings.bert.encoder, edit=_blank(config), **shared),
     ]
+    languages = tuple(config.corpora[pretraining_settings.corpus].languages)
     for size, sentences in pretraining_settings.sizes.items():
-        data = Data(corpus=pretraining_settings.corpus, split="train", languages=_languages(config), texts=sentences)
+        data = Data(corpus=pretraining_settings.corpus, split="train", languages=languages, texts=sentences)
         all_recipes += [
             _bert(f"{paper.bert_name(window)}/{size}", window, data, config, pretraining_settings.bert.updates)
             for window in pretraining_settings.bert.windows
@@ -41,17 +42,15 @@ def recipes(config: Config) -> dict[str, Recipe]:
     all_recipes.append(_nli(ALL, config, encoder=paper.encoder))
     all_recipes.append(_nli(LAST, config, encoder=paper.encoder, half=True, keeps_weights=True))
     for model in paper.pretrained():
+        is_bert = model.startswith("bert")
         start: dict[str, Any] = {
-            "encoder": _encoder(model, paper),
+            "encoder": pretraining_settings.bert.encoder if is_bert else pretraining_settings.static,
             "pretrained": Model(recipe=pretraining(model), seeds=tuple(pretraining_settings.seeds)),
         }
         all_recipes.append(_nli(nli(model, features=True), config, **start, features=True))
-        if model.startswith("bert"):
+        if is_bert:
             all_recipes.append(_nli(nli(model), config, **start, half=paper.nli.pretrained_half))
-    control: dict[str, Any] = {
-        "encoder": pretraining_settings.bert.encoder,
-        "blank": True,
-    }  # the same training runs from random weights
+    control: dict[str, Any] = {"encoder": pretraining_settings.bert.encoder, "blank": True}  # the same from random weights
     all_recipes.append(_nli(nli(UNTRAINED_MODEL, features=True), config, **control, features=True))
     all_recipes.append(_nli(nli(UNTRAINED_MODEL), config, **control, half=paper.nli.pretrained_half))
     return {recipe.name: recipe for recipe in all_recipes}
@@ -72,15 +71,6 @@ def examples(window: Window, settings: Bert) -> dict[str, Any]:
     """Fields `window` and `within` of a Data, which say how text becomes examples of a window."""
     size = None if window == SENTENCE else window
     return {"window": size, "within": "text" if window in settings.segments else "page"}
-
-
-def _languages(config: Config) -> tuple[str, ...]:
-    return tuple(config.corpora[section(config).pretraining.corpus].languages)
-
-
-def _encoder(model: str, paper: Liu2020) -> str:
-    """Key of the untrained encoder of a pretrained model."""
-    return paper.pretraining.bert.encoder if model.startswith("bert") else paper.pretraining.static
 
 
 def _blank(config: Config) -> Edit:

@@ -47,7 +47,7 @@ def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Itera
     lines = [*masked_lines, *_of_words(records, models)]
     for model, recipe in models.items():
         of_model = cells.where(records, recipe=recipe)
-        of_last = last_layer(of_model)
+        of_last = cells.last_layer(of_model)
         for definition in OF_LAST:
             lines += _cells(model, cells.where(of_last, definition=definition), definition, "last layer", study)
         layers = sorted(of_model["layer"].dropna().unique())
@@ -91,12 +91,6 @@ def _cells(model: str, rows: pd.DataFrame, definition: str, layer: str, study: S
             here = cells.rounded(scale * rows[has_direction]["value"].mean())
             numbers = {"here": here, "seeds": rows[has_direction]["seed"].nunique(), "n": int(has_direction.sum())}
             yield cells.line(model, column, metric, rest, numbers)
-
-
-def last_layer(records: pd.DataFrame) -> pd.DataFrame:
-    """The records of the last layer of each model."""
-    layers = records["layer"].astype(float)
-    return records[layers == layers.groupby(records["recipe"]).transform("max")]
 
 
 def model_name(model: str) -> str:

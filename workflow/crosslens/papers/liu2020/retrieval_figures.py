@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import masked_predictions
 from crosslens.papers.liu2020.names import RELEASED, UNTRAINED, Study, pretraining, title
-from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, last_layer, released
+from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, released
 from crosslens.reports import cells
 from crosslens.reports.figures.dots import Dots, Panel, looks, panels
 
@@ -27,7 +27,7 @@ def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[st
 
     masked_note: end of the note, from `masked_predictions.note`.
     """
-    last = last_layer(cells.where(records, definition=RANK))
+    last = cells.last_layer(cells.where(records, definition=RANK))
     directions = set(last["item"])
     languages = [code for code in study.names if f"{study.source}-{code}" in directions]
     missing = [study.names[code] for code in study.names if code != study.source and code not in languages]
@@ -47,18 +47,14 @@ def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[st
         parts.append(Panel(sentences, "MRR (%)", columns, series, levels, (0, max(10, highest)), apart=1))
     names = list(dict.fromkeys(series.name for part in parts for series in part.series))
     words = records[records["item"].isin([f"{study.source}-{code}" for code in languages])]
-    number, contexts = (_range(words, name) for name in ("source words", "median contexts of source words"))
+    number, contexts = (
+        cells.extent(words["value"][words["definition"] == name]) for name in ("source words", "median contexts of source words")
+    )
     note = f"{number} words by language, a median of {contexts} contexts each. " if number else ""
     note += "mean: over the languages. Lines: 95 % intervals over words."
     note += f" Without a dictionary: {', '.join(missing)}." if missing else ""
     heading = f"Word retrieval from {study.names[study.source]}" + (" by window and amount of text" * (name == "figure5"))
     return panels(parts, looks(names), heading, note.strip() + masked_note)
-
-
-def _range(records: pd.DataFrame, definition: str) -> str:
-    """The least to the largest number of a definition: 210 to 1,400."""
-    numbers = records["value"][records["definition"] == definition]
-    return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (numbers.min(), numbers.max()))) if len(numbers) else ""
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:

@@ -37,40 +37,34 @@ TRANSLATED = ("table1", "table2", "figure7", "figure8")
 def items(config: Config) -> dict[str, TableOrFigure]:
     """Tables and figures by name."""
     paper, study_fields = section(config), asdict(study(config))
-    sizes = list(paper.pretraining.sizes)
+    sizes, pretrained = list(paper.pretraining.sizes), paper.pretrained()
     settings: dict[str, Any] = {"study": study_fields}
-    masked_need, translation_need = (MASKED, translator(config)), (TRANSLATION, translator(config))
-    items_by_name = {
-        "table1": _item("table1", "translation", config, [("example_translations", translator(config)), masked_need], settings),
-        "table2": _item("table2", "translation", config, [translation_need, masked_need], settings),
-        "table3": _vocabulary(config),
-        "table4": _item("table4", "transfer", config, [("transfer", LAST), (XNLI, ALL), (XNLI, LAST)], settings),
-    }
-    berts = [model for model in paper.pretrained() if model.startswith("bert")]
-    for of_words, of_pairs, size in zip(("figure1", "figure3"), ("figure2", "figure4"), sizes, strict=False):
-        models = [model for model in paper.pretrained() if model.endswith(f"/{size}")]
-        of_size = {"study": study_fields, "sizes": [size]}
-        items_by_name[of_words] = _item(of_words, "retrieval_figures", config, _retrieval(models), of_size)
-        items_by_name[of_pairs] = _item(of_pairs, "xnli_figures", config, _nli(models), of_size)
     of_windows = {"study": study_fields, "sizes": sizes}
-    retrieval_needs, nli_needs = (
-        [(RETRIEVAL, pretraining(model)) for model in berts],
-        [(XNLI, nli(model)) for model in (*berts, UNTRAINED_MODEL)],
-    )
-    items_by_name["figure5"] = _item("figure5", "retrieval_figures", config, retrieval_needs + _masked(berts), of_windows)
-    items_by_name["figure6"] = _item("figure6", "xnli_figures", config, nli_needs + _masked(berts), of_windows)
-    for name in ("figure7", "figure8"):
-        items_by_name[name] = _item(name, "translation_figures", config, [translation_need, masked_need], settings)
-    words_needs = _retrieval([*paper.pretrained(), *paper.equal_epochs()])
-    items_by_name["retrieval"] = _item("retrieval", "retrieval", config, words_needs, settings)
-    items_by_name["nli"] = _item("nli", "xnli", config, _nli(paper.pretrained()), settings)
+    masked, translation = (MASKED, translator(config)), (TRANSLATION, translator(config))
+    berts = [model for model in pretrained if model.startswith("bert")]
+    words_of_berts = [(RETRIEVAL, pretraining(model)) for model in berts]
+    pairs_of_berts = [(XNLI, nli(model)) for model in (*berts, UNTRAINED_MODEL)]
     shifted_models = [RELEASED, *[LAST] * paper.identification.fine_tuned]
-    identification_needs = [(SUBWORDS, name) for name in most_text(config)] + [(SHIFTED, name) for name in shifted_models]
-    items_by_name["languages"] = _item("languages", "languages", config, identification_needs, settings, OVER_UNITS)
-    items_by_name["calibration"] = _item("calibration", "translation", config, [(TRANSLATION, translator(config))], settings)
-    if paper.vocabulary.altered:
-        items_by_name["accents"] = _accents(config)
-    items_by_name["text"] = _text(config)
+    identification = [(SUBWORDS, name) for name in most_text(config)] + [(SHIFTED, name) for name in shifted_models]
+    parts: dict[str, tuple[str, list[tuple[str, str]], dict[str, Any]]] = {
+        "table1": ("translation", [("example_translations", translator(config)), masked], settings),
+        "table2": ("translation", [translation, masked], settings),
+        "table4": ("transfer", [("transfer", LAST), (XNLI, ALL), (XNLI, LAST)], settings),
+        "figure5": ("retrieval_figures", words_of_berts + _masked(berts), of_windows),
+        "figure6": ("xnli_figures", pairs_of_berts + _masked(berts), of_windows),
+        "figure7": ("translation_figures", [translation, masked], settings),
+        "figure8": ("translation_figures", [translation, masked], settings),
+        "retrieval": ("retrieval", _retrieval([*pretrained, *paper.equal_epochs()]), settings),
+        "nli": ("xnli", _nli(pretrained), settings),
+        "languages": ("languages", identification, settings),
+        "calibration": ("translation", [translation], settings),
+    }
+    for of_words, of_pairs, size in zip(("figure1", "figure3"), ("figure2", "figure4"), sizes, strict=False):
+        models, of_size = [model for model in pretrained if model.endswith(f"/{size}")], {"study": study_fields, "sizes": [size]}
+        parts |= {of_words: ("retrieval_figures", _retrieval(models), of_size), of_pairs: ("xnli_figures", _nli(models), of_size)}
+    items_by_name = {name: _item(name, config, *part) for name, part in parts.items()}
+    items_by_name |= {"table3": _vocabulary(config), "text": _text(config)}
+    items_by_name |= {"accents": _accents(config)} if paper.vocabulary.altered else {}
     return {name: items_by_name[name] for name in captions.items(PAPER) if name in items_by_name}
 
 
@@ -192,11 +186,9 @@ def _subwords(config: Config) -> dict[str, Any]:
     }
 
 
-def _item(
-    name: str, module: str, config: Config, needs: list[tuple[str, str]], settings: dict[str, Any], single: str = OVER_PAIRS
-) -> TableOrFigure:  # fmt: skip
+def _item(name: str, config: Config, module: str, needs: list[tuple[str, str]], settings: dict[str, Any]) -> TableOrFigure:
     paper = section(config)
-    pretrained = tuple(paper.pretraining.seeds)
+    pretrained, single = tuple(paper.pretraining.seeds), OVER_UNITS if name == "languages" else OVER_PAIRS
 
     def seeds(kind: str, recipe: str) -> tuple[int, ...]:
         if kind in (TRANSLATION, "example_translations") or recipe == RELEASED or name in TRANSLATED:

@@ -1,6 +1,7 @@
 """liu2020: table 4, XNLI with mean difference shift (section 4.3)."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -31,22 +32,11 @@ def _lines(records: pd.DataFrame, published: Published, study: Study) -> Iterato
         for column, languages in _columns(study, [study.source]):
             yield _cell(row, column, "accuracy", ACCURACY, scored, languages, published)
     shifted = test[test["recipe"] == LAST]
-    for definition in SHIFTS:
-        for column, languages in _columns(study):
-            of_definition = where(shifted, measure=shift_terms.ACCURACY, definition=definition)
-            yield _cell(
-                SHIFTED,
-                column,
-                "accuracy",
-                definition,
-                of_definition,
-                languages,
-                published if definition == shift_terms.SELECTED else None,
-            )
-    for definition in SHIFTS:
-        for column, languages in _columns(study):
-            of_definition = where(shifted, measure=shift_terms.GAIN, definition=definition)
-            yield _cell(SHIFTED, column, shift_terms.GAIN, definition, of_definition, languages, None)
+    for measure, metric in ((shift_terms.ACCURACY, "accuracy"), (shift_terms.GAIN, shift_terms.GAIN)):
+        for definition, (column, languages) in product(SHIFTS, _columns(study)):
+            of_definition = where(shifted, measure=measure, definition=definition)
+            beside = published if metric == "accuracy" and definition == shift_terms.SELECTED else None
+            yield _cell(SHIFTED, column, metric, definition, of_definition, languages, beside)
     for definition in SHIFTS:
         for language in study.nli:
             of_definition = where(shifted, measure=shift_terms.ACCURACY, definition=definition, language=language)

@@ -1,7 +1,4 @@
-"""muller2021: functions that claims.yaml names, for effects that are no sums of selected numbers.
-
-What they are given and may return stands in docs/claims.md.
-"""
+"""muller2021: functions that claims.yaml names, for effects that are no sums of selected numbers (effects.Functions)."""
 
 import math
 from collections.abc import Sequence

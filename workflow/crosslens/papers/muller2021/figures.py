@@ -18,6 +18,7 @@ from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.names import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
 from crosslens.papers.wording import by_seeds
+from crosslens.reports.cells import extent
 from crosslens.reports.figures.curves import Curve, panels
 from crosslens.reports.figures.style import GREY, Look, look
 
@@ -86,7 +87,7 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
     tuned_records = pd.concat(tables[key] for key in tuned_keys if key[2] in languages)
     scored = chosen[(chosen["measure"] == CKA) & chosen["recipe"].isin([encoder.recipe for encoder in (*CONTROLS, *tuned)])]
     bands = by_seeds(scored.groupby("recipe")["seed"].nunique(), "range over {} seeds", "95 % jackknife interval over documents")
-    note = f"{_range(tuned_records['n'])} sentence pairs. Bands: {bands}. Dotted: shuffled pairs."
+    note = f"{extent(tuned_records['n'])} sentence pairs. Bands: {bands}. Dotted: shuffled pairs."
     title += " without (REF) and with re-initialised layers" if edited else ""
     return panels(grid, title, note, ylabel="CKA", ylim=(0, 1))
 
@@ -109,7 +110,7 @@ def correlations(records: pd.DataFrame, study: Study) -> Figure:
             "languages to the parallel corpus, and English to the source languages"
         )
     title = "Spearman correlation of CKA with English and score after fine-tuning on English, over languages"
-    note = f"{_range(pd.concat(counts))} languages. {NOTE_CORRELATIONS}"
+    note = f"{extent(pd.concat(counts))} languages. {NOTE_CORRELATIONS}"
     return panels(grid, title, note, ylabel="rho", ylim=(-1, 1))
 
 
@@ -142,8 +143,3 @@ def _curves(tables: Similarities, encoder: Encoder, language: str, definition: s
     if (values := tables.get((CKA, *place))) is not None:
         curves.append(Curve.over_seeds(values, encoder.look, encoder.name))
     return curves
-
-
-def _range(counts: pd.Series) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -66,16 +66,8 @@ def _change(config: Config) -> TableOrFigure:
 
 def _search(config: Config) -> TableOrFigure:
     jobs = trials(config)
-    settings_by_trial = {
-        trial.name: {"task": trial.task, "source": trial.source} | trial.trial for job in jobs.values() for trial in job
-    }
+    settings = {trial.name: {"task": trial.task, "source": trial.source} | trial.trial for job in jobs.values() for trial in job}
     needs = tuple(Need("history", job, tuple(section(config).seeds[:1])) for job in jobs)
     return captions.captioned(
-        PAPER,
-        "table3_search",
-        "hyperparameters",
-        needs=needs,
-        settings={"trials": settings_by_trial},
-        decimals=None,
-        searched=True,
+        PAPER, "table3_search", "hyperparameters", needs=needs, settings={"trials": settings}, decimals=None, searched=True
     )

@@ -12,17 +12,7 @@ from scipy.stats import binomtest
 from crosslens.jobs.errors import DataError
 from crosslens.measures.shared.ranks import holm
 from crosslens.numerics.estimates import over_families
-from crosslens.papers.passport.facts import (
-    FAMILIES,
-    LANGUAGES,
-    LEAST,
-    MEANS,
-    SUMMARY,
-    TABLE_COLUMNS,
-    Measure,
-    Passport,
-    measures,
-)
+from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, MEANS, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
 from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.terms import PIVOT
@@ -93,14 +83,8 @@ def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
 def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[str, Any]]:
     """Lines of a measure; none where one of the passports does not have it."""
     layer, values = pair.values(measure)
-    place = {
-        "row": measure.title,
-        "metric": measure.key,
-        "definition": measure.definition,
-        "layer": layer,
-        "family": "",
-        "baseline_kind": "",
-    }
+    place = {"row": measure.title, "metric": measure.key, "definition": measure.definition, "layer": layer}
+    place |= {"family": "", "baseline_kind": ""}
     if values.empty:
         a, b = (passport.value(measure.key, passport.last(measure.key)) for passport in (pair.a, pair.b))
         if a is None or b is None:

@@ -37,7 +37,7 @@ def figure(passport: Passport) -> Figure:
             _draw(panel, title, curves, passport)
             _name(names, curves)
         _strip(bottom.subplots(), neighbours, families)
-        surround(whole, "", _note(passport))
+        surround(whole, "", " ".join(_sentences(passport)))
     return whole
 
 
@@ -140,12 +140,8 @@ def _with_number(family: str, neighbours: pd.DataFrame) -> str:
     return f"{family} ({number})" if number > 1 else family
 
 
-def _note(passport: Passport) -> str:
-    """Sentences below the picture."""
-    return " ".join(_sentences(passport))
-
-
 def _sentences(passport: Passport) -> Iterator[str]:
+    """Sentences below the picture."""
     bands = [passport.curve("neighbours"), passport.curve("neighbours", baseline="random weights")]
     if np.isfinite(bands[0]["low"]).any():
         yield "Means over families of languages, with 95 % intervals over families."

@@ -27,6 +27,8 @@ DIGITS = 4
 LOWER = ("own", "gap")  # beginnings of definitions of which lower is better, whatever is better of the measure
 PLACE = ["row", "column", "metric", "definition", "layer"]
 
+record = description  # facts that stand in the record of the table
+
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """The passport of an encoder. settings: see `papers.passport.items`."""
@@ -39,11 +41,6 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     family = [settings["kinship"].get(line["column"], [""])[0] for line in lines]
     layer, baseline = ([line[column] for line in lines] for column in ("layer", "baseline_kind"))
     return cells.table(lines, "passport", name).assign(layer=layer, family=family, baseline_kind=baseline)
-
-
-def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts that stand in the record of the table."""
-    return description(name, inputs, settings)
 
 
 def _premium(inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:

@@ -1,20 +1,16 @@
 """wu2019: settings of the training runs and measures, each with its source in the paper."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from crosslens.config.base import Count, Language, Rate, Section, Share, or_null, without_null
+from crosslens.config.corpora import OfficialCorpus
 from crosslens.config.training import LengthPools, Positive, Seeds, Training, Warmup, WeightDecay
 from crosslens.config.whole import Config, PaperSection
 from crosslens.papers.checks import expect_layers, expect_tokenisation
 from crosslens.papers.wu2019.names import FULL, Variant, freeze
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from crosslens.config.corpora import OfficialCorpus
-    from crosslens.config.whole import Config
 
 TaskName = Literal["topic", "nli", "ner", "pos", "parsing"]
 KINDS: dict[TaskName, str] = {
@@ -255,7 +251,7 @@ class Wu2019(PaperSection):
                 )
 
 
-def _by_language(corpora: "Iterable[str]", config: Config, split: str) -> dict[str, str]:
+def _by_language(corpora: Iterable[str], config: Config, split: str) -> dict[str, str]:
     """Language -> the first of some corpora that has its texts of a split."""
     corpus_by_language: dict[str, str] = {}
     for corpus in corpora:

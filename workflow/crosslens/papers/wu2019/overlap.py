@@ -47,7 +47,10 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
     texts = Texts(**settings)
     measured = overlaps(inputs, texts)
     distances = _distances(inputs, texts)
-    lines = [*_measured(measured), *_of_languages(distances)]
+    lines = [*_measured(measured)]
+    for language, (share, features) in distances.items():
+        remark = "" if features else "WALS has no feature of both"
+        lines.append(cells.line(language, EVERY, TYPOLOGY, "", {"here": rounded(share, 3), "n": features}, None, remark))
     for task in texts.tests:
         for metric, scores in printed_scores(inputs.published, task).items():
             lines += _correlations(cells.where(measured, task=task), metric, scores, distances, texts)
@@ -112,12 +115,6 @@ def _measured(measured: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _line(row: Mapping[Any, Any], metric: str, definition: str, value: float, n: int, remark: str = "") -> dict[str, Any]:
     return cells.line(row["language"], TASKS[row["task"]], metric, definition, {"here": rounded(value), "n": n}, None, remark)
-
-
-def _of_languages(distances: Mapping[str, tuple[float, int]]) -> Iterator[dict[str, Any]]:
-    for language, (share, features) in distances.items():
-        remark = "" if features else "WALS has no feature of both"
-        yield cells.line(language, EVERY, TYPOLOGY, "", {"here": rounded(share, 3), "n": features}, None, remark)
 
 
 def _correlations(

@@ -20,16 +20,20 @@ MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", 
 def items(config: Config) -> dict[str, TableOrFigure]:
     """Tables and figures by name."""
     configured_study = study(config)
-    of_tables = {table: [task] for task, table in TABLES.items() if task in configured_study.tasks}
-    items_by_name = {"table1": _item("table1", "tables", settings={"study": asdict(study(config))}, decimals=None)}
-    items_by_name |= {table: _table(table, tasks[0], configured_study, config) for table, tasks in of_tables.items()}
+    study_settings = {"study": asdict(configured_study)}
+    items_by_name = {"table1": _item("table1", "tables", settings=study_settings, decimals=None)}
+    for task in configured_study.tasks:
+        of_source = [FULL, *([TAGS, *[RELEASED_ROOT] * configured_study.released_root] if task == "parsing" else [])]
+        trained = [configured_study.zero_shot(task, variant) for variant in of_source]
+        names = [*dict.fromkeys([*trained, *configured_study.in_language(task).values()])]
+        items_by_name[TABLES[task]] = _item(TABLES[task], "tables", needs=_needs(names, config), settings=study_settings)
     variants = [
         configured_study.zero_shot(task, variant)
         for task in configured_study.tasks
         for variant in (FULL, *configured_study.variants)
     ]
     if configured_study.variants:
-        of_variants = {"needs": _needs(variants, config), "settings": {"study": asdict(study(config))}}
+        of_variants: dict[str, Any] = {"needs": _needs(variants, config), "settings": study_settings}
         items_by_name["figure1"] = _item("figure1", "figures", **of_variants)
         items_by_name["figure1_cells"] = _item("figure1_cells", "layers", form="table", **of_variants)
     if section(config).identification:
@@ -54,17 +58,6 @@ def _named(name: str, item: TableOrFigure, configured_study: Study) -> TableOrFi
     if name in ("table1", "figure1", "figure1_cells", "figure3", "search") and configured_study.note:
         return replace(item, caption=f"{item.caption}\n\n{configured_study.note}")
     return item
-
-
-def _table(name: str, task: str, configured_study: Study, config: Config) -> TableOrFigure:
-    of_source = [configured_study.zero_shot(task)]
-    if task == "parsing":
-        of_source += [
-            configured_study.zero_shot(task, TAGS),
-            *([configured_study.zero_shot(task, RELEASED_ROOT)] if configured_study.released_root else []),
-        ]
-    names = list(dict.fromkeys([*of_source, *configured_study.in_language(task).values()]))
-    return _item(name, "tables", needs=_needs(names, config), settings={"study": asdict(study(config))})
 
 
 def _overlap(configured_study: Study, config: Config) -> dict[str, TableOrFigure]:

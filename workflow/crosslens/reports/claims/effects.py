@@ -24,6 +24,10 @@ from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconf
 NOTHING, RESTART = "none", "restart"  # `over` of an exact number, and of one whose interval is over restarts of an algorithm
 UNBOUNDED = (-math.inf, math.inf)
 Functions = Callable[[str], Callable[..., Any]]
+"""Function of papers/PAPER/claims.py by name. It returns values by unit and seed, (n_units, n_seeds), of which the mean over units is
+the effect; or the variables x and y of a correlation, by unit; or an estimate and the number of its units; or several of these by
+name. Values may have the names of the training runs that they rest on as `attrs["recipes"]`. The function's `numbers` are the
+selections that the effect reads, in the order of the claims file: tables of numbers with their columns, `value`, `error` and `seed`."""
 
 
 @dataclass(frozen=True)
@@ -240,10 +244,7 @@ class Effects:
         return _with_enough_units(part, effect.least)
 
     def _function(self, effect: Effect, region: Region) -> list[Part]:
-        """Results of a function of the paper, one or several by name.
-
-        A result is an estimate with its number of units; or values by unit and seed; or the variables x and y of a correlation.
-        """
+        """Results of a function of the paper, one or several by name (Functions)."""
         selected = [self._numbers(effect, selector) for selector in effect.reads]
         results = self.functions(str(effect.function))([numbers.rows for numbers in selected], **effect.settings)
         if not isinstance(results, dict):
@@ -255,7 +256,8 @@ class Effects:
         for result_name, result in results.items():
             name = ", ".join(filter(None, (effect.name, result_name)))
             if isinstance(result, tuple):
-                part = Part(name, region, *result, "" if effect.over == NOTHING else f"{effect.over}s", recipes, seeds)
+                estimate, n = result
+                part = Part(name, region, estimate, n, "" if effect.over == NOTHING else f"{effect.over}s", recipes, seeds)
                 parts.append(_with_enough_units(part, effect.least))
                 continue
             used = tuple(result.attrs.get("recipes", recipes))

@@ -54,7 +54,7 @@ class Evidence:
         """
         self.tables, self.records, self.recipes = (settings[name] for name in ("tables", "records", "recipes"))
         self.published, self.apart = published, tuple(apart)
-        self._table, self._measure = cache(_read_table), cache(_read_records)
+        self._table, self._measure = cache(lambda file: pd.read_csv(verified(Path(file)))), cache(records.read)
         self._cells = cache(lambda name: _cells_with_errors(self._table(self.tables[name])))
 
     def numbers(self, selection: Selection, scale: float) -> Numbers:
@@ -156,11 +156,3 @@ def _over_texts(rows: pd.DataFrame, column: str) -> pd.Series:
     """Standard errors over texts, from the longer side of each interval; nan where nothing varies."""
     sides = pd.concat([rows["high"] - rows[column], rows[column] - rows["low"]], axis=1).max(axis=1) / NORMAL
     return sides.where(sides > 0)
-
-
-def _read_table(file: str) -> pd.DataFrame:
-    return pd.read_csv(verified(Path(file)))
-
-
-def _read_records(files: Iterable[str]) -> pd.DataFrame:
-    return records.read(files)

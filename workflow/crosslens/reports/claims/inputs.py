@@ -96,7 +96,8 @@ class Plan:
                     records.setdefault(measure, {}).update({name: list(self._records(measure, name)) for name in names})
         for item in [*printed, *(item for claim in claims_file.claims.values() for item in claim.items)]:
             place = self._place(paper, item)
-            tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if self._is_figure(place) else 'csv'}")
+            is_figure = place and self.studies.items[place][2].form == "figure"
+            tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if is_figure else 'csv'}")
         return {"tables": tables, "records": records, "recipes": recipes}
 
     def _place(self, paper: Paper, name: str) -> str | None:
@@ -105,9 +106,6 @@ class Plan:
         owner = next((candidate for candidate in self.studies.papers if candidate.key == key), paper)
         place = owner.path(item)
         return place if place in self.studies.items else None
-
-    def _is_figure(self, place: str | None) -> bool:
-        return bool(place) and self.studies.items[str(place)][2].form == "figure"
 
     def _check_recipes(self, paper: Paper, selection: Selection, place: str | None) -> None:
         """Raise DataError where a selection of cells does not state on which of the table's training runs they rest."""

@@ -20,19 +20,11 @@ FAILS: Final = "fails"
 UNDECIDED: Final = "undecided"
 CONTROL_FAILS: Final = "control fails"
 NOT_MEASURED: Final = "not measured"
-YES: Final = "yes"
-NO: Final = "no"
-UNCLEAR: Final = "unclear"
-NOT_COMPARABLE: Final = "not comparable"
-NOT_LEARNED: Final = "learning not shown"
-ONE_SEED: Final = "one seed"
-NO_INTERVAL: Final = "no interval"
-RESOLUTION: Final = "margin below resolution"
-WIDE: Final = "wide interval"
-CONTROL_UNCLEAR: Final = "control unclear"
-NO_CONTROL: Final = "control not measured"
-INTERPRETATION: Final = "interpretation"
-PREMISES: Final = "premises undecided"
+YES, NO, UNCLEAR = "yes", "no", "unclear"  # whether a control has the effect too
+NOT_COMPARABLE, NOT_LEARNED, ONE_SEED, NO_INTERVAL = "not comparable", "learning not shown", "one seed", "no interval"
+RESOLUTION, WIDE, CONTROL_UNCLEAR = "margin below resolution", "wide interval", "control unclear"
+NO_CONTROL, INTERPRETATION, PREMISES = "control not measured", "interpretation", "premises undecided"
+"""Causes that keep a claim undecided."""
 
 
 class Comparison(NamedTuple):
@@ -59,8 +51,7 @@ class Decision:
 
     parts: effects of the claim.
     controls: effects that must be absent, each beside the effect of the claim that it belongs to.
-    cause: what keeps an undecided claim from a verdict, in two or three words: one of the constants from NOT_COMPARABLE to
-    PREMISES, of several the first; else "".
+    cause: what keeps an undecided claim from a verdict, in two or three words: of several the first; else "".
     doubts: name of a part -> cause and reason why it counts as unknown, such as training runs that have not learned.
     level: level with which p is compared.
     items: names of the tables and figures that decide the claim.

@@ -8,11 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from crosslens.reports.figures.scatter import AREA, RINGS
-from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, Mark, dark, frame, surround
+from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, Mark, dark, frame, legend_marks, surround
 
 NAME = 5  # points: height of a name
 SIZE = 9  # square points: area of a mark
@@ -60,10 +59,7 @@ def panels(
             line[columns // 2].set_xlabel(xlabel)
         for axis in axes[:-1].flat:
             axis.set(xlim=np.clip(axis.get_xlim(), *bounds), ylim=np.clip(axis.get_ylim(), *bounds))
-        handles = [
-            Line2D([], [], linestyle="", color=marks[name][0], marker=marks[name][1], markersize=4, label=name)
-            for name in classes
-        ]
+        handles = legend_marks({name: marks[name] for name in classes})
         below.legend(handles=handles, loc="upper left", ncols=per_line, handletextpad=0, columnspacing=1, borderaxespad=0)
         surround(figure, title, note, width)
         figure.draw_without_rendering()  # lays out, so that places of points are known
@@ -86,11 +82,8 @@ def _draw(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
 
 def _name(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
     """Write each point's name as near to it as possible, over no other name and few points, crowded points first."""
-    points, frame, dot = (
-        axis.transData.transform(np.column_stack([panel.x, panel.y])),
-        axis.get_window_extent(),
-        axis.figure.dpi / 72,
-    )
+    points, frame = axis.transData.transform(np.column_stack([panel.x, panel.y])), axis.get_window_extent()
+    dot = axis.figure.dpi / 72
     mark = 1.3 * dot * np.sqrt(SIZE) / 2  # half a mark
     distances = np.hypot(*(points[:, None] - points).T)
     boxes: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names

@@ -10,11 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark, surround
+from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark, legend_marks, surround
 
 SHAPE = 0.75  # height of a map / its width
 GAP = 0.08  # between small maps, in their widths
@@ -95,10 +94,10 @@ def keys(columns: Mapping[str, Mapping[str, Mark]], title: str, note: str) -> Fi
         figure = Figure((WIDTH, 0.14 * lines + 0.9), layout="constrained")
         axes = figure.subplots(1, len(columns), width_ratios=[min(66, max(map(len, column))) + 8 for column in columns.values()])
         for axis, (head, column) in zip(axes, wrapped.items(), strict=True):
-            handles = [Line2D([], [], linestyle="", color=colour, marker=marker, markersize=4, label=label)
-                       for label, (colour, marker) in column.items()]  # fmt: skip
             axis.axis("off")
-            axis.legend(handles=handles, title=head, loc="upper left", handletextpad=0.2, borderaxespad=0, alignment="left")
+            axis.legend(
+                handles=legend_marks(column), title=head, loc="upper left", handletextpad=0.2, borderaxespad=0, alignment="left"
+            )
         surround(figure, title, note)
     return figure
 

@@ -8,6 +8,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 matplotlib.use("Agg")
 
@@ -78,6 +79,11 @@ def marks(classes: Sequence[str]) -> Mapping[str, Mark]:
     """Class -> (colour, marker). Neighbours differ in colour, and 7 x 7 classes have 49 different pairs."""
     size = len(COLOURS)
     return {name: (COLOURS[i % size], MARKERS[(i // size + i) % len(MARKERS)]) for i, name in enumerate(classes)}
+
+
+def legend_marks(marks: Mapping[str, Mark]) -> list[Line2D]:
+    """Handles of a legend: the mark of each class, and its name."""
+    return [Line2D([], [], linestyle="", markersize=4, label=name, color=mark[0], marker=mark[1]) for name, mark in marks.items()]
 
 
 def dark(colour: str, share: float = 0.66) -> str:

@@ -24,10 +24,11 @@ from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconf
 NOTHING, RESTART = "none", "restart"  # `over` of an exact number, and of one whose interval is over restarts of an algorithm
 UNBOUNDED = (-math.inf, math.inf)
 Functions = Callable[[str], Callable[..., Any]]
-"""Function of papers/PAPER/claims.py by name. It returns values by unit and seed, (n_units, n_seeds), of which the mean over units is
-the effect; or the variables x and y of a correlation, by unit; or an estimate and the number of its units; or several of these by
-name. Values may have the names of the training runs that they rest on as `attrs["recipes"]`. The function's `numbers` are the
-selections that the effect reads, in the order of the claims file: tables of numbers with their columns, `value`, `error` and `seed`."""
+"""Function of papers/PAPER/claims.py by name. It returns values by unit and seed, (n_units, n_seeds), of which the mean over
+units is the effect; or the variables x and y of a correlation, by unit; or an estimate and the number of its units; or
+several of these by name. Values may have the names of the training runs that they rest on as `attrs["recipes"]`. The
+function's `numbers` are the selections that the effect reads, in the order of the claims file: tables of numbers with their
+columns, `value`, `error` and `seed`."""
 
 
 @dataclass(frozen=True)

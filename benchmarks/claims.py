@@ -2,8 +2,8 @@
 
     python benchmarks/claims.py [--draws 1000]     # prints a table; ten minutes on one core
 
-Each shape is one that claims have. A false claim is just false: its effect lies at the border of the region, or its control has the
-same effect, or one of many parts has none. The effect of a true one is STEP standard deviations of a training run beyond the
+Each shape is one that claims have. A false claim is just false: its effect lies at the border of the region, or its control has
+the same effect, or one of many parts has none. The effect of a true one is STEP standard deviations of a training run beyond the
 border. What counts is how often the verdict is "holds".
 """
 

@@ -24,8 +24,9 @@ def test_names_of_the_published_scale_are_the_papers():
     values = names(load(read_yaml(ROOT / "config.yaml")))
     claims_file = read_claims_file(CLAIMS_FILE, values)
     assert "$" not in claims_file.model_dump_json()
-    short = {"row": "BERT, window 20 (1000k)", "recipe": "liu2020/pretraining/bert-20/1000k"}
-    assert claims_file.selections["short BERT, more text"] == short
+    recipe = {"recipe": "liu2020/pretraining/bert-20/1000k"}
+    assert claims_file.selections["short BERT, more text"] == recipe
+    assert claims_file.selections["row of short BERT, more text"] == recipe | {"row": "BERT, window 20 (1000k)"}
     assert claims_file.selections["convert rate 3"]["row"] == "convert rate (layer=10, alpha=3)"
     assert (values["place"], values["translator"], values["encoder"]) == ("(layer=11, alpha=3)", "liu2020/released", "mbert")
 
@@ -82,9 +83,22 @@ def test_the_layer_of_a_gain_is_selected_on_development_data():
     test = grid({(item, layer, w): w * (gains[layer] + items[item]) for item, layer, w in places})
     other = grid({(item, 2, w): 99 * w for item in items for w in (1.0, 2.0)}, "another mean")
     for most, gain in ((True, 3.0), (False, -1.0)):
-        estimate, n = claims.gain_of_weight([development, pd.concat([test, other])], most=most)
-        assert (estimate.value, n) == (pytest.approx(gain + np.mean([0.5, 5.0])), 3)
-        assert estimate.error == pytest.approx(stats.sem([0.5, 5.0]))
+        gains_of_layer = claims.gain_of_weight([development, pd.concat([test, other])], most=most)
+        assert gains_of_layer[0].to_dict() == pytest.approx({item: gain + more for item, more in items.items()})
+
+
+def test_the_last_layers_of_models_are_compared_by_seed():
+    """A model of one layer and one seed beside two of two layers and two seeds."""
+
+    def model(recipe, values):
+        return pd.DataFrame([(recipe, "en-de", layer, seed, value) for (layer, seed), value in values.items()],
+                            columns=["recipe", "item", "layer", "seed", "value"])  # fmt: skip
+
+    deep = model("bert", {(0, 0): 9.0, (0, 1): 9.0, (2, 0): 1.0, (2, 1): 2.0})
+    deeper = model("other", {(0, 0): 9.0, (2, 0): 4.0, (2, 1): 4.0, (2, 2): 7.0})
+    flat = model("glove", {(0, 0): 3.0})
+    assert claims.last_layers([flat, deep]).to_numpy().tolist() == [[2, 1]]
+    assert claims.last_layers([deeper, flat, deep, flat]).to_numpy().tolist() == [[3, 2]]
 
 
 def test_a_range():
@@ -97,7 +111,7 @@ def test_weights_that_differ_by_language_agree_over_seeds():
         pd.DataFrame({"language": [*languages, "all"], "seed": seed, "weight": [*weights, 9.0]})
         for seed, weights in enumerate((np.arange(10.0), np.arange(10.0) * 2 + 1, np.arange(10.0)))
     ]
-    estimate, n = claims.agreement_of_weights([pd.concat(frames)])
-    assert (estimate.value, n) == (pytest.approx(1), 10)
+    pairs = claims.agreement_of_weights([pd.concat(frames)])
+    assert pairs["x"].tolist() == [*range(10)] and pairs["y"].tolist() == [1.5 * x + 0.5 for x in range(10)]
     with pytest.raises(Unconfigured, match="one seed"):
         claims.agreement_of_weights([frames[0]])

@@ -41,17 +41,20 @@ def curves(function, seeds=3, column="x", at=(1, 2, 4, 8, 16, 32), **columns):
     return pd.DataFrame(rows)
 
 
-def test_a_planted_meeting_is_found_with_its_interval():
+def by_seed(values):
+    """Values of a single unit by seed."""
+    (row,) = values.to_numpy().tolist()
+    return row
+
+
+def test_a_planted_meeting_is_found_in_each_seed():
     """A curve that falls below a level at x = 20, 21 and 22 for three seeds, of 40 languages."""
     curve, level = curves(lambda x, seed: 50 + (20 + seed - x)), curves(lambda x, seed: 50.0, at=(4,))
-    estimate, n = liang2021.meeting([curve, level], languages=40)
-    assert (n, estimate.value) == (3, pytest.approx(21 / 40))
-    assert estimate.error == pytest.approx(np.std([20, 21, 22], ddof=1) / np.sqrt(3) / 40)
-    by_x = curves(lambda x, seed: 50.0)
-    assert liang2021.meeting([curve, by_x], languages=40)[0] == estimate
+    for reference in (level, curves(lambda x, seed: 50.0)):
+        assert by_seed(liang2021.meeting([curve, reference], languages=40)) == pytest.approx([20 / 40, 21 / 40, 22 / 40])
     nearer = curves(lambda x, seed: 50 + (10 - x))
-    apart, _ = liang2021.meetings_apart([curve, level, nearer, level], languages=40)
-    assert apart.value == pytest.approx(11 / 40)
+    apart = liang2021.meetings_apart([curve, level, nearer, level], languages=40)
+    assert by_seed(apart) == pytest.approx([10 / 40, 11 / 40, 12 / 40])
 
 
 def test_groups_end_where_their_mean_does():
@@ -61,34 +64,35 @@ def test_groups_end_where_their_mean_does():
     related = pd.concat([windows(4, "a"), windows(6, "b")])
     beyond = pd.concat([curves(lambda x, seed: 50.0, at=(2,), item=item) for item in "ab"])
     random = [windows(7, "random"), curves(lambda x, seed: 50.0, at=(2,), item="random")]
-    estimate, n = liang2021.ends_of_groups([related, beyond, *random])
-    assert (n, estimate.value) == (3, pytest.approx(5 - 7))
+    assert by_seed(liang2021.ends_of_groups([related, beyond, *random])) == pytest.approx([5 - 7] * 3)
 
 
 def test_the_best_x_is_that_of_the_other_seeds():
     """A curve with its top at 8; one seed has an outlier at 2, which must not count as its fall."""
     curve = curves(lambda x, seed: 90 - abs(x - 8) + (10 if (x, seed) == (2, 0) else 0), seeds=4)
-    estimate, n = liang2021.fall_from_best([curve], end=16)
-    assert (n, estimate.value) == (4, pytest.approx(8))
-    best, _ = liang2021.best_by_languages([curve], languages=40)
-    assert best.value == pytest.approx(np.mean([2, 8, 8, 8]) / 40)
+    assert by_seed(liang2021.fall_from_best([curve], end=16)) == pytest.approx([8] * 4)
+    assert by_seed(liang2021.best_by_languages([curve], languages=40)) == pytest.approx([2 / 40, 8 / 40, 8 / 40, 8 / 40])
 
 
 def test_a_flat_curve_does_not_rise_at_its_end():
     noise = np.random.default_rng(0).normal(0, 1, (200, 13))
     flat = curves(lambda layer, seed: 70 + noise[seed, layer], seeds=200, column="layer", at=range(1, 13))
-    estimate, _ = liang2021.rise_at_end([flat])
-    assert abs(estimate.value) < 3 * estimate.error
+    rises = by_seed(liang2021.rise_at_end([flat]))
+    assert abs(np.mean(rises)) < 3 * np.std(rises) / np.sqrt(200)
     rising = curves(lambda layer, seed: 70 - layer + (9 + seed / 100 if layer == 12 else 0), column="layer", at=range(1, 13))
-    assert liang2021.rise_at_end([rising])[0].value == pytest.approx(70 - 12 + 9 - (70 - 11), abs=0.02)
-    assert liang2021.rise_at_end([rising, rising])[0].value == pytest.approx(0)
+    assert by_seed(liang2021.rise_at_end([rising])) == pytest.approx([8, 8.01, 8.02])
+    assert by_seed(liang2021.rise_at_end([rising, rising])) == pytest.approx([0] * 3)
 
 
 def test_directions_for_a_share_of_the_best():
     curve = curves(lambda x, seed: min(60 + 5 * x + seed / 10, 100))
-    estimate, _ = liang2021.needed([curve], share=0.95)
     crossings = [4 + 4 * (95 - low) / (100 - low) for low in (80.0, 80.1, 80.2)]  # between x = 4 and 8, where the best is
-    assert estimate.value == pytest.approx(np.mean(crossings))
+    assert by_seed(liang2021.needed([curve], share=0.95)) == pytest.approx(crossings)
+
+
+def test_curves_are_correlated_by_seed():
+    first, second = curves(lambda x, seed: x), curves(lambda x, seed: (1 - 2 * (seed == 2)) * x)
+    assert by_seed(liang2021.correlation_of_curves([first, second], "x")) == pytest.approx([1, 1, -1])
 
 
 def test_a_straight_loss_is_straight():
@@ -100,10 +104,8 @@ def test_a_straight_loss_is_straight():
         return pd.DataFrame(rows)
 
     scores = pd.concat([heads(lambda x: 0 if x < 100 else x / 10, False), heads(lambda x: 40 * (x > 200), True)])
-    estimate, n = liang2021.straightness([scores], start=100)
-    assert (n, estimate.value) == (2, pytest.approx(100))
-    estimate, _ = liang2021.straightness([scores], start=100, random=True)
-    assert estimate.value == pytest.approx(80)
+    assert by_seed(liang2021.straightness([scores], start=100)) == pytest.approx([100, 100])
+    assert by_seed(liang2021.straightness([scores], start=100, random=True)) == pytest.approx([80, 80])
 
 
 def test_printed_means_are_compared_with_printed_languages():
@@ -138,21 +140,19 @@ def test_losses_of_the_source_of_targets_and_their_difference():
     before = {"en": 90.0, "de": 80.0, "fr": 70.0, "tr": 60.0, "zh": 50.0, "all": 0.0}
     after = {"en": 89.0, "de": 70.0, "fr": 50.0, "tr": 20.0, "zh": 40.0, "all": 0.0}
     numbers = [pd.concat([scores("muller2021/parsing/en/ref", before), scores("muller2021/parsing/en/init1-2", after)])]
+    place = "parsing from en, layers 1-2"
     losses = {of: muller2021.losses(numbers, [1, "1-2"], of) for of in ("source", "targets", "difference")}
-    assert {name for parts in losses.values() for name in parts} == {"parsing from en, layers 1-2"}
-    (source, seeds), (targets, languages), (difference, _) = (parts["parsing from en, layers 1-2"] for parts in losses.values())
-    assert (source.value, seeds, languages) == (pytest.approx(-1), 2, 4)
-    assert targets.value == pytest.approx(np.mean([np.mean([-10, -20]), -40, -10]))
-    assert difference.value == pytest.approx(targets.value + 1)
-    assert targets.error == pytest.approx(np.std([-15, -40, -10], ddof=1) / np.sqrt(3))
-    by_language = muller2021.losses(numbers, ["1-2"], "targets", by_language=True)
-    assert {name.rpartition(", ")[2] for name in by_language} == {*FAMILIES}
-    one_seed = [numbers[0][numbers[0]["seed"] == 0]]
-    estimate, n = muller2021.losses(one_seed, ["1-2"], "source")["parsing from en, layers 1-2"]
-    assert (estimate.error, n) == (pytest.approx(np.sqrt(2)), 1)
+    assert all([*parts] == [place] for parts in losses.values())
+    source, targets, difference = (parts[place] for parts in losses.values())
+    assert source.to_numpy().tolist() == [[pytest.approx(-1)] * 2]
+    assert targets[0].to_dict() == pytest.approx({"de": -10, "fr": -20, "tr": -40, "zh": -10})
+    assert (difference - targets).to_numpy() == pytest.approx(1)
+    assert targets.attrs["recipes"] == ["muller2021/parsing/en/init1-2", "muller2021/parsing/en/ref"]
+    by_family = muller2021.losses(numbers, ["1-2"], "targets", by_family=True)
+    assert {name.rpartition(", ")[2]: [*rows.index] for name, rows in by_family.items()} == {
+        "Indo-European": ["de", "fr"], "Altaic": ["tr"], "Sino-Tibetan": ["zh"]}  # fmt: skip
     assert muller2021.losses(numbers, ["1-2"], "targets", sources=["ru"]) == {}
-    back = muller2021.losses(numbers, ["1-2"], "targets", before="1-2")["parsing from en, layers 1-2"][0]
-    assert back.value == 0
+    assert not muller2021.losses(numbers, ["1-2"], "targets", before="1-2")[place].to_numpy().any()
 
 
 def similarity(function, task=None, languages=(*FAMILIES, "fi", "ja", "ar", "ko"), recipe="r"):
@@ -162,9 +162,12 @@ def similarity(function, task=None, languages=(*FAMILIES, "fi", "ja", "ar", "ko"
     )  # fmt: skip
 
 
-def test_peaks_are_means_over_families():
-    estimate, n = muller2021.peaks([similarity(lambda number, layer: -abs(layer - (5 + (number == 2))), languages=FAMILIES)])
-    assert (n, estimate.value) == (4, pytest.approx(np.mean([5, 6, 5])))
+def test_peaks_and_trends_by_language():
+    rows = similarity(lambda number, layer: -abs(layer - (5 + (number == 2))), languages=FAMILIES)
+    assert muller2021.peaks([rows])[0].to_dict() == {"de": 5, "fr": 5, "tr": 6, "zh": 5}
+    falling = similarity(lambda number, layer: -layer if number else layer, languages=FAMILIES)
+    trend = muller2021.same_trend([falling, similarity(lambda number, layer: layer**2, languages=FAMILIES)])
+    assert trend[0].to_dict() == pytest.approx({"de": 1, "fr": -1, "tr": -1, "zh": -1})
 
 
 def test_the_layer_whose_similarity_goes_with_scores():
@@ -204,8 +207,9 @@ def test_losses_of_similarity_and_score_go_together():
     of_score = pd.concat([scores(names[0], before, task="pos"), scores(names[1], after, task="pos")])
     similarities = [similarity(lambda number, layer, by=by: 80.0 - by * number, "pos", recipe=names[by]) for by in (0, 1)]
     of_similarity = pd.concat(similarities)
-    estimate, n = muller2021.correlation_of_losses([of_score, of_similarity], before="ref", after="1-2")
-    assert (n, estimate.value) == (8, pytest.approx(1))
+    pairs = muller2021.losses_of_both([of_score, of_similarity], before="ref", after="1-2")
+    assert len(pairs) == 8 and pairs["x"].to_numpy() == pytest.approx(2 * pairs["y"].to_numpy())
+    assert muller2021.losses_of_both([of_score, of_similarity], before="ref", after="3-4") == {}
 
 
 def test_counts_of_print():

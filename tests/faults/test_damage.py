@@ -219,7 +219,7 @@ def test_results_under_another_name_and_links_are_read(steps, root, tmp_path, mo
     assert checksums.verified(Path("seed0/history.csv")).exists()
 
 
-def test_sha256sum_checks_seals_that_say_what_they_seal(steps, root):
+def test_sha256sum_checks_checksum_files_that_say_what_they_are_of(steps, root):
     assert len(checksums.read_checksums(root / "encoders/tiny").notes) == 1
     for folder, sums in (("encoders/tiny", checksums.SUMS), ("models/test/frozen/seed0", ".history.csv.sha256")):
         done = subprocess.run(["sha256sum", "--check", "--strict", sums], cwd=root / folder, capture_output=True, text=True)

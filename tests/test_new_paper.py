@@ -21,7 +21,7 @@ TUNED = "nearest_translation@pires2019"
 
 NEW = [  # jobs of the sixth paper
     "Train pires2019/pos/en, seed 0",
-    "Draw pires2019/parallel",
+    "Sample pires2019/parallel",
     "Store hidden states of pires2019/pretrained, seed 0",
     "Measure classification of pires2019/pos/en",
     "Measure nearest_translation of pires2019/pretrained, seed 0",

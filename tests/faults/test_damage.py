@@ -69,7 +69,7 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
                 temporary.write_text(name)
             records.write_json({}, root / f"figure{name}.svg.json")
             draw = Sampling(languages=("en",), random_words={"train": 9, "test": 11 + (name == "two")})
-            sampled = Samples(encoder="tiny", reading="whole", unit="word", corpora={"sentences": draw})
+            sampled = Samples(encoder="tiny", tokenisation="whole", unit="word", corpora={"sentences": draw})
             write_samples(sampled, {"sentences": root / "tokens/tiny/whole/sentences"}, root / f"samples/{name}")
         for run in RUNS:
             model, states = root / f"models/test/{run}/seed0", root / f"states/test/{run}/seed0"

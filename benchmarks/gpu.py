@@ -2,7 +2,7 @@
 lengths.
 
     python benchmarks/gpu.py --peak 989e12                                                       an H100 or H200
-    python benchmarks/gpu.py --peak 989e12 --trainings 4                                         four at once on it
+    python benchmarks/gpu.py --peak 989e12 --trainings 4                                         four training runs at once
     python benchmarks/gpu.py --layers 2 --hidden 64 --vocabulary 500 --batch 4 --texts 40        a smoke test on a CPU
 
 Random weights and subwords; lengths as of XNLI's sentence pairs: mean about 40 subwords, at most 128; one label a text, on its
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--trainings", type=int, default=1, help="number that run at once on the device, a process each")
     settings = parser.parse_args()
     processes = multiprocessing.get_context("spawn")
-    barrier = processes.Barrier(settings.trainings, timeout=600)  # fewer would wait for one that failed
+    barrier = processes.Barrier(settings.trainings, timeout=600)  # after which the others give up if one has failed
     with ProcessPoolExecutor(settings.trainings, processes, meet, (barrier,)) as pool:
         seconds, memory, devices = zip(*pool.map(train, [settings] * settings.trainings), strict=True)
     texts = pairs(settings.texts, settings.vocabulary)
@@ -131,7 +131,7 @@ def main() -> None:
         encoder = BertModel(shape(settings), add_pooling_layer=False)
     print(f"{devices[0]}, torch {torch.__version__}, {settings.precision}, BERT {settings.layers} x {settings.hidden}")
     print(f"batches of {settings.batch}, mean length {texts.lengths.mean():.0f}, {settings.epochs - 1} epochs of "
-          f"{len(texts.subwords)} subwords, {max(memory) / 1e9:.2f} GB a training run at most")  # fmt: skip
+          f"{len(texts.subwords)} subwords, {max(memory) / 1e9:.2f} GB at most for each training run")  # fmt: skip
     print(report(seconds, texts, common.flops(encoder, texts.lengths), settings.peak))
 
 

@@ -93,8 +93,8 @@ def reach(root: Path, mutations_file: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     probes, sources = defaultdict[Path, list[tuple[int, int, int]]](list), dict[Path, str]()
     for number, mutation in enumerate(read(mutations_file)):
-        if found := apply(root, mutation):
-            file, source, text = found
+        if edit := apply(root, mutation):
+            file, source, text = edit
             sources[file] = source
             if position := place(ast.parse(source), changed_line(source, text)):
                 probes[file].append((*position, number))
@@ -118,7 +118,7 @@ def reach(root: Path, mutations_file: Path, folder: Path) -> None:
 
 def run(root: Path, mutations_file: Path, folder: Path) -> None:
     """Write for each mutation whether the tests detect it."""
-    known = {tuple(row[:6]) for row in rows(folder / "results.jsonl")}
+    earlier = {tuple(row[:6]) for row in rows(folder / "results.jsonl")}
     seconds, failing, tests = Counter[str](), set[str](), defaultdict[int, set[str]](set)
     for test, outcome, duration in rows(folder / "tests.jsonl"):
         seconds[test] += duration
@@ -127,15 +127,15 @@ def run(root: Path, mutations_file: Path, folder: Path) -> None:
         tests[number] |= {test} & (seconds.keys() - failing)
     lines = Counter(test for names in tests.values() for test in names)
     for number, mutation in enumerate(read(mutations_file)):
-        if mutation in known:
+        if mutation in earlier:
             continue
         began, names, verdict = time.monotonic(), list[str](), "no longer applies"
-        if found := apply(root, mutation):
+        if edit := apply(root, mutation):
             candidates = tests[number] or naming(root, mutation, seconds.keys() - failing)
             for test in sorted(candidates, key=lambda test: (lines[test], seconds[test])):
                 if not names or sum(seconds[name] for name in names) + seconds[test] < SECONDS:
                     names.append(test)
-            verdict = detection(root, *found, names) if names else "not executed"
+            verdict = detection(root, *edit, names) if names else "not executed"
         with (folder / "results.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(f"{json.dumps([*mutation, verdict, len(names), round(time.monotonic() - began)])}\n")
 

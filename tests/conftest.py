@@ -326,7 +326,7 @@ def written_sentences(tokens, tmp_path_factory) -> Path:
 
 @dataclass(frozen=True)
 class Workbench:
-    """The inputs of a training run."""
+    """Encoders and texts with which tests train."""
 
     encoder_folder: Path
     pooler_folder: Path

@@ -111,7 +111,7 @@ def test_it_has_no_texts_and_no_weights_and_a_digest_of_every_file(archive, tmp_
         assert len(after) == len(before) and after.isin(["", 0]).all() and not before.isin(["", 0]).all()
     assert not [name for name in names if name.endswith((".safetensors", ".conllu")) or f"{RESULTS}/corpora" in name]
     assert {f"{RESULTS}/{place}" for place in ("table2.csv", "claims.csv", PREDICTIONS, PROBES)} <= names
-    assert [name for name in names if name.startswith("seals/states/")]
+    assert [name for name in names if name.startswith("checksums/states/")]
 
 
 @pytest.mark.long
@@ -202,7 +202,7 @@ FORBIDDEN = [
     "results/./x.csv", "results/..\\x.csv", "C:\\x.csv", ".snakemake/scripts/json.py", "results/.snakemake/x.csv",
     "results/a/.x.csv", "workflow/x.csv", "profiles/default/config.yaml", "rules/common.smk", "results/a/sitecustomize.py",
     "results/a/x.pth", "results/a/x", "results/a/x.csv ", "results/a/é.csv", "results/a/x\u202e.csv", "results/a/x.csv\r",
-    "results/$(touch x).csv", "x.csv", "~/x.csv", "seals/../x.csv", "results/a/.SHA256SUMS/x.csv", "configuration.json/x.csv",
+    "results/$(touch x).csv", "x.csv", "~/x.csv", "checksums/../x.csv", "results/a/.SHA256SUMS/x.csv", "configuration.json/x.csv",
     "sources.lock.tsv.py",
 ]  # fmt: skip
 

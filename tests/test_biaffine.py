@@ -182,10 +182,10 @@ def test_the_tree_is_the_best_by_its_weights_and_relations_the_best_for_it(root,
         heads, relations = made.parse(states, mask, first)
         likeliest = scores.relations(heads).argmax(-1)
         for i, n in enumerate(words):
-            found, of_sentence = heads[i, :n].tolist(), weights[i, :n]
-            assert found in all_trees(n).tolist()
-            assert weight(of_sentence, found) == pytest.approx(weight(of_sentence, all_trees(n)).max(), abs=1e-9)
-            for word, head in enumerate(found):
+            tree, of_sentence = heads[i, :n].tolist(), weights[i, :n]
+            assert tree in all_trees(n).tolist()
+            assert weight(of_sentence, tree) == pytest.approx(weight(of_sentence, all_trees(n)).max(), abs=1e-9)
+            for word, head in enumerate(tree):
                 lost = root == "as_released" and head == 0
                 assert relations[i, word] == (IGNORED if lost else likeliest[i, word])
 

@@ -529,6 +529,6 @@ def test_unknown_subwords_leave_before_the_sample_is_drawn(tmp_path: Path, wiki:
         corpus, output = tmp_path / f"xx.{split}.parquet", tmp_path / f"tokens.{split}.parquet"
         counts = write_tokens(load_tokenizer(tmp_path), corpus, output, Tokenisation(labelled_subword="word_starts"), split)
         candidates = schema.read(corpus).to_pylist()[: nominal + counts["unknown"]]
-        known = [row["id"] for row in candidates if "[UNK]" not in tokenizer.encode(row["text"]).tokens[:511]]
-        assert schema.read(output)["id"].to_pylist() == known and len(known) == counts["texts"] == nominal
+        ids = [row["id"] for row in candidates if "[UNK]" not in tokenizer.encode(row["text"]).tokens[:511]]
+        assert schema.read(output)["id"].to_pylist() == ids and len(ids) == counts["texts"] == nominal
         assert number == 5000 or max(Counter(row["page"] for row in candidates).values()) <= 3

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from conftest import MIRROR
 from crosslens.config.base import languages_table
 from crosslens.corpora.wals import read
 from crosslens.jobs.errors import DataError
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "wals").is_dir(), reason="needs WALS in ../shared/mirror/wals")
 
 GOOD = {

@@ -429,8 +429,8 @@ WAYS = [
 def test_a_bad_server(tmp_path: Path, server: str, ways: list[str]) -> None:
     Handler.ways = ways.copy()
     changes = any("changes" in way for way in ways)
-    known = {} if changes else {"sha256": DIGEST, "mirror": [tmp_path / "m"]}
-    assert got(tmp_path, urls=[f"{server}/file"], **known) == (OTHER if changes else CONTENT)
+    options = {} if changes else {"sha256": DIGEST, "mirror": [tmp_path / "m"]}
+    assert got(tmp_path, urls=[f"{server}/file"], **options) == (OTHER if changes else CONTENT)
 
 
 HUB_FILE = "https://huggingface.co/owner/model/resolve/main/file"

@@ -102,12 +102,12 @@ def test_two_jobs_of_several_gpus_do_not_wait_for_each_other(machine):
 
 def gpus_of_jobs(folder: Path, *numbers: int) -> list[list[str]]:
     """The GPUs of jobs of this process, one after the other, that ask for so many."""
-    found = []
+    names = []
     for number in numbers:
         os.environ.pop(gpus.VISIBLE, None)
-        found.append(gpus.take(number, LOG, folder))
+        names.append(gpus.take(number, LOG, folder))
     os.environ.pop(gpus.VISIBLE, None)
-    return found
+    return names
 
 
 def test_as_many_jobs_share_a_gpu_as_is_allowed(machine, monkeypatch):

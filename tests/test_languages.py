@@ -4,12 +4,11 @@ import csv
 import io
 import lzma
 import re
-from pathlib import Path
 
 import pytest
+from conftest import MIRROR
 from crosslens.config.base import LANGUAGES_CSV
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror"
 needs_mirror = pytest.mark.skipif(not (MIRROR / "wals").is_dir(), reason="needs WALS in ../shared/mirror/wals")
 COLUMNS = ["code", "name", "family", "genus", "script", "iso639_3", "glottocode", "wals", "wikipedia", "cc100"]
 

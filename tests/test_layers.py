@@ -46,7 +46,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def room(module: str) -> str:
-    """The room of a module: crosslens.training, synthetic corpus."""
+    """The room of a module: crosslens.training, synthetic."""
     return ".".join(module.split(".")[: 2 if module.startswith("crosslens.") else 1])
 
 

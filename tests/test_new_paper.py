@@ -21,7 +21,7 @@ TUNED = "nearest_translation@pires2019"
 
 NEW = [  # jobs of the sixth paper
     "Train pires2019/pos/en, seed 0",
-    "Draw pires2019/parallel",
+    "Sample pires2019/parallel",
     "Store hidden states of pires2019/pretrained, seed 0",
     "Measure classification of pires2019/pos/en",
     "Measure nearest_translation of pires2019/pretrained, seed 0",
@@ -61,7 +61,7 @@ def results(root: Path) -> Path:
 def test_mistakes_in_a_new_paper_are_one_line(root):
     said = tiny(root, "-n", f"{RESULTS}/measures/clusters/pires2019/pos/en/seed0.parquet", works=False)
     assert "measures/clusters/pires2019/pos/en: expected a measure whose settings the paper of the recipe states" in said
-    items = root / "workflow/crosslens/papers/pires2019/items.py"
+    items = root / "workflow/crosslens/papers/pires2019/tables_and_figures.py"
     with changed(items, ('Need("nearest_translation"', 'Need("nearest_translatoin"')):
         said = tiny(root, "-n", f"{RESULTS}/pires2019/figure3.svg", works=False)
     expected = "pires2019: Need: expected a kind of measure, a line of workflow/crosslens/measures/kinds.py, found"

@@ -87,7 +87,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository, whose demo is as small as the tiny study, with two encoders."""
     root = copy_repository(tmp_path_factory.mktemp("try"))
     shutil.copy(root / "tests/workflow/overlay.yaml", root / "demo/overlay.yaml")
-    edit(root / "demo/overlay.yaml", ("readings:\n", "readings:\n  without_unknown: { labelled_subword: first_visible }\n"))
+    edit(
+        root / "demo/overlay.yaml",
+        ("tokenisations:\n", "tokenisations:\n  without_unknown: { labelled_subword: first_visible }\n"),
+    )
     for name, shape in SHAPES.items():
         shape(root / "encoders" / name)
     return root

@@ -256,7 +256,7 @@ def test_a_study_of_the_same_settings_reads_the_texts_of_another(origin):
 def test_a_changed_corpus_is_read_here_and_all_others_are_taken(origin):
     with changed(origin / OVERLAY, ("withheld: clean", "withheld: paper")):
         jobs, said = plan(origin)
-    assert {"Read udpos", "Tokenise udpos for random, reading without_unknown"} <= set(jobs), said
+    assert {"Read udpos", "Tokenise udpos for random, without_unknown"} <= set(jobs), said
     assert not {"Write the synthetic corpora", "Read xnli"} & set(jobs)
     assert re.search(TAKEN, said, re.MULTILINE), said
     shutil.rmtree(origin / OTHER)

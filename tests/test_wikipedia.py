@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
+import conftest
 import pytest
 from crosslens.corpora import schema
 from crosslens.corpora.dumps import Page, in_parts, pages
@@ -15,7 +16,7 @@ from crosslens.corpora.sampling import write_paragraphs
 from crosslens.corpora.sources.wikipedia import sample
 from crosslens.jobs.errors import DataError
 
-MIRROR = Path(__file__).parents[2] / "shared" / "mirror" / "wikipedia"
+MIRROR = conftest.MIRROR / "wikipedia"
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="needs real dumps in ../shared/mirror")
 
 HEAD = b'<mediawiki xml:lang="en">\n  <siteinfo><sitename>W</sitename></siteinfo>\n'

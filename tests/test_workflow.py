@@ -128,8 +128,8 @@ def test_a_passport_says_what_it_is_of(built):
     path = built / RESULTS / "passport/random.csv"
     table, record = pd.read_csv(path), json.loads(path.with_name("random.csv.json").read_text())
     facts = record["passport"]
-    assert tuple(table.columns) == (*COLUMNS, "layer", "family", "floor_kind")
-    assert set(table["floor_kind"].dropna()) == {"shuffled pairs", "random weights", "formula"}
+    assert tuple(table.columns) == (*COLUMNS, "layer", "family", "baseline_kind")
+    assert set(table["baseline_kind"].dropna()) == {"shuffled pairs", "random weights", "formula"}
     assert set(table["metric"]) == facts["measures"].keys() and set(table["layer"].dropna().astype(str)) >= {"0", "1", "2"}
     assert (facts["n"], facts["seeds"], facts["encoder"]["layers"], facts["encoder"]["width"]) == (12, [0, 1], 2, 32)
     assert all(path.with_suffix(ending).exists() for ending in (".html", ".svg", ".png", ".json"))

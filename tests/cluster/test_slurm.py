@@ -151,11 +151,11 @@ class Study:
         return self.said()
 
     def folder(self, recipe: str) -> Path:
-        """The folder of a training run."""
+        """Return the folder that holds a recipe's training run with seed 0."""
         return self.root / f"{RESULTS}/models/{recipe}/seed0"
 
     def log(self, recipe: str) -> str:
-        """The log of a training run."""
+        """Return the text of that training run's log, or an empty string before it has started."""
         file = self.root / f"{RESULTS}/logs/models/{recipe}/seed0.log"
         return file.read_text() if file.exists() else ""
 

@@ -69,7 +69,7 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
                 temporary.write_text(name)
             records.write_json({}, root / f"figure{name}.svg.json")
             draw = Sampling(languages=("en",), random_words={"train": 9, "test": 11 + (name == "two")})
-            sampled = Samples(encoder="tiny", reading="whole", unit="word", corpora={"sentences": draw})
+            sampled = Samples(encoder="tiny", tokenisation="whole", unit="word", corpora={"sentences": draw})
             write_samples(sampled, {"sentences": root / "tokens/tiny/whole/sentences"}, root / f"samples/{name}")
         for run in RUNS:
             model, states = root / f"models/test/{run}/seed0", root / f"states/test/{run}/seed0"
@@ -219,7 +219,7 @@ def test_results_under_another_name_and_links_are_read(steps, root, tmp_path, mo
     assert checksums.verified(Path("seed0/history.csv")).exists()
 
 
-def test_sha256sum_checks_seals_that_say_what_they_seal(steps, root):
+def test_sha256sum_checks_checksum_files_that_say_what_they_are_of(steps, root):
     assert len(checksums.read_checksums(root / "encoders/tiny").notes) == 1
     for folder, sums in (("encoders/tiny", checksums.SUMS), ("models/test/frozen/seed0", ".history.csv.sha256")):
         done = subprocess.run(["sha256sum", "--check", "--strict", sums], cwd=root / folder, capture_output=True, text=True)

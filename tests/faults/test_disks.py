@@ -81,7 +81,7 @@ def cases(folder: Path, encoder: Path, corpora: Path) -> list[tuple[str, int, bo
     files = {"parts": [["de", "train"]], "files": [str(corpora / "sentences" / "de.train.parquet")]}
     tokens = {
         "input": {"tokenizer": str(encoder), "punkt": []},
-        "params": {"settings": files | {"reading": {"maximum": 24, "drop_unknown": False}, "shared": {"languages": []}}},
+        "params": {"settings": files | {"tokenisation": {"maximum": 24, "drop_unknown": False}, "shared": {"languages": []}}},
     }
     write_checksums(archive)
     corpus = {

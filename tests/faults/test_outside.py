@@ -42,7 +42,7 @@ corpora:
     file: "{wiki}/20260101/{wiki}-20260101-pages-articles-multistream.xml.bz2"
     blocks: 1000
     languages: [de, en]
-readings: { without_unknown: { drop_unknown: true, maximum: 128 } }
+tokenisations: { without_unknown: { drop_unknown: true, maximum: 128 } }
 papers: { tanti2021: { encoder: mine } }
 """
 FILES = ("config.yaml", "tests/workflow/overlay.yaml", "own.yaml")

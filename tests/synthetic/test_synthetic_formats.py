@@ -75,7 +75,7 @@ def plain(path: Path) -> bytes:
 
 
 def test_every_format_is_what_it_was(tmp_path):
-    """Of some languages at these sizes: the demo's published numbers rest on them."""
+    """The demo's published numbers rest on these bytes; four languages at small sizes stand for all."""
     write_sources(tmp_path, ["de", "en", "es", "zh"], 0, SMALL)
     digests = []
     for folder in sorted(tmp_path.iterdir()):
@@ -280,7 +280,7 @@ def test_the_reader_of_running_text_finds_the_paragraphs(sources, tmp_path):
 def test_running_text_says_something_else_in_each_language(sources):
     n = EVERYDAY * Sizes().documents
     meanings = {code: everyday(read_grammar(code), n, 0, place, len(LANGUAGES)) for place, code in enumerate(LANGUAGES)}
-    assert len({meaning for own in meanings.values() for meaning in own}) == n * len(LANGUAGES)
+    assert len({meaning for of_language in meanings.values() for meaning in of_language}) == n * len(LANGUAGES)
     for code in LANGUAGES:
         text = (sources / "text" / f"{code}.txt").read_text(encoding="utf-8")
         dumped = {

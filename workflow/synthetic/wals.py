@@ -4,12 +4,12 @@ Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources
 features; codes, families and genera are those of resources/languages.csv. Cells that nothing here fills stay empty.
 """
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-import pandas as pd
 
 from synthetic.tables import TABLES, check, language_facts, read_languages, rows
 
@@ -85,5 +85,8 @@ def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tupl
         ),
     }
     for name, table in tables.items():
-        text = pd.DataFrame([*table], columns=COLUMNS[name].split()).to_csv(index=False, lineterminator="\n")
-        yield f"wals-2020/cldf/{name}.csv", text.encode()
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, COLUMNS[name].split(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+        yield f"wals-2020/cldf/{name}.csv", stream.getvalue().encode()

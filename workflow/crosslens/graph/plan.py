@@ -85,7 +85,7 @@ class Graph(Artefacts):
         return Step("dump_sample", "corpora", {"index": index}, self.official.facts(source, file))
 
     def synthetic(self) -> Step:
-        """sources/synthetic corpus/...: generated corpora in the official formats."""
+        """sources/synthetic/...: generated corpora in the official formats."""
         settings = {"synthetic": self.config.synthetic.model_dump(), "folder": f"{self.results}/sources/synthetic"}
         languages = {*self.config.synthetic.languages, *self.config.synthetic.train_languages}
         facts = {"languages": [self.rows(table, languages) for table in LANGUAGE_TABLES]} | self.contents_of(self.grammar)

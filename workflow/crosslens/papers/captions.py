@@ -35,7 +35,8 @@ def captioned(
     """An item with its title and caption.
 
     form: None, a figure where the name says so, else a table; values: of fields of the caption, beside {interval}, which says
-    over how many seeds intervals are; single: the interval of a single seed, in words; fields: of Item. Raises DataError where
+    over how many seeds intervals are; single: the interval of a single seed, in words; fields: of TableOrFigure. Raises
+    DataError where
     captions.yaml does not have the item, or names other fields.
     """
     texts = _texts(paper)

@@ -9,8 +9,8 @@ from crosslens.config.samples import Samples
 from crosslens.config.whole import Config, once
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.pires2019.config import section
-from crosslens.papers.pires2019.items import items
 from crosslens.papers.pires2019.recipes import recipes
+from crosslens.papers.pires2019.tables_and_figures import items
 from crosslens.reports.paper import Paper
 
 PARALLEL = "pires2019/parallel"

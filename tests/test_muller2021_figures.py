@@ -89,7 +89,7 @@ def test_each_definition_has_a_column():
 
 def test_correlations_by_layer_are_those_of_the_table(records):
     drawn = figure("figure3", records)
-    expected = spearman_by_layer(records, "pos", study(NAMES), definition="linear", recipe=tuned("pos"))["rho"]
+    expected = spearman_by_layer(records, "pos", study(NAMES), definition="linear", recipe=tuned("pos"))["r"]
     assert any(line.get_ydata() == pytest.approx(expected) for line in drawn.axes[3].get_lines())
 
 

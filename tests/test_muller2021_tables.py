@@ -9,14 +9,12 @@ import pandas as pd
 import pytest
 from crosslens.jobs.records import RECORDS
 from crosslens.measures.shared.cka import DEFINITIONS
-from crosslens.measures.shared.ranks import holm, spearman
 from crosslens.papers.muller2021 import correlation
 from crosslens.papers.muller2021.correlation import spearman_by_layer
 from crosslens.papers.muller2021.names import LANGUAGES, PRETRAINED, Study, item_recipes, printed_column
 from crosslens.papers.muller2021.tables import table_of
 from crosslens.reports.cells import Published
 from goldens import assert_golden
-from scipy import stats
 
 ROOT = Path(__file__).parents[1]
 TABLES = ("table1", "table2", "table5", "table6", "table7", "table8")
@@ -227,52 +225,6 @@ def test_published_file_has_the_cells_of_the_paper(published):
     assert counted(published[restored]) == {"table6": 7, "table8": 1}
 
 
-def test_rank_correlation_agrees_with_scipy_and_all_permutations():
-    generator = np.random.default_rng(4)
-    for n in (5, 5, 6, 15):
-        x = generator.integers(0, 8, n).astype(float)  # with ties
-        y = x / 4 + generator.normal(0, 4, n)
-        found = spearman(x, y)
-        assert found.rho == pytest.approx(stats.spearmanr(x, y).statistic) and found.n == n
-        assert -1 <= found.low <= found.rho <= found.high <= 1
-        if n < 7:
-            rhos = [stats.spearmanr(x, order).statistic for order in itertools.permutations(y)]
-            assert found.p == np.mean(np.abs(rhos) >= abs(found.rho) - 1e-12)
-        else:
-
-            def statistic(each, y=y):
-                return stats.spearmanr(each, y).statistic
-
-            other = stats.permutation_test((x,), statistic, permutation_type="pairings", n_resamples=3000, rng=generator)
-            assert found.p == pytest.approx(other.pvalue, abs=0.03)
-        assert spearman(x, y) == found  # seeded
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "remark"),
-    [
-        ([1, 2, 3, 4], [1, 2, 3, 4], "undefined: 4 languages, at least 5 needed"),
-        ([1, 1, 1, 1, 1], [1, 2, 3, 4, 5], "undefined: all scores are equal"),
-        ([1, 2, 3, 4, 5], [2, 2, 2, 2, 2], "undefined: all similarities are equal"),
-    ],
-)
-def test_undefined_correlations_are_empty_and_say_why(x, y, remark):
-    found = spearman(np.array(x, dtype=float), np.array(y, dtype=float))
-    assert found.remark == remark and np.isnan([found.rho, found.low, found.high, found.p]).all()
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_ranks_that_agree_wholly_have_no_interval(sign):
-    found = spearman(sign * np.arange(6.0), np.arange(6.0))
-    assert (found.rho, found.p) == pytest.approx((sign, 2 / 720)) and np.isnan([found.low, found.high]).all()
-    assert found.remark.startswith("no interval")
-
-
-def test_holm_by_hand():
-    assert holm(np.array([0.04, 0.01, np.nan, 0.03])) == pytest.approx([0.06, 0.03, np.nan, 0.06], nan_ok=True)
-    assert holm(np.array([0.6, 0.9])) == pytest.approx([1, 1])
-
-
 TARGETS = [code for code in LANGUAGES if code not in ("en", "sl")]
 
 
@@ -302,7 +254,7 @@ def related():
 
 
 def test_table_4_has_both_signs_of_every_definition(related, published):
-    """Over targets, and with English; a printed value stands beside those that it may be; Holm is over tasks and models."""
+    """Over targets, and with English; a printed value stands beside those that it may be."""
     found = table("table4", related, published, {"muller2021/parsing/en/ref", "muller2021/pos/en/ref"})
     assert_golden(found, "muller2021/table4")
     nothing = table("table4", related, published, set())

@@ -16,8 +16,9 @@ from crosslens.encoding.encoders.folder import Description
 from crosslens.encoding.tokens.counts import Counts, Vocabulary
 from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.jobs.checksums import write_checksums
-from crosslens.measures.shared.correlation import pearson, rowwise
+from crosslens.measures.shared.correlation import over_languages, partial
 from crosslens.measures.shared.overlap import by_token, by_type, distance, of_words
+from crosslens.numerics.estimates import correlation
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019 import figure3, overlap
@@ -57,15 +58,15 @@ def test_distance_counts_features_of_both():
     assert np.isnan(distance({"1A": 1}, {})[0])
 
 
+@pytest.mark.parametrize("ranks", [False, True])
 @pytest.mark.parametrize("n", [4, 9, 30])
-def test_pearson_is_scipys(n):
+def test_correlation_over_languages_is_scipys_with_the_interval_and_p_of_claims(n, ranks):
     x, y = np.random.default_rng(n).normal(size=(2, n))
-    found, theirs = pearson(x, y), stats.pearsonr(x, y)
-    assert (found.r, found.p, found.n) == (pytest.approx(theirs.statistic), pytest.approx(theirs.pvalue), n)
-    chosen = np.random.default_rng(0).integers(n, size=(2000, n))
-    resampled = [stats.pearsonr(x[of], y[of]).statistic for of in chosen if min(np.ptp(x[of]), np.ptp(y[of])) > 0]
-    interval = np.percentile(resampled, [2.5, 97.5]) if n >= 5 else [np.nan, np.nan]
-    assert np.allclose([found.low, found.high], interval, equal_nan=True)
+    families = [f"family {number // 2}" for number in range(n)]
+    found, claimed = over_languages(x, y, families, ranks=ranks), correlation(x, y, ranks=ranks, families=families)
+    assert (found.r, found.n) == (pytest.approx((stats.spearmanr if ranks else stats.pearsonr)(x, y).statistic), n)
+    expected = [*claimed.interval()[1:], claimed.p(0.0)] if n >= 8 else [np.nan] * 3
+    assert np.allclose([found.low, found.high, found.p], expected, equal_nan=True)
 
 
 @pytest.mark.parametrize(("n", "count"), [(6, 1), (12, 3), (40, 4)])
@@ -76,28 +77,26 @@ def test_partial_correlation_is_that_of_residuals(n, count):
     rest = [values - LinearRegression().fit(covariates, values).predict(covariates) for values in (x, y)]
     r = stats.pearsonr(*rest).statistic
     p = 2 * stats.t.sf(abs(r) * np.sqrt((n - 2 - count) / (1 - r * r)), n - 2 - count)
-    found = pearson(x, y, covariates)
+    found = partial(x, y, covariates)
     assert (found.r, found.p) == (pytest.approx(r), pytest.approx(p))
     assert np.isnan([found.low, found.high]).all()  # resamples have fewer languages, and covariates explain more of them
     # The inverse of the correlation matrix has it too, and combinations of covariates take no degree of freedom.
     precision = np.linalg.inv(np.corrcoef(np.vstack([x, y, covariates.T])))
     assert found.r == pytest.approx(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
-    again = pearson(x, y, np.column_stack([covariates, covariates.sum(1), np.ones(n)]))
+    again = partial(x, y, np.column_stack([covariates, covariates.sum(1), np.ones(n)]))
     assert (again.r, again.p) == (pytest.approx(r), pytest.approx(p))
 
 
 def test_correlations_without_a_value():
-    x, y = np.arange(4.0), np.array([1.0, 3.0, 2.0, 5.0])
+    x, y, alone = np.arange(4.0), np.array([1.0, 3.0, 2.0, 5.0]), ["a", "b", "c", "d"]
     for found, remark in (
-        (pearson(x[:2], y[:2]), "2 languages, at least 3"),
-        (pearson(x[:0], y[:0]), "0 languages, at least 3"),
-        (pearson(x, y, np.array([[0, 1], [1, 1], [1, 0], [0, 0]])), "4 languages given 2 covariates, at least 5"),
-        (pearson(x, np.ones(4)), "undefined: nothing varies"),
-        (pearson(x, y, x[:, None]), "nothing varies beside the covariates"),
+        (over_languages(x[:2], y[:2], alone[:2]), "2 languages, at least 4"),
+        (over_languages(x[:0], y[:0], []), "0 languages, at least 4"),
+        (over_languages(x, np.ones(4), alone), "undefined: one of the two does not vary"),
+        (partial(x, y, np.array([[0, 1], [1, 1], [1, 0], [0, 0]])), "4 languages given 2 covariates, at least 5"),
+        (partial(x, y, x[:, None]), "nothing varies beside the covariates"),
     ):
         assert np.isnan([found.r, found.low, found.high, found.p]).all() and remark in found.remark
-    assert pearson(x, 2 * x + 1).p == pytest.approx(0, abs=1e-12)
-    assert np.isnan(rowwise(np.ones((1, 3)), x[None, :3])).all()
 
 
 def test_overlap_needs_no_weights_and_has_corpora_of_its_own(values):

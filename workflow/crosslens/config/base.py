@@ -62,6 +62,27 @@ def languages_table() -> dict[str, dict[str, str]]:
     return {row["code"]: row for row in csv.DictReader(io.StringIO(read_text(LANGUAGES_CSV), newline=""))}
 
 
+@cache
+def language_code(name: Any) -> str | None:
+    """Code of the language that a row or column names; None where it names none.
+
+    A name is a code, with or without the mark of a note (zh*), a language's English name, or a pair with English (en-de, de->en),
+    which stands for the other language.
+    """
+    table, text = languages_table(), str(name).rstrip("*")
+    if text in table:
+        return text
+    codes = {row["name"]: code for code, row in table.items()}
+    pair = [code for code in text.replace("->", "-").split("-") if code in table]
+    return codes.get(text) or (next((code for code in pair if code != "en"), None) if len(pair) == 2 else None)
+
+
+def families_of(languages: Iterable[Any]) -> list[str]:
+    """Family of each language, or direction of translation; an isolate is a family of its own."""
+    codes = ((str(name), language_code(name)) for name in languages)
+    return [(languages_table()[code]["family"] or code) if code else name for name, code in codes]
+
+
 def plain(path: str) -> str:
     """The path unchanged. Raises ValueError if it is empty, or has invisible characters or blanks around it."""
     if not path.isprintable() or path != path.strip() or not path:

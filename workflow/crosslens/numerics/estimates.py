@@ -12,7 +12,7 @@ from crosslens.numerics.intervals import EXACT, LEVEL, Interval, t_quantile, wil
 
 NORMAL = 1.959963984540054  # quantile of the normal distribution at 97.5 %
 ENOUGH_RUNS = 5  # runs from which a moderated error needs no caution
-KINSHIP = 0.5  # share of what languages differ in that those of one family have in common, as correlations assume
+KINSHIP = 0.5  # share of the variance between languages that lies between families, as correlations assume
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,16 @@ def correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False, families: 
 
 
 def effective_number(families: Sequence[str]) -> float:
-    """Number of independent languages that tell as much as these, of which relatives have KINSHIP in common (Kish 1965)."""
-    _, sizes = np.unique(np.asarray(families), return_counts=True)
-    return float(sizes.sum() / (1 + KINSHIP * ((sizes**2).sum() / sizes.sum() - 1)))
+    """Number of unrelated languages between which a correlation would vary as much as it does between these.
+
+    Relatives have the share KINSHIP of the variance of both variables in common.
+    Source: Clifford, Richardson and Hémon (1989), effective sample size, with the covariance of languages in the place of that of
+    places.
+    """
+    names = np.asarray(families)
+    covariance = np.where(names == names[:, None], KINSHIP, 0.0) + (1 - KINSHIP) * np.eye(len(names))
+    centred = covariance - covariance.mean(axis=0)
+    return float(1 + np.trace(centred) ** 2 / np.sum(centred * centred.T))
 
 
 def difference_of_correlations(
@@ -248,6 +255,15 @@ def holm(ps: Sequence[float], level: float = LEVEL) -> list[float]:
         levels[number] = level / (len(tested) - rank) if rejecting else levels[tested[rank - 1][1]]
         rejecting = rejecting and p < levels[number]
     return levels
+
+
+def holm_adjusted(p: np.ndarray) -> np.ndarray:
+    """Probabilities (m,) corrected for m tests (Holm 1979); nan stays nan and does not count as a test."""
+    adjusted = np.full(len(p), np.nan)
+    order = np.argsort(p)[: np.isfinite(p).sum()]  # nan sorts last
+    steps = np.arange(len(order), 0, -1) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return adjusted
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

@@ -1,18 +1,23 @@
-"""Pearson's correlation over languages, plain or partial, with its p value and its interval over languages."""
+"""Correlation over languages, of values or of ranks, plain or partial, with its interval and p.
 
+Plain correlations follow the standard of the claims (`estimates.correlation`), so that one number has one p.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr  # scipy.stats takes half a second to import
 
-LEAST = 5  # languages for an interval; the correlation of resamples of four is often undefined
-DRAWS = 2000  # resamples of an interval
+from crosslens.numerics.estimates import correlation
+
+LEAST = 8  # languages for an interval and a p, as for a claim about a correlation (claims_file.Effect)
 EXACT = 1e-9  # share of unexplained variation up to which a variable counts as wholly explained
 
 
 @dataclass(frozen=True)
-class Pearson:
-    """Pearson's r, its 95 % bootstrap interval over languages (plain r only) and two-sided p; nan and a remark if undefined."""
+class Correlation:
+    """A correlation r of n languages, its 95 % interval and two-sided p; nan and a remark where one is undefined."""
 
     r: float
     low: float
@@ -22,34 +27,37 @@ class Pearson:
     remark: str = ""
 
 
-def pearson(x: np.ndarray, y: np.ndarray, covariates: np.ndarray | None = None) -> Pearson:
-    """Return the correlation of x and y, both (n,), or of their residuals after least squares on covariates and a constant.
+def over_languages(x: np.ndarray, y: np.ndarray, families: Sequence[str], *, ranks: bool = False) -> Correlation:
+    """Return Pearson's correlation of x and y, both (n,), or Spearman's.
 
-    covariates: (n, c). Of DRAWS bootstrap resamples, those in which x or y is constant have no r and are left out.
-    t = r sqrt(df / (1 - r^2)) with df = n - 2 - k, where k is the number of linearly independent covariates.
+    families: family of each language; relatives count as fewer than their number.
     """
     n = len(x)
-    design = np.column_stack([np.ones(n), *([covariates] if covariates is not None else [])])
+    estimate = correlation(x, y, ranks=ranks, families=families)
+    if np.isnan(estimate.value):
+        reason = f"{n} languages, at least 4 needed" if n < 4 else "one of the two does not vary"
+        return Correlation(np.nan, np.nan, np.nan, np.nan, n, f"undefined: {reason}")
+    if n < LEAST:
+        return Correlation(estimate.value, np.nan, np.nan, np.nan, n, f"no interval: {n} languages, at least {LEAST} needed")
+    return Correlation(*estimate.interval(), estimate.p(0.0), n)
+
+
+def partial(x: np.ndarray, y: np.ndarray, covariates: np.ndarray) -> Correlation:
+    """Return the correlation of the residuals of x and y, both (n,), after least squares on covariates and a constant.
+
+    It has no interval. covariates: (n, c). t = r sqrt(df / (1 - r^2)) with df = n - 2 - k, where k is the number of linearly
+    independent covariates.
+    """
+    n = len(x)
+    design = np.column_stack([np.ones(n), covariates])
     rank = int(np.linalg.matrix_rank(design)) if n else 1
     df = n - 1 - rank
     if df < 1:
-        condition = f" given {rank - 1} covariates" * (rank > 1)
-        return Pearson(np.nan, np.nan, np.nan, np.nan, n, f"undefined: {n} languages{condition}, at least {rank + 2} needed")
+        needed = f"{n} languages given {rank - 1} covariates, at least {rank + 2} needed"
+        return Correlation(np.nan, np.nan, np.nan, np.nan, n, f"undefined: {needed}")
     rest = [values - design @ np.linalg.lstsq(design, values)[0] for values in (x, y)]
     if any(np.linalg.norm(residuals) <= EXACT * np.linalg.norm(values) for residuals, values in zip(rest, (x, y), strict=True)):
-        return Pearson(np.nan, np.nan, np.nan, np.nan, n, "undefined: nothing varies" + " beside the covariates" * (rank > 1))
-    r = float(np.clip(rowwise(rest[0][None], rest[1][None])[0], -1, 1))
+        return Correlation(np.nan, np.nan, np.nan, np.nan, n, "undefined: nothing varies beside the covariates")
+    r = float(np.clip(np.corrcoef(*rest)[0, 1], -1, 1))
     t = -abs(r) * np.sqrt(df / max(1 - r * r, np.finfo(float).tiny))
-    low = high = np.nan
-    if covariates is None and n >= LEAST:
-        chosen = np.random.default_rng(0).integers(n, size=(DRAWS, n))
-        low, high = np.nanpercentile(rowwise(x[chosen], y[chosen]), [2.5, 97.5])
-    return Pearson(r, float(low), float(high), float(2 * stdtr(df, t)), n)
-
-
-def rowwise(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of each pair of rows, (m,), of x and y (m, n); nan where one of them is constant."""
-    a, b = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
-    scale = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    r: np.ndarray = np.divide((a * b).sum(axis=1), scale, out=np.full(len(a), np.nan), where=scale > 0)
-    return r
+    return Correlation(r, np.nan, np.nan, float(2 * stdtr(df, t)), n)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens.config.base import families_of
 from crosslens.encoding.tokens.counts import Vocabulary, changed_subwords
-from crosslens.measures.shared.correlation import pearson
+from crosslens.measures.shared.correlation import over_languages
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.names import PAPER
 from crosslens.papers.liu2020.transfer import ROWS
@@ -80,6 +81,6 @@ def correlations(
     largest = min(short, key=lambda language: short[language], default="")
     for column, languages in ((OVER_ALL, list(short)), (f"without {largest}", [code for code in short if code != largest])):
         x = np.array([counts[code][0] / counts[code][1] for code in languages])
-        correlation = pearson(x, np.array([short[code] for code in languages]))
+        correlation = over_languages(x, np.array([short[code] for code in languages]), families_of(languages))
         numbers = cells.estimate(correlation.r, correlation.low, correlation.high, 3) | {"n": correlation.n}
         yield cells.line(f"{row}, {SHORTFALL}", column, CORRELATION, alteration, numbers, None, correlation.remark)

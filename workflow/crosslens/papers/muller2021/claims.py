@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from crosslens.config.base import families_of
 from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_runs
 from crosslens.papers.muller2021.names import REF, recipe_name
-from crosslens.reports.claims.effects import families_of
 
 SOURCES = ("en", "ru", "ar")  # languages of training
 

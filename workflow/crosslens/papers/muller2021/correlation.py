@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from crosslens.config.base import families_of
 from crosslens.measures.shared.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
-from crosslens.measures.shared.ranks import Correlation, holm, spearman
+from crosslens.measures.shared.correlation import Correlation, over_languages
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.names import METRICS, PRETRAINED, REF, TASKS, Study, recipe_name
 from crosslens.reports import cells
@@ -52,20 +53,18 @@ def _lines(by_model: pd.DataFrame, published: Published) -> Iterator[dict[str, A
         # The gap is a constant minus the score, so its correlation is the score's with the other sign.
         for metric, sign in (("rho(gap, CKA)", -1), ("rho(score, CKA)", 1)):
             low, high = (correlation["low"], correlation["high"])[::sign]
-            numbers = counts | cells.estimate(sign * correlation["rho"], sign * low, sign * high, 3)
+            numbers = counts | cells.estimate(sign * correlation["r"], sign * low, sign * high, 3)
             signs = [SIGN] if sign < 0 and value is not None else []
             line = cells.line(row, head, metric, definition, numbers, value, [*remarks, *signs], digits=3)
             # A difference from a printed value of the opposite sign is meaningless.
             yield line if sign > 0 else line | {"difference": None}
-        for metric, p in (("p of rho", correlation["p"]), ("p of rho after Holm", correlation["p_holm"])):
-            yield cells.line(row, head, metric, definition, counts | {"here": cells.rounded(p, 4)})
+        yield cells.line(row, head, "p of rho", definition, counts | {"here": cells.rounded(correlation["p"], 4)})
 
 
 def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> pd.DataFrame:
     """Table 4's correlations by task, model and definition of CKA, over targets and with English itself (`source`).
 
-    Similarity is the mean over layers 1 to L. p_holm: Holm's correction over the tasks and models of a definition and choice of
-    languages, which are the six printed values; seeds: number of seeds over which the scores are means.
+    Similarity is the mean over layers 1 to L. seeds: number of seeds over which the scores are means.
     """
     lines = []
     for task in tasks:
@@ -75,24 +74,23 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> p
                 layers = _similarities(records, definition, recipe)
                 similarity = layers.drop(columns=0, errors="ignore").mean(axis=1, skipna=False)
                 for source in (False, True):
-                    correlation = spearman(*_paired(scores, similarity, source))
+                    correlation = over_languages(*_paired(scores, similarity, source), ranks=True)
                     place = {"task": task, "model": model, "definition": definition, "source": source, "seeds": seeds}
                     lines.append(place | vars(correlation))
-    table = pd.DataFrame(lines, columns=["task", "model", "definition", "source", "seeds", *Correlation.__dataclass_fields__])
-    table["p_holm"] = table.groupby(["definition", "source"])["p"].transform(lambda p: holm(p.to_numpy()))
-    return table
+    return pd.DataFrame(lines, columns=["task", "model", "definition", "source", "seeds", *Correlation.__dataclass_fields__])
 
 
 def spearman_by_layer(records: pd.DataFrame, task: str, study: Study, *, definition: str, recipe: str) -> pd.DataFrame:
-    """Figure 3: rho(score, CKA) at each layer, 0 (embedding output) to L; columns layer, rho, low, high, n.
+    """Figure 3: rho(score, CKA) at each layer, 0 (embedding output) to L; columns layer, r, low, high, n.
 
     records: the paper's, scores and similarities; definition: of CKA; recipe: the encoder whose states CKA compares, which may
     be another than the scored one.
     """
     scores, _ = _scores(records, task, study)
     layers = _similarities(records, definition, recipe)
-    lines = [{"layer": layer} | vars(spearman(*_paired(scores, layers[layer], False))) for layer in layers.columns]
-    return pd.DataFrame(lines, columns=["layer", "rho", "low", "high", "n"])
+    by_layer = [over_languages(*_paired(scores, layers[layer], False), ranks=True) for layer in layers.columns]
+    lines = [{"layer": layer} | vars(correlation) for layer, correlation in zip(layers.columns, by_layer, strict=True)]
+    return pd.DataFrame(lines, columns=["layer", "r", "low", "high", "n"])
 
 
 def _scores(records: pd.DataFrame, task: str, study: Study) -> tuple[pd.Series, int]:
@@ -113,9 +111,12 @@ def _similarities(records: pd.DataFrame, definition: str, recipe: str) -> pd.Dat
     return pd.DataFrame({int(layer): wide[layer].mean(axis=1, skipna=False) for layer in layers}, index=wide.index)
 
 
-def _paired(scores: pd.Series, similarity: pd.Series, source: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and similarities of the languages that have both, each (n,); source: whether English counts, whose CKA is 1."""
+def _paired(scores: pd.Series, similarity: pd.Series, source: bool) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Scores and similarities of the languages that have both, each (n,), and the languages' families.
+
+    source: whether English counts, whose CKA is 1.
+    """
     targets = pd.DataFrame({"score": scores.drop("en", errors="ignore"), "cka": similarity}).dropna()
     if source and "en" in scores:
         targets.loc["en"] = [scores["en"], 1.0]
-    return targets["score"].to_numpy(dtype=float), targets["cka"].to_numpy(dtype=float)
+    return targets["score"].to_numpy(dtype=float), targets["cka"].to_numpy(dtype=float), families_of(targets.index)

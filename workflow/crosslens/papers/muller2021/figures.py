@@ -27,7 +27,7 @@ WORDS = {**HEADINGS, LENGTH_OUT: "linear, debiased (length out; ours)"}
 COLUMNS = {definition: WORDS[definition].replace(" (", "\n(") for definition in (OURS, LENGTH_OUT, *MAY_BE_PRINTED)}
 CKA, FLOOR = "cka", "cka floor"
 
-NOTE_CORRELATIONS = "Bands: 95 % bootstrap interval over languages."
+NOTE_CORRELATIONS = "Bands: 95 % interval over languages."
 
 Similarities = Mapping[tuple[str, str, str, str], pd.DataFrame]  # by measure, recipe, language, definition
 
@@ -98,10 +98,10 @@ def correlations(records: pd.DataFrame, study: Study) -> Figure:
     counts = []
     for (task, row), (definition, column) in product(TASKS.items(), COLUMNS.items()):
         for encoder in (*CONTROLS, _tuned(task, "fine-tuned")):
-            table = spearman_by_layer(records, task, study, definition=definition, recipe=encoder.recipe).dropna(subset=["rho"])
+            table = spearman_by_layer(records, task, study, definition=definition, recipe=encoder.recipe).dropna(subset=["r"])
             if len(table):
                 grid[row][column].append(
-                    Curve.of(table.set_index("layer").rename(columns={"rho": "value"}), encoder.look, encoder.name)
+                    Curve.of(table.set_index("layer").rename(columns={"r": "value"}), encoder.look, encoder.name)
                 )
                 counts.append(table["n"])
     if not counts:

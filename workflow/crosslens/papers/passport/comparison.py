@@ -10,8 +10,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from crosslens.jobs.errors import DataError
-from crosslens.measures.shared.ranks import holm
-from crosslens.numerics.estimates import over_families
+from crosslens.numerics.estimates import holm_adjusted, over_families
 from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, MEANS, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
 from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
@@ -72,7 +71,7 @@ def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
     """The table A-B.csv: for each measure the difference of each language, its mean over families with tests, and by coverage."""
     lines = [line for measure in measures().values() for line in _lines(pair, measure, pretraining)]
     tested = [line for line in lines if line["column"] == FAMILIES and "p" in line]
-    for line, p in zip(tested, holm(np.array([line["p"] for line in tested])), strict=True):
+    for line, p in zip(tested, holm_adjusted(np.array([line["p"] for line in tested])), strict=True):
         line["p_holm"] = rounded(p, DIGITS)
     item = f"{pair.a.facts['name']}-{pair.b.facts['name']}"
     common = {"paper": "passport", "item": item, "comparable": True, "reason": ""}

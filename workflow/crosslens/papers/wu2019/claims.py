@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import languages_table
+from crosslens.config.base import families_of, languages_table
 from crosslens.numerics.estimates import Correlation, Estimate, correlation
-from crosslens.reports.claims.effects import families_of
 from crosslens.reports.claims.evidence import Missing
 
 SOURCE = "en"  # language of training, which is no target of transfer

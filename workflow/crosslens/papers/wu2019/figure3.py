@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.measures.shared.correlation import LEAST, pearson
+from crosslens.config.base import families_of
+from crosslens.measures.shared.correlation import LEAST, over_languages
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.names import DEFINITIONS, METRICS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, Texts, overlaps
@@ -62,17 +63,18 @@ def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: st
 def _panel(points: pd.DataFrame, overlap: str, title: str, source: str, classes: Mapping[str, str]) -> Panel:
     x, y = 100 * points[overlap].to_numpy(dtype=float), points["score"].to_numpy(dtype=float)
     hollow = (points.index == source).astype(bool)
-    lines = filter(None, [title, *_correlation(x, y, hollow, source)])
+    lines = filter(None, [title, *_correlation(x, y, hollow, source, np.array(families_of(points.index)))])
     return Panel(x, y, list(points.index), [classes[code] for code in points.index], hollow, "\n".join(lines))
 
 
-def _correlation(x: np.ndarray, y: np.ndarray, hollow: np.ndarray, source: str) -> list[str]:
+def _correlation(x: np.ndarray, y: np.ndarray, hollow: np.ndarray, source: str, relatives: np.ndarray) -> list[str]:
     """Lines on the correlation; of fewer than LEAST languages just their number, since a few points correlate by chance."""
-    correlation = pearson(x[~hollow], y[~hollow])
+    correlation = over_languages(x[~hollow], y[~hollow], relatives[~hollow].tolist())
     if correlation.n < LEAST:
         return [f"n = {correlation.n}, too few for r"]
     p = "" if np.isnan(correlation.p) else ", p < 0.001" if correlation.p < 0.001 else f", p = {correlation.p:.3f}"
-    return [f"r {_number(correlation.r, '= ')}{p}", f"n = {correlation.n}; with {source} {_number(pearson(x, y).r)}"]
+    with_source = over_languages(x, y, relatives.tolist()).r
+    return [f"r {_number(correlation.r, '= ')}{p}", f"n = {correlation.n}; with {source} {_number(with_source)}"]
 
 
 def _number(r: float, before: str = "") -> str:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from crosslens.config.base import families_of
 from crosslens.encoding.tokens.counts import Counts, Vocabulary
 from crosslens.jobs import parquet
-from crosslens.measures.shared.correlation import Pearson, pearson
+from crosslens.measures.shared.correlation import Correlation, over_languages, partial
 from crosslens.measures.shared.overlap import by_token, by_type, distance, of_words
-from crosslens.measures.shared.ranks import spearman
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.names import TASKS
 from crosslens.papers.wu2019.scores import printed_scores
@@ -132,14 +132,14 @@ def _correlations(
             for overlap in (TYPE, TOKEN):
                 x, row = rows[overlap].to_numpy(dtype=float), f"{overlap}, {metric}"
                 is_finite = np.isfinite(x)
-                yield from _lines(row, column, "Pearson's r", f"{definition}; {over}", pearson(x[is_finite], y[is_finite]))
-                rank = spearman(x[is_finite], y[is_finite])
-                rank_correlation = Pearson(rank.rho, rank.low, rank.high, rank.p, rank.n, rank.remark)
-                yield from _lines(row, column, "Spearman's rho", f"{definition}; {over}", rank_correlation)
+                relatives = families_of(rows.index[is_finite])
+                for name, ranks in (("Pearson's r", False), ("Spearman's rho", True)):
+                    plain = over_languages(x[is_finite], y[is_finite], relatives, ranks=ranks)
+                    yield from _lines(row, column, name, f"{definition}; {over}", plain)
                 for constants, covariates in _covariates(rows, distances, texts).items() if definition == ALL else ():
                     all_finite = is_finite & np.isfinite(covariates).all(axis=1)
-                    partial = pearson(x[all_finite], y[all_finite], covariates[all_finite])
-                    yield from _lines(row, column, "partial r", f"{definition}; {over}; given {constants}", partial)
+                    given = partial(x[all_finite], y[all_finite], covariates[all_finite])
+                    yield from _lines(row, column, "partial r", f"{definition}; {over}; given {constants}", given)
 
 
 def _covariates(
@@ -155,7 +155,7 @@ def _covariates(
     return covariates | ({TYPOLOGY: np.array([distances[language][0] for language in rows.index])[:, None]} if distances else {})
 
 
-def _lines(row: str, column: str, metric: str, definition: str, correlation: Pearson) -> Sequence[dict[str, Any]]:
+def _lines(row: str, column: str, metric: str, definition: str, correlation: Correlation) -> Sequence[dict[str, Any]]:
     """Lines of a correlation and of its p."""
     numbers = cells.estimate(correlation.r, correlation.low, correlation.high, 3) | {"n": correlation.n}
     p = {"here": rounded(correlation.p, 6), "n": correlation.n}

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from crosslens.config.base import languages_table
+from crosslens.config.base import families_of, language_code
 from crosslens.numerics.estimates import (
     Correlation,
     Estimate,
@@ -285,7 +285,7 @@ class Effects:
         unit: Any = pd.Series("", rows.index)
         if axis is not None:
             column = self._column(axis, rows)
-            unit = rows[column].map(_code) if axis == "language" else rows[column]
+            unit = rows[column].map(language_code) if axis == "language" else rows[column]
             is_unit = unit.notna() & ~unit.isin(effect.without)
             rows, unit = rows[is_unit], unit[is_unit]
         if rows.empty:
@@ -327,12 +327,6 @@ def _with_enough_units(part: Part, least: int) -> Part:
     return replace(part, estimate=replace(part.estimate, error=math.nan), lack=lack)
 
 
-def families_of(languages: Sequence[Any] | pd.Index) -> list[str]:
-    """Family of each language, or direction of translation; an isolate is a family of its own."""
-    codes = ((str(name), _code(name)) for name in languages)
-    return [(languages_table()[code]["family"] or code) if code else name for name, code in codes]
-
-
 def _kind(recipes: Sequence[str], selected: Sequence[Numbers]) -> tuple[str, ...]:
     """Task and metric of a contrast: those of its first training run and of its first numbers."""
     rows = selected[0].rows
@@ -365,19 +359,4 @@ def _mean(values: pd.Series) -> float:
 
 
 def _is_language(name: Any) -> bool:
-    return _code(name) is not None
-
-
-@cache
-def _code(name: Any) -> str | None:
-    """Code of the language that a row or column names; None where it names none.
-
-    A name is a code, with or without the mark of a note (zh*), a language's English name, or a pair with English (en-de, de->en),
-    which stands for the other language.
-    """
-    table, text = languages_table(), str(name).rstrip("*")
-    if text in table:
-        return text
-    codes = {row["name"]: code for code, row in table.items()}
-    pair = [code for code in text.replace("->", "-").split("-") if code in table]
-    return codes.get(text) or (next((code for code in pair if code != "en"), None) if len(pair) == 2 else None)
+    return language_code(name) is not None

@@ -108,6 +108,19 @@ class Tables:
             )
         return rows[name]
 
+    def difference(self, first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, Any]:
+        """The effect of a claim in a second run less that in a first one, as independent estimates.
+
+        text: the difference with its 95 % interval; shown: whether the interval excludes 0.
+        """
+        values, halves = [], []
+        for row in (first, second):
+            value, low, high = (Decimal(row[name].replace("−", "-").partition(" ")[0]) for name in ("effect", "low", "high"))
+            values.append(value)
+            halves.append((high - low) / 2)
+        less, half = values[1] - values[0], (halves[0] ** 2 + halves[1] ** 2).sqrt().quantize(Decimal("0.01"))
+        return {"text": _with_ends(str(less), str(less - half), str(less + half)), "shown": abs(less) > half}
+
     def _rows(self, table: str, columns: Sequence[str], where: Where) -> Rows:
         """Rows in which each column of `where` has its value, or each of its values in turn.
 
@@ -244,6 +257,7 @@ def environment(root: Path) -> Environment:
         "claims": tables.claims_in_markdown,
         "claim": tables.claim,
         "counted": counted,
+        "difference": tables.difference,
         "terms": read_terms(root / TERMS),
         "faults": faults,
         "sources": load_sources(),

@@ -356,7 +356,9 @@ def test_gold_tags_are_read_from_the_labels(bench, tokens):
     assert [UPOS[number] for number in texts[data].labels[TAG][: len(names)]] == names
     some, sizes = states(5, SIZE), torch.tensor([5])
     with torch.inference_mode():
-        one, other = (head.wide(some, Padding.of(sizes), {TAG: torch.tensor(tags)})[0] for tags in ([1] * 5, [1, 1, IGNORED, 1, 1]))
+        one, other = (
+            head.wide(some, Padding.of(sizes), {TAG: torch.tensor(tags)})[0] for tags in ([1] * 5, [1, 1, IGNORED, 1, 1])
+        )
     assert one.shape == (1, 5, SIZE + 8)
     assert torch.equal(one[0, 0], other[0, 0]) and not torch.equal(one[0, 2], other[0, 2])
 

@@ -18,9 +18,9 @@ from crosslens.config.encoders import RandomEncoder
 from crosslens.config.heads import TASK, LanguageModelHead
 from crosslens.config.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Stage, Static, Term
 from crosslens.config.static_embeddings import GloVe, Word2Vec
+from crosslens.encoding.batches import Padding
 from crosslens.encoding.encoders.folder import mask_subword
 from crosslens.encoding.encoders.load import load_encoder
-from crosslens.encoding.batches import Padding
 from crosslens.encoding.texts import Texts
 from crosslens.jobs import signals
 from crosslens.jobs.errors import DataError

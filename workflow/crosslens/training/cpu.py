@@ -136,8 +136,8 @@ def _dropping(
 def concatenates(encoder: nn.Module, batch: Batch, state: str, *, whole: bool) -> bool:
     """Whether a batch's texts are concatenated in training: the encoder is prepared and of a known kind.
 
-    state: of `Units`; only states of single subwords can be read. whole: whether a batch is one group, as on a GPU. On a CPU texts
-    of one length remain side by side, and so do texts whose pooler is read, so that earlier results repeat bit for bit.
+    state: of `Units`; only states of single subwords can be read. whole: whether a batch is one group, as on a GPU. On a CPU
+    texts of one length remain side by side, and so do texts whose pooler is read, so that earlier results repeat bit for bit.
     """
     config: Any = encoder.config
     if config._attn_implementation != NAME or config.model_type not in KNOWN:
@@ -175,7 +175,11 @@ def concatenated_states(encoder: nn.Module, texts: Concatenated, layers: Sequenc
     below = [layer for layer in layers if layer < top]
     types = {} if texts.token_types is None else {"token_type_ids": texts.token_types}
     output = encoder(
-        input_ids=texts.input_ids, position_ids=texts.position_ids, packed=texts.paddings, output_hidden_states=bool(below), **types
+        input_ids=texts.input_ids,
+        position_ids=texts.position_ids,
+        packed=texts.paddings,
+        output_hidden_states=bool(below),
+        **types,
     )
     chosen = {f"layer_{layer}": output.hidden_states[layer][0][texts.words] for layer in below}
     return chosen | {f"layer_{top}": output.last_hidden_state[0][texts.words]}

@@ -4,18 +4,16 @@ An update is about a thousand small kernels, which the host issues one by one mo
 issued at once. It reads and writes the same memory each time, so inputs are copied to buffers, and what a batch has less than its
 buffers is filled with padding that changes neither losses nor gradients. Shapes are few, since each is captured by itself.
 
-The first use of a shape runs as it will be captured, kernel by kernel, which also prepares libraries and compiles layers; the second
-is captured and replayed. Dropout's random numbers are those of torch's generator in either case, so that a resumed training run
-repeats them. Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
+The first use of a shape runs as it will be captured, kernel by kernel, which also prepares libraries and compiles layers; the
+second is captured and replayed. Dropout's random numbers are those of torch's generator in either case, so that a resumed
+training run repeats them. Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
 """
 
 import logging
-import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,11 +46,14 @@ class Shape(NamedTuple):
 def shapes(sizes: Sequence[Shape]) -> list[Shape]:
     """Return at most SHAPES shapes for micro-batches, the smallest first.
 
-    Micro-batches are parted by their numbers of subwords, each part by the length of the longest text; a shape fits all of a part.
+    Sorted by size, micro-batches are parted into groups of equal size in all, and each group by the length of its longest text;
+    a shape holds all of a part.
     """
     rows = np.array(sizes)
+    rows = rows[np.lexsort((rows[:, 3], rows[:, 1]))]
+    totals = rows[:, [1, 3]].sum(1).cumsum()
     found = set()
-    for group in np.array_split(rows[np.lexsort((rows[:, 3], rows[:, 1]))], SHAPES // 2):
+    for group in np.split(rows, np.searchsorted(totals, totals[-1] * np.arange(1, SHAPES // 2) / (SHAPES // 2))):
         for half in np.array_split(group[np.argsort(group[:, 2], kind="stable")], 2):
             if len(half):
                 _, subwords, longest, words, most_words = half.max(0).tolist()
@@ -66,7 +67,8 @@ def fitting(known: Sequence[Shape], size: Shape) -> Shape:
         if all(most >= number for most, number in zip(shape, size, strict=True)):
             return shape
     largest = np.max(known, 0).tolist()
-    return Shape(*(max(most, _up(number, max(most // 8, 8))) for most, number in zip(largest, size, strict=True)))
+    pairs = zip(largest, size, strict=True)
+    return Shape(*(most if most >= number else _up(number, max(most // 8, 1)) for most, number in pairs))
 
 
 def _up(number: int, step: int) -> int:
@@ -99,16 +101,17 @@ def padded(part: MicroBatch, shape: Shape) -> MicroBatch:
 
     A last text takes all added subwords and words: these have no label, and no other text attends to them.
     """
-    words = shape.words
-    batch = part.batch
+    words, subwords, batch = shape.words, shape.subwords, part.batch
     if isinstance(batch, Concatenated):
-        padding = _padded(batch.paddings[0], shape.texts + 1, shape.longest, shape.subwords)
+        padding = _padded(batch.paddings[0], shape.texts + 1, shape.longest, subwords)
         padding.inside[:, 0] = True  # softmax over no place is not a number
-        types = None if batch.token_types is None else _filled(batch.token_types, shape.subwords, 0)
         batch = Concatenated(
-            _filled(batch.input_ids, shape.subwords, 0), _filled(batch.position_ids, shape.subwords, int(batch.position_ids.min())),
-            types, [padding], _filled(batch.words, words, 0),
-        )  # fmt: skip
+            _filled(batch.input_ids, subwords, 0),
+            _filled(batch.position_ids, subwords, int(batch.position_ids.min())),
+            None if batch.token_types is None else _filled(batch.token_types, subwords, 0),
+            [padding],
+            _filled(batch.words, words, 0),
+        )
     return replace(
         part,
         batch=batch,
@@ -163,8 +166,8 @@ def on_device(value: Any, device: torch.device) -> Any:
 class Eager:
     """Gradients and updates that are computed kernel by kernel, as on a CPU."""
 
-    def __init__(self, device: torch.device):
-        self.device = device
+    def __init__(self, device: torch.device, description: str = "eager"):
+        self.device, self.description = device, description  # the latter for the record
         self.whole = device.type != "cpu"  # whether attention pads texts to the longest of a batch, not to that of some texts
         self.gradients: dict[int, dict[nn.Parameter, torch.Tensor]] = {}  # by phase, where they have to stay in place
 
@@ -198,11 +201,10 @@ class Captured(Eager):
     def __init__(
         self, device: torch.device, log: logging.Logger, compiled: Mapping[nn.Module, Callable[..., Any]] | None = None
     ):  # fmt: skip
-        super().__init__(device)
+        super().__init__(device, "captured, layers compiled" if compiled else "captured")
         self.whole = True
         self.log, self.compiled = log, compiled or {}
-        self.captures = device.type == "cuda"
-        self.failure: str | None = None  # why nothing is captured any more
+        self.captures = device.type == "cuda"  # and nothing has failed
         self.stream = torch.cuda.Stream(device) if self.captures else None  # type: ignore[no-untyped-call]
         self.clear()
 
@@ -213,8 +215,7 @@ class Captured(Eager):
         self.buffers: dict[Hashable, MicroBatch] = {}
         self.gradients = {}
         self.shapes: dict[tuple[int, int], Sequence[Shape]] = {}
-        self.subwords = [0, 0]  # that were read, and those with padding
-        self.pool = torch.cuda.graph_pool_handle() if self.captures else None
+        self.pool = torch.cuda.graph_pool_handle() if self.stream else None
 
     def backward(
         self, term: tuple[int, int], part: MicroBatch, known: Callable[[], Sequence[Shape]],
@@ -223,13 +224,11 @@ class Captured(Eager):
         """Copy a micro-batch to the buffers of its shape, add its gradient and return its losses; see `Eager.backward`."""
         if term not in self.shapes:
             self.shapes[term] = known()
-        size = size_of(part)
-        shape = fitting(self.shapes[term], size)
-        self.subwords = [self.subwords[0] + size.subwords, self.subwords[1] + shape.subwords]
+        shape = fitting(self.shapes[term], size_of(part))
         key, values = (*term, shape), padded(part, shape)
         if key in self.buffers:
             for buffer, value in zip(tensors(self.buffers[key]), tensors(values), strict=True):
-                buffer.copy_(value.pin_memory() if self.captures else value, non_blocking=True)
+                buffer.copy_(value.pin_memory() if self.stream else value, non_blocking=True)
         else:
             self.buffers[key] = on_device(values, self.device)
         losses = self._run(key, partial(work, self.buffers[key]))
@@ -248,10 +247,8 @@ class Captured(Eager):
     def _run(self, key: Hashable, work: Callable[[], torch.Tensor | None]) -> torch.Tensor | None:
         if key not in self.graphs:
             with _forward_methods(self.compiled):
-                if self.stream is None or key not in self.used or self.failure:
+                if not (self.captures and key in self.used and self._capture(key, work)):
                     self.used.add(key)
-                    return self._beside(work)
-                if not self._capture(key, work):
                     return self._beside(work)
         graph, output = self.graphs[key]
         graph.replay()
@@ -280,8 +277,9 @@ class Captured(Eager):
             raise
         except RuntimeError as error:
             self.graphs.clear()
-            self.failure = f"an update could not be captured ({' '.join(str(error).split())[:200]})"
-            self.log.warning("%s: continuing without CUDA graphs", self.failure)
+            self.captures = False
+            self.description = f"eager: an update could not be captured ({' '.join(str(error).split())[:200]})"
+            self.log.warning("continuing without CUDA graphs, %s", self.description)
             generator = torch.cuda.default_generators[torch.cuda.current_device()]
             generator.graphsafe_set_state(generator.clone_state())  # else it would go on counting for the graph
             return False
@@ -300,10 +298,11 @@ def _forward_methods(methods: Mapping[nn.Module, Callable[..., Any]]) -> Iterato
             del module.forward
 
 
-def compiled_layers(encoder: nn.Module, cache: Path | None) -> dict[nn.Module, Callable[..., Any]]:
-    """Return compiled forward methods of an encoder's layers, for inputs of any length. cache: folder of what was compiled."""
-    if cache:
-        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.fspath(cache))
+def compiled_layers(encoder: nn.Module) -> dict[nn.Module, Callable[..., Any]]:
+    """Return compiled forward methods of an encoder's layers, for inputs of any length.
+
+    They are compiled when they are first called, once for all layers, or read from the folder TORCHINDUCTOR_CACHE_DIR.
+    """
     return {layer: torch.compile(layer.forward, dynamic=True) for layer in transformer_layers(encoder)}
 
 
@@ -326,16 +325,15 @@ def why_eager(recipe: Recipe, stage: Stage, encoder: nn.Module, precision: str, 
 
 def path(
     recipe: Recipe, stage: Stage, encoder: nn.Module, precision: str, device: torch.device, log: logging.Logger,
-    *, updates: int, cached: bool, cache: Path | None,
-) -> tuple[Eager, str]:  # fmt: skip
-    """Return how a stage's updates are computed, and its description for the record.
+    *, updates: int, cached: bool,
+) -> Eager:  # fmt: skip
+    """Return how a stage's updates are computed.
 
-    updates: their number. cached: whether heads read states from a cache. cache: folder of compiled layers.
+    updates: their number. cached: whether heads read states from a cache.
     """
     if device.type != "cuda":
-        return Eager(device), "eager"
+        return Eager(device)
     if reason := why_eager(recipe, stage, encoder, precision, cached):
-        return Eager(device), f"eager: {reason}"
+        return Eager(device, f"eager: {reason}")
     compiles = recipe.gpu_step == "compiled" and not cached and stage.trains_encoder() and updates >= COMPILED_FROM
-    layers = compiled_layers(encoder, cache) if compiles else {}
-    return Captured(device, log, layers), "captured, layers compiled" if compiles else "captured"
+    return Captured(device, log, compiled_layers(encoder) if compiles else None)

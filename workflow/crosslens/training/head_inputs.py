@@ -63,7 +63,7 @@ class HeadInputs:
             return self.features.of(self.model, data, self.texts[data], layer, self.layers)
 
     def cached_states(self, term: Term, rows: np.ndarray) -> torch.Tensor:
-        """Return the cached states that a term's head reads of some of all labelled words, (n_words, width) float32 on the CPU."""
+        """Return the cached states that a term's head reads of some labelled words, (n_words, width) float32 on the CPU."""
         return self.of_data(term.data, self.recipe.reads(term))[torch.from_numpy(rows)]
 
     def of_term(self, term: Term, micro_batch: MicroBatch) -> tuple[torch.Tensor, torch.Tensor | None]:

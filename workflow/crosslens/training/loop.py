@@ -43,7 +43,6 @@ class Loop:
     shared: cache of states, for training runs with the same fixed encoder and the same texts.
     mask: number of the mask subword, for a recipe that trains a language model.
     checkpoints: file of the checkpoint; None: no checkpoints. checkpoint_seconds: time between two checkpoints.
-    compiled: folder of compiled layers, for a GPU.
     after_step: called with the position after each update.
     """
 
@@ -61,7 +60,6 @@ class Loop:
         mask: int | None = None,
         checkpoints: Path | None = None,
         checkpoint_seconds: float = 300.0,
-        compiled: Path | None = None,
         device: torch.device | None = None,
         after_step: Callable[[Position], None] | None = None,
     ):
@@ -69,7 +67,6 @@ class Loop:
         self.recipe, self.texts, self.seed, self.log, self.version = recipe, texts, seed, log, list(version)
         self.sizes = {data: len(part) for data, part in texts.items()}
         self.checkpoints, self.checkpoint_seconds, self.after_step, self.mask = checkpoints, checkpoint_seconds, after_step, mask
-        self.compiled = compiled
         self.device = device or default_device()
         self.precision = cpu.resolve_precision(recipe.precision, self.device)
         edit.check_layers(recipe, encoder)
@@ -139,6 +136,9 @@ class Loop:
             except signals.Stopped:
                 self._save()
                 raise
+        if self.device.type == "cuda":
+            self.paths[stage.name] = self.step.path.description
+        self.step.path.clear()
         self.model.load_state_dict(self.best, strict=False)
         self.model.eval()
         self.best = {}
@@ -165,13 +165,12 @@ class Loop:
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
         if self.position.epoch < stage.passes(self.sizes):
             self.head_inputs.pass_frozen_layers(stage)
-        self.step.path, how = gpu.path(
+        self.step.path = gpu.path(
             self.recipe, stage, self.model.encoder, self.precision, self.device, self.log,
-            updates=stage.updates(self.sizes), cached=self.head_inputs.cached, cache=self.compiled,
+            updates=stage.updates(self.sizes), cached=self.head_inputs.cached,
         )  # fmt: skip
         if self.device.type == "cuda":
-            self.paths[stage.name] = how
-            self.log.info("stage %s: updates are %s", stage.name, how)
+            self.log.info("updates of stage %s: %s", stage.name, self.step.path.description)
 
     def train_phase(self, stage: Stage, progress: Progress) -> None:
         """Train the current phase of `position` from its current step to the end of the pass over its data."""

@@ -88,10 +88,12 @@ def set_rates(optimiser: torch.optim.Optimizer, recipe: Recipe, update: int, tot
 def ready(
     model: EncoderWithHeads, recipe: Recipe, phase: Phase, gradients: Mapping[nn.Parameter, torch.Tensor] | None = None
 ) -> None:  # fmt: skip
-    """Clear gradients, or set them to those of some parameters, require them for the parameters that a phase updates, and switch dropout on where something is trained.
+    """Clear gradients, require them for the parameters that a phase updates, and switch dropout on where something is trained.
 
     The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves it on in a
     frozen encoder (common/model/model.py 185), whose states then cannot be computed once.
+
+    gradients: those that some parameters keep.
     """
     model.zero_grad(set_to_none=True)  # those of earlier stages too, since the norm that is clipped is over all
     for parameter, gradient in (gradients or {}).items():

@@ -72,7 +72,9 @@ def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.nd
 
 def _side_labels(texts: Texts, words: np.ndarray, device: torch.device) -> dict[str, torch.Tensor]:
     """Return the labels of words that a head may read: gold tags, and which subwords begin a word."""
-    return {kind: device_copy(torch.from_numpy(texts.labels[kind][words]), device) for kind in (TAG, WORD) if kind in texts.labels}
+    return {
+        kind: device_copy(torch.from_numpy(texts.labels[kind][words]), device) for kind in (TAG, WORD) if kind in texts.labels
+    }
 
 
 def _put(predictions: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], words: np.ndarray, n: int) -> None:

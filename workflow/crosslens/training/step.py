@@ -107,8 +107,11 @@ class Step:
         if isinstance(self.recipe.heads[term.head], LanguageModelHead):
             share = self.recipe.masking.share
         parts = [part for chosen in batches for part in self._parts(chosen) if len(part)]
-        shapes = gpu.shapes([gpu.size_of_texts(texts, part, share, self.head_inputs.cached) for part in parts])
-        self.log.info("%s, term %d: %d shapes of micro-batches", place.stage, number, len(shapes))
+        sizes = [gpu.size_of_texts(texts, part, share, self.head_inputs.cached) for part in parts]
+        shapes = gpu.shapes(sizes)
+        subwords, filled = sum(size.subwords for size in sizes), sum(gpu.fitting(shapes, size).subwords for size in sizes)
+        padding = 100 * (1 - subwords / max(filled, 1))
+        self.log.info("%s, term %d: %d shapes of micro-batches, %.1f %% padding", place.stage, number, len(shapes), padding)
         return shapes
 
     def micro_batches(self, term: Term, chosen: np.ndarray, place: Place) -> list[MicroBatch]:

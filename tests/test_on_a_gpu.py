@@ -1,4 +1,4 @@
-"""Training runs on a GPU beside the same on a CPU: `make test-gpu`. Skipped without one; test_card.py has what a CPU can show."""
+"""Training runs on a GPU beside the same on a CPU: `make test-gpu`. Skipped without one; test_gpu.py has what a CPU can show."""
 
 import math
 import warnings

@@ -174,13 +174,8 @@ def concatenated_states(encoder: nn.Module, texts: Concatenated, layers: Sequenc
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     below = [layer for layer in layers if layer < top]
     types = {} if texts.token_types is None else {"token_type_ids": texts.token_types}
-    output = encoder(
-        input_ids=texts.input_ids,
-        position_ids=texts.position_ids,
-        packed=texts.paddings,
-        output_hidden_states=bool(below),
-        **types,
-    )
+    inputs = {"input_ids": texts.input_ids, "position_ids": texts.position_ids, **types}
+    output = encoder(packed=texts.paddings, output_hidden_states=bool(below), **inputs)
     chosen = {f"layer_{layer}": output.hidden_states[layer][0][texts.words] for layer in below}
     return chosen | {f"layer_{top}": output.last_hidden_state[0][texts.words]}
 

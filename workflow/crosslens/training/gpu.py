@@ -52,21 +52,21 @@ def shapes(sizes: Sequence[Shape]) -> list[Shape]:
     rows = np.array(sizes)
     rows = rows[np.lexsort((rows[:, 3], rows[:, 1]))]
     totals = rows[:, [1, 3]].sum(1).cumsum()
-    found = set()
+    parts = set()
     for group in np.split(rows, np.searchsorted(totals, totals[-1] * np.arange(1, SHAPES // 2) / (SHAPES // 2))):
         for half in np.array_split(group[np.argsort(group[:, 2], kind="stable")], 2):
             if len(half):
                 _, subwords, longest, words, most_words = half.max(0).tolist()
-                found.add(Shape(int(rows[:, 0].max()), _up(subwords, 64), _up(longest, 16), _up(words, 8), most_words))
-    return sorted(found, key=lambda shape: (shape.subwords, shape.words, shape.longest))
+                parts.add(Shape(int(rows[:, 0].max()), _up(subwords, 64), _up(longest, 16), _up(words, 8), most_words))
+    return sorted(parts, key=lambda shape: (shape.subwords, shape.words, shape.longest))
 
 
-def fitting(known: Sequence[Shape], size: Shape) -> Shape:
+def fitting(shapes: Sequence[Shape], size: Shape) -> Shape:
     """Return the first shape that holds a micro-batch; one that none holds gets a shape of its own, in steps of an eighth."""
-    for shape in known:
+    for shape in shapes:
         if all(most >= number for most, number in zip(shape, size, strict=True)):
             return shape
-    largest = np.max(known, 0).tolist()
+    largest = np.max(shapes, 0).tolist()
     pairs = zip(largest, size, strict=True)
     return Shape(*(most if most >= number else _up(number, max(most // 8, 1)) for most, number in pairs))
 
@@ -172,12 +172,12 @@ class Eager:
         self.gradients: dict[int, dict[nn.Parameter, torch.Tensor]] = {}  # by phase, where they have to stay in place
 
     def backward(
-        self, term: tuple[int, int], part: MicroBatch, known: Callable[[], Sequence[Shape]],
+        self, term: tuple[int, int], part: MicroBatch, shapes: Callable[[], Sequence[Shape]],
         work: Callable[[MicroBatch], torch.Tensor],
     ) -> torch.Tensor:  # fmt: skip
         """Add the gradient of a micro-batch and return its losses.
 
-        term: numbers of its phase and term. known: gives the shapes of the term. work: does so on the device.
+        term: numbers of its phase and term. shapes: gives those of the term. work: does so on the device.
         """
         return work(on_device(part, self.device))
 
@@ -218,12 +218,12 @@ class Captured(Eager):
         self.pool = torch.cuda.graph_pool_handle() if self.stream else None
 
     def backward(
-        self, term: tuple[int, int], part: MicroBatch, known: Callable[[], Sequence[Shape]],
+        self, term: tuple[int, int], part: MicroBatch, shapes: Callable[[], Sequence[Shape]],
         work: Callable[[MicroBatch], torch.Tensor],
     ) -> torch.Tensor:  # fmt: skip
         """Copy a micro-batch to the buffers of its shape, add its gradient and return its losses; see `Eager.backward`."""
         if term not in self.shapes:
-            self.shapes[term] = known()
+            self.shapes[term] = shapes()
         shape = fitting(self.shapes[term], size_of(part))
         key, values = (*term, shape), padded(part, shape)
         if key in self.buffers:

@@ -91,9 +91,7 @@ def ready(
     """Clear gradients, require them for the parameters that a phase updates, and switch dropout on where something is trained.
 
     The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves it on in a
-    frozen encoder (common/model/model.py 185), whose states then cannot be computed once.
-
-    gradients: those that some parameters keep.
+    frozen encoder (common/model/model.py 185), whose states then cannot be computed once. gradients: of parameters that keep one.
     """
     model.zero_grad(set_to_none=True)  # those of earlier stages too, since the norm that is clipped is over all
     for parameter, gradient in (gradients or {}).items():

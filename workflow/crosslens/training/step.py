@@ -77,8 +77,9 @@ class Step:
             try:
                 self._prepare(phase, place.phase)
                 losses = [self._backward(number, term, chosen[number], place) for number, term in enumerate(phase.terms)]
+                summed = parallel.add_up(self.model, torch.cat(losses))
                 self.path.keep(place.phase, self.model)
-                return parallel.add_up(self.model, torch.cat(losses))
+                return summed
             except torch.OutOfMemoryError:
                 size = min(self.largest, max(map(len, chosen)))
                 if size == 1 or parallel.size() > 1:  # other processes would not take part in a second attempt

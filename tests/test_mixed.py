@@ -9,6 +9,7 @@ from crosslens.config.heads import ALL, ARC, LANGUAGE, TAG, TASK, WORD, LinearHe
 from crosslens.config.labels import RELATIONS
 from crosslens.config.recipes import ENCODER, Halving, Phase, Score, Stage, Term
 from crosslens.config.units import Units
+from crosslens.encoding.batches import Padding
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.training import optimiser
 from crosslens.training.biaffine import Biaffine
@@ -238,12 +239,12 @@ def test_biases_and_layer_norms_do_not_decay(bench):
 def test_input_dropout_drops_the_same_units_in_a_whole_text():
     torch.manual_seed(0)
     sizes = torch.tensor([3, 1, 4])
-    found = shared_dropout(torch.ones(8, 1000), sizes, 0.2)
+    found = shared_dropout(torch.ones(8, 1000), Padding.of(sizes), 0.2)
     for part in torch.split(found, sizes.tolist()):
         assert (part == part[0]).all()
     assert (found == 0).float().mean() == pytest.approx(0.2, abs=0.03) and found.max() == pytest.approx(1.25)
     assert not torch.equal(found[0], found[3])
-    by_layer = shared_dropout(torch.ones(8, 4 * 1000), sizes, 0.2, layers=4).view(8, 4, 1000)
+    by_layer = shared_dropout(torch.ones(8, 4 * 1000), Padding.of(sizes), 0.2, layers=4).view(8, 4, 1000)
     assert (by_layer == by_layer[:, :1]).all()  # the weighted sum of layers loses whole units
     assert (by_layer == 0).float().mean() == pytest.approx(0.2, abs=0.03)
 
@@ -288,7 +289,7 @@ def test_roots_as_the_first_subword_and_as_released(bench, tokens, root):
 def test_the_root_of_features_is_the_lstms_state_at_the_first_subword():
     settings = ParserHead(labels=RELATIONS, root="first", arc=8, relation=8, mix=Mix(lstm_layers=1, lstm_size=16))
     head, some, sizes = made(settings).eval(), states(5, 20), torch.tensor([5])
-    _, _, root = head.head.wide(head.features(some, sizes), sizes, {})
+    _, _, root = head.head.wide(head.features(some, sizes), Padding.of(sizes), {})
     mixed = torch.einsum("l,nld->nd", head.weights.softmax(0), some.view(5, 4, 5))
     torch.testing.assert_close(root, head.lstm(mixed[None])[0][:, 0])
 
@@ -312,19 +313,19 @@ def test_an_lstm_over_subwords_hands_on_those_that_begin_a_word(bench, tokens):
         head, sizes = made(settings).eval(), torch.from_numpy(np.diff(taken.word_offsets))
         of = states(int(sizes.sum()), 20)
         given = {kind: torch.from_numpy(labels) for kind, labels in taken.labels.items()}
-        found, features = head.classes(of, sizes, given), head.features(of, sizes)
+        found, features = head.classes(of, Padding.of(sizes), given), head.features(of, sizes)
         for start, size in zip((0, int(sizes[0])), sizes.tolist(), strict=True):
             words = np.flatnonzero(given[WORD][start : start + size] != IGNORED)
             read = torch.from_numpy(np.concatenate([[0], words] if first else [words])) + start
-            alone = head.head.classes(features[read], torch.tensor([len(read)]), {})
+            alone = head.head.classes(features[read], Padding.of(torch.tensor([len(read)])), {})
             assert torch.equal(found[ARC][words + start], alone[ARC][first:]) and set(found) == {TASK, ARC}
         term = Term(head=TASK, data=TEST, loss="tree")
-        loss = head.term_loss(term, of, sizes, given, words=10, sentences=2)
+        loss = head.term_loss(term, of, Padding.of(sizes), given, words=10, sentences=2)
         read = given[WORD] != IGNORED
         read[[0, int(sizes[0])]] |= bool(first)
         parts = torch.tensor([int(part.sum()) for part in torch.split(read, sizes.tolist())])
         labels = {kind: values[read] for kind, values in given.items()}
-        same = head.head.term_loss(term, features[read], parts, labels, words=10, sentences=2)
+        same = head.head.term_loss(term, features[read], Padding.of(parts), labels, words=10, sentences=2)
         torch.testing.assert_close(loss, same)
 
 
@@ -355,7 +356,9 @@ def test_gold_tags_are_read_from_the_labels(bench, tokens):
     assert [UPOS[number] for number in texts[data].labels[TAG][: len(names)]] == names
     some, sizes = states(5, SIZE), torch.tensor([5])
     with torch.inference_mode():
-        one, other = (head.wide(some, sizes, {TAG: torch.tensor(tags)})[0] for tags in ([1] * 5, [1, 1, IGNORED, 1, 1]))
+        one, other = (
+            head.wide(some, Padding.of(sizes), {TAG: torch.tensor(tags)})[0] for tags in ([1] * 5, [1, 1, IGNORED, 1, 1])
+        )
     assert one.shape == (1, 5, SIZE + 8)
     assert torch.equal(one[0, 0], other[0, 0]) and not torch.equal(one[0, 2], other[0, 2])
 

@@ -9,6 +9,7 @@ from crosslens.config.heads import ARC, TASK, LinearHead, ParserHead
 from crosslens.config.labels import RELATIONS
 from crosslens.config.recipes import ENCODER, Data, Phase, Recipe, Score, Stage, Term
 from crosslens.config.tokenisations import Tokenisation
+from crosslens.encoding.batches import Padding
 from crosslens.encoding.texts import IGNORED, load
 from crosslens.encoding.tokens.tokenise import CUT, load_tokenizer, tokenise
 from crosslens.jobs import parquet
@@ -17,7 +18,6 @@ from crosslens.measures import attachment
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import LAS, LAS_SEEN, LAS_WITH_SUBTYPES, UNSEEN_RELATIONS
 from crosslens.training.heads.build import build
-from crosslens.training.heads.parser import inside, padded
 from crosslens.training.loop import Loop
 from crosslens.training.predict import predict, selection_score
 from crosslens.training.run import predictions_table, run
@@ -139,7 +139,7 @@ def part_of_batch(texts, settings, which=slice(None), **term):
         at = torch.from_numpy(np.isin(np.repeat(np.arange(sentences), sizes), part))
         there = {kind: values[at] for kind, values in labels.items()}
         asked = Term(head=TASK, data=SOURCE, loss="tree" if settings.kind == "parser" else "cross_entropy", **term)
-        value = float(head.term_loss(asked, states[at], sizes[part], there, words=known, sentences=sentences))
+        value = float(head.term_loss(asked, states[at], Padding.of(sizes[part]), there, words=known, sentences=sentences))
     return head, value, (states, labels, sizes, known, sentences)
 
 
@@ -151,9 +151,9 @@ def test_the_relations_loss_is_divided_by_words_or_by_words_plus_two_a_sentence(
         head, whole[divisor], (states, labels, sizes, known, sentences) = part_of_batch(texts, parser)
         parts = [part_of_batch(texts, parser, which)[1] for which in (slice(0, 3), slice(3, None))]
         assert sum(parts) == pytest.approx(whole[divisor], rel=1e-5)
-    mask = inside(sizes, states.device)
-    scores = head(padded(states, mask), mask)
-    arcs = head.loss(scores, padded(labels[ARC], mask, IGNORED), torch.full(mask.shape, IGNORED)).item()
+    padding = Padding.of(sizes)
+    scores = head(padding.padded(states), padding.inside)
+    arcs = head.loss(scores, padding.padded(labels[ARC], IGNORED), torch.full(padding.inside.shape, IGNORED)).item()
     relations = whole["words"] * known - arcs
     assert whole["words_plus_two"] == pytest.approx(arcs / known + relations / (known + 2 * sentences), rel=1e-5)
     assert whole["words_plus_two"] < whole["words"]

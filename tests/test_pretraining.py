@@ -18,6 +18,7 @@ from crosslens.config.encoders import RandomEncoder
 from crosslens.config.heads import TASK, LanguageModelHead
 from crosslens.config.recipes import ENCODER, Data, Edit, Masking, Model, Phase, Recipe, Stage, Static, Term
 from crosslens.config.static_embeddings import GloVe, Word2Vec
+from crosslens.encoding.batches import Padding
 from crosslens.encoding.encoders.folder import mask_subword
 from crosslens.encoding.encoders.load import load_encoder
 from crosslens.encoding.texts import Texts
@@ -127,7 +128,7 @@ def test_logits_and_loss_are_those_of_transformers():
     states = theirs.bert(subwords).last_hidden_state[chosen]
     torch.testing.assert_close(head(states), expected.logits[chosen])
     term, n = Term(head=TASK, data=TEXT), int(chosen.sum())
-    loss = head.term_loss(term, states, torch.tensor([n]), {TASK: labels[chosen]}, words=n, sentences=3)
+    loss = head.term_loss(term, states, Padding.of(torch.tensor([n])), {TASK: labels[chosen]}, words=n, sentences=3)
     torch.testing.assert_close(loss, expected.loss)
     assert torch.equal(head.subwords(states), expected.logits[chosen].argmax(-1))
     assert not any("embeddings" in name for name, _ in head.named_parameters())  # tied, not copied

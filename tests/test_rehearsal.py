@@ -64,9 +64,9 @@ def test_each_phase_has_its_first_updates_and_one_of_the_longest_texts(bench, re
     trainer = loop(bench, of.rehearsed())
     steps, subwords = [], []
     trainer.after_step = lambda position: steps.append((position.stage, position.epoch, position.phase, position.step))
-    inputs = trainer.step.inputs
-    trainer.step.inputs = lambda phase, place, chosen: (
-        subwords.append((phase, place.step, chosen)), inputs(phase, place, chosen),
+    gradients = trainer.step.gradients
+    trainer.step.gradients = lambda phase, place, chosen: (
+        subwords.append((phase, place.step, chosen)), gradients(phase, place, chosen),
     )[1]  # fmt: skip
     trained = trainer.run()
     assert steps == [

@@ -121,12 +121,12 @@ class Watched(Loop):
         self.taken: list[tuple[int, int, int, list[np.ndarray]]] = []  # stage, epoch, phase, batch of each term
         self.given = iter(scores)
 
-    def _update(self, phase, inputs, *arguments):
+    def _update(self, phase, place, chosen, *arguments):
         at = self.position
         if at.stage == len(self.starts):
             self.starts.append(deepcopy(self.model))
-        self.taken.append((at.stage, at.epoch, at.phase, list(inputs.chosen)))
-        Step.update(self.step, phase, inputs, *arguments)
+        self.taken.append((at.stage, at.epoch, at.phase, list(chosen)))
+        Step.update(self.step, phase, place, chosen, *arguments)
 
     def score(self, stage):
         return next(self.given, 0.0)

@@ -28,7 +28,6 @@ from crosslens.jobs.training_folders import CHECKPOINT
 from crosslens.numerics.streams import stream
 from crosslens.training import checkpoint, cpu, optimiser
 from crosslens.training.batches import Place, random_batches
-from crosslens.training.gpu import Ends
 from crosslens.training.loop import Loop
 from crosslens.training.predict import hidden_states, selection_score
 from crosslens.training.run import run
@@ -110,8 +109,7 @@ def loop(bench, of: Recipe, *, seed=0, texts=None, dropout=None, encoder=None, *
 
 def compute_gradients(trainer: Loop, phase: Phase, chosen) -> torch.Tensor:
     """Compute the gradients of a first update with the texts `chosen` of each term, and return its losses."""
-    step = trainer.step
-    return step.gradients(phase, step.inputs(phase, Place(trainer.recipe.stages[0].name, 0, 0, 0), chosen))
+    return trainer.step.gradients(phase, Place(trainer.recipe.stages[0].name, 0, 0, 0), chosen)
 
 
 def gradients_of(bench, phase, of=None, *, texts=10, largest=None, **options):
@@ -217,12 +215,12 @@ def test_entropy_maximisation_moves_what_its_phases_name(bench):
 
 
 def before_updates(trainer, note):
-    """What `note`, of the inputs of an update, returns before each update, in a list that training fills."""
+    """What `note`, of the texts of an update, returns before each update, in a list that training fills."""
     noted, original = [], trainer.step.update
 
-    def update(phase, inputs, *arguments):
-        noted.append(note(inputs))
-        original(phase, inputs, *arguments)
+    def update(phase, place, chosen, *arguments):
+        noted.append(note(chosen))
+        original(phase, place, chosen, *arguments)
 
     trainer.step.update = update
     return noted
@@ -231,7 +229,7 @@ def before_updates(trainer, note):
 def passes(bench, of):
     """Texts of each term in each step of the first stage."""
     trainer = loop(bench, of.model_copy(update={"stages": of.stages[:1]}))
-    seen = before_updates(trainer, lambda inputs: inputs.chosen)
+    seen = before_updates(trainer, lambda chosen: chosen)
     trainer.run()
     return seen
 
@@ -528,9 +526,7 @@ def test_micro_batches_add_up_to_the_batch(bench, objective):
 
 def number_of_texts(input_ids, packed=None, **_) -> int:
     """The number of texts in a batch that an encoder is given."""
-    if packed is None:
-        return len(input_ids)
-    return len(packed.offsets) - 1 if isinstance(packed, Ends) else sum(len(padding.inside) for padding in packed)
+    return len(input_ids) if packed is None else sum(len(padding.inside) for padding in packed)
 
 
 def memory_runs_out(trainer) -> list[int]:
@@ -908,7 +904,7 @@ def assert_concatenated_texts_are_as_padded_ones(bench, number, segments, layers
         encoder = bench.encoder(dropout=0.0).train()
         if packed:
             cpu.prepare(encoder, torch.device("cpu"))
-            columns = cpu.packed_states(encoder, batch, layers)
+            columns = cpu.concatenated_states(encoder, cpu.concatenated(encoder, batch, cpu.GROUP), layers)
         else:
             columns = unit_states(encoder, batch, Units(unit="text", segments=segments), layers)
         assert list(columns) == [f"layer_{layer}" for layer in (*layers, 2)]

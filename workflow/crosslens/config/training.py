@@ -19,6 +19,13 @@ Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
     Field(description="of matrix products in training; auto: bfloat16 where the processor supports it"),
 ]
+GpuStep = Annotated[
+    Literal["eager", "captured", "compiled"],
+    Field(
+        description="how a GPU computes updates: kernel by kernel; captured once for each shape of inputs and replayed; or so, "
+        "and the encoder's layers compiled in stages of at least 5,000 updates. A CPU has one way"
+    ),
+]
 
 
 class Training(Section):
@@ -31,6 +38,7 @@ class Training(Section):
     weight_decay: WeightDecay = 0.0
     clip: Clip = None
     precision: Precision = "float32"
+    gpu_step: GpuStep = "compiled"
 
     def of_recipe(self) -> dict[str, Any]:
         """The settings that a recipe has under the same names: those of all papers, and RECIPE."""

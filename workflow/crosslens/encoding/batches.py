@@ -16,12 +16,41 @@ SUBWORDS_A_THREAD, SUBWORDS_ON_A_GPU = 512, 65536
 
 def device_copy(values: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Values on a device. A GPU copies them from pinned memory, since for others the host waits until it has done so."""
-    return values.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else values.to(device)
+    if device.type == "cuda" and values.device.type == "cpu":
+        return values.pin_memory().to(device, non_blocking=True)
+    return values.to(device)
+
+
+def host_copy(values: torch.Tensor) -> torch.Tensor:
+    """Values on the CPU. Those of a GPU arrive later, so that only what a step of `for_each_batch` returns may read them."""
+    if values.device.type == "cpu":
+        return values
+    return torch.empty(values.shape, dtype=values.dtype, pin_memory=True).copy_(values, non_blocking=True)
 
 
 def device_of(module: nn.Module) -> torch.device:
     """The device of a module's weights."""
     return next(module.parameters()).device
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Where the n items of B texts, one text after the other, are when each text is padded to T items."""
+
+    inside: torch.Tensor  # (B, T) bool: whether a place has an item
+    places: torch.Tensor  # (n,) of the items, among B * T
+
+    @classmethod
+    def of(cls, sizes: torch.Tensor, device: torch.device | None = None) -> "Padding":
+        """The padding of texts to their longest, on a device. sizes: items of each text, (B,), on the CPU."""
+        inside = torch.arange(int(sizes.max())) < sizes[:, None]
+        places = inside.flatten().nonzero()[:, 0]
+        return cls(inside, places) if device is None else cls(device_copy(inside, device), device_copy(places, device))
+
+    def padded(self, values: torch.Tensor, fill: int = 0) -> torch.Tensor:
+        """The values of items, (n, ...), as (B, T, ...), padded with `fill`."""
+        wide = values.new_full((self.inside.numel(), *values.shape[1:]), fill).index_copy(0, self.places, values)
+        return wide.view(*self.inside.shape, *values.shape[1:])
 
 
 @dataclass(frozen=True)
@@ -40,14 +69,14 @@ class Batch:
 
 def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
     """A batch of the chosen texts. padding: number of the padding subword. segments: whether second texts have token type 1."""
-    lengths, second = texts.lengths[chosen], texts.second[chosen, None]
+    lengths, second = texts.lengths_of(chosen), texts.second[chosen, None]
     columns = np.arange(lengths.max())[None, :]
     inside = columns < lengths[:, None]
     types = torch.from_numpy((inside & (columns >= second) & (second > 0)).astype(np.int64)) if segments else None
     input_ids = np.full(inside.shape, padding, np.int64)
     input_ids[inside] = texts.subwords[texts.subword_rows(chosen)]
     words = texts.word_rows(chosen)
-    rows = np.repeat(np.arange(len(chosen)), np.diff(texts.word_offsets)[chosen])
+    rows = np.repeat(np.arange(len(chosen)), texts.word_offsets[chosen + 1] - texts.word_offsets[chosen])
     return Batch(
         torch.from_numpy(input_ids),
         None if inside.all() else torch.from_numpy(inside.astype(np.int64)),
@@ -71,9 +100,13 @@ def sorted_batches(lengths: np.ndarray, subwords: int) -> Iterator[np.ndarray]:
 
 
 def for_each_batch(
-    texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], None], *, needs_last_layer: bool = False
+    texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], Callable[[], None] | None],
+    *, needs_last_layer: bool = False,
 ) -> None:  # fmt: skip
     """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved.
+
+    What `step` returns is called once its results have arrived from the device: on a GPU after the next batch was begun, so that
+    the GPU need not wait for the host.
 
     A batch has texts of one language, so that those of a file of tokens are batched alike, and have the same states bit for bit,
     whether they are encoded alone or with other files.
@@ -84,9 +117,21 @@ def for_each_batch(
     device, padding = device_of(encoder), int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
     budget = SUBWORDS_ON_A_GPU if device.type == "cuda" else SUBWORDS_A_THREAD * torch.get_num_threads()
 
+    arriving: list[tuple[torch.cuda.Event, Callable[[], None]]] = []  # results of the last batch
+
+    def read(finish: Callable[[], None] | None) -> None:
+        while arriving:
+            arrival, finish_last = arriving.pop()
+            arrival.synchronize()
+            finish_last()
+        if finish and device.type == "cuda":
+            arriving.append((torch.cuda.current_stream().record_event(), finish))
+        elif finish:
+            finish()
+
     def run(chosen: np.ndarray) -> None:
         try:
-            step(collate(texts, chosen, padding, segments))
+            read(step(collate(texts, chosen, padding, segments)))
         except torch.OutOfMemoryError:
             if len(chosen) == 1:
                 raise
@@ -106,3 +151,4 @@ def for_each_batch(
             with handing_on(idle if done >= limit else ()):
                 run(chosen)
             done += len(chosen)
+        read(None)

@@ -1,6 +1,6 @@
 """Hidden states of chosen words and layers, in one pass over length-sorted batches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from crosslens.config.units import Units
-from crosslens.encoding.batches import Batch, device_of, for_each_batch
+from crosslens.encoding.batches import Batch, device_copy, device_of, for_each_batch, host_copy
 from crosslens.encoding.texts import Texts
 from crosslens.encoding.unit_states import unit_states, unspecial
 
@@ -24,14 +24,21 @@ def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
     device = device_of(encoder)
     states: dict[str, np.ndarray] = {}
 
-    def step(batch: Batch) -> None:
-        options = {} if batch.attention_mask is None else {"attention_mask": batch.attention_mask.to(device)}
-        output = encoder(input_ids=batch.input_ids.to(device), output_hidden_states=True, **options)
-        inside = unspecial(batch).to(device)
-        for layer, hidden in enumerate(output.hidden_states):
-            means = (hidden.float() * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True)
-            column = states.setdefault(f"layer_{layer}", np.empty((len(texts), means.shape[1]), np.float32))
-            column[batch.words] = means.cpu().numpy()
+    def step(batch: Batch) -> Callable[[], None]:
+        options = {} if batch.attention_mask is None else {"attention_mask": device_copy(batch.attention_mask, device)}
+        output = encoder(input_ids=device_copy(batch.input_ids, device), output_hidden_states=True, **options)
+        inside = device_copy(unspecial(batch), device)
+        copies = [
+            host_copy((hidden.float() * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True))
+            for hidden in output.hidden_states
+        ]
+
+        def finish() -> None:
+            for layer, means in enumerate(copies):
+                column = states.setdefault(f"layer_{layer}", np.empty((len(texts), means.shape[1]), np.float32))
+                column[batch.words] = means.numpy()
+
+        return finish
 
     for_each_batch(texts, encoder, False, step)
     return states
@@ -59,13 +66,17 @@ def extract(
     part_words = texts.word_rows(rows_of_texts)
     states: dict[str, np.ndarray] = {}
 
-    def step(batch: Batch) -> None:
+    def step(batch: Batch) -> Callable[[], None]:
         targets = slots[part_words[batch.words]]
         here = torch.from_numpy(np.flatnonzero(targets >= 0))
         chosen = replace(batch, rows=batch.rows[here], columns=batch.columns[here])
-        for name, values in unit_states(encoder, chosen, units, layers).items():
-            column = states.setdefault(name, np.empty((len(rows), size), np.float32))
-            column[targets[targets >= 0]] = values.float().cpu().numpy()
+        copies = {name: host_copy(values.float()) for name, values in unit_states(encoder, chosen, units, layers).items()}
+
+        def finish() -> None:
+            for name, values in copies.items():
+                states.setdefault(name, np.empty((len(rows), size), np.float32))[targets[targets >= 0]] = values.numpy()
+
+        return finish
 
     for_each_batch(part, encoder, units.segments, step)
     return states

@@ -62,6 +62,10 @@ class Texts:
         """Subwords of each text, (n,)."""
         return np.diff(self.subword_offsets)
 
+    def lengths_of(self, texts: np.ndarray) -> np.ndarray:
+        """Subwords of some texts, in their order."""
+        return np.asarray(self.subword_offsets[texts + 1] - self.subword_offsets[texts])
+
     def word_rows(self, texts: np.ndarray) -> np.ndarray:
         """Indices of all labelled words of some texts, in their order."""
         return _ranges(self.word_offsets[texts], self.word_offsets[texts + 1])

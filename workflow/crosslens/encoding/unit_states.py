@@ -7,6 +7,7 @@ from torch import nn
 
 from crosslens.config.units import Units
 from crosslens.encoding.batches import Batch, device_copy, device_of
+from crosslens.encoding.layers import KNOWN
 from crosslens.jobs.errors import DataError
 
 
@@ -16,9 +17,13 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
     The last column has the states that heads read, `pooler` or the last `layer_L`; before it is `layer_I` for each of `layers`, 0
     for the embedding output. Raises DataError for a layer that the encoder does not have.
     """
-    device = device_of(encoder)
+    device, kind = device_of(encoder), str(encoder.config.model_type)  # type: ignore[union-attr]
     options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
     inputs = {name: device_copy(value, device) for name, value in options.items() if value is not None}
+    mask = inputs.get("attention_mask")
+    if mask is not None and device.type == "cuda" and kind in KNOWN:
+        # As transformers would make it, but it would wait for the GPU to see whether anything is padded.
+        inputs["attention_mask"] = mask.bool()[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if any(layer > top for layer in layers):
         raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}")
@@ -30,7 +35,7 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
     def of_units(states: torch.Tensor) -> torch.Tensor:
         if units.state == "pair":
             return pair_means(states, *(device_copy(extent, device) for extent in pair_extents(batch)))[rows]
-        return text_means(states, inputs.get("attention_mask"))[rows] if units.state == "mean" else states[rows, columns]
+        return text_means(states, mask)[rows] if units.state == "mean" else states[rows, columns]
 
     last = {f"layer_{top}": of_units(output.last_hidden_state)} if top in layers or units.state != "pooler" else {}
     pooled = {"pooler": output.pooler_output[rows]} if units.state == "pooler" else {}

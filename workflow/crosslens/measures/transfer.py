@@ -14,7 +14,7 @@ import torch
 
 from crosslens.config.heads import TASK, LinearHead
 from crosslens.config.units import Units
-from crosslens.encoding.batches import Batch
+from crosslens.encoding.batches import Batch, Padding
 from crosslens.encoding.shift import Shift, for_each_shift, random_direction
 from crosslens.encoding.texts import Texts
 from crosslens.jobs.progress import Progress
@@ -108,8 +108,8 @@ def classify(model: EncoderWithHeads, texts: Texts, cells: Mapping[Any, Shift]) 
     classes = {key: np.empty(len(texts), np.int64) for key in cells}
 
     def step(key: Hashable, batch: Batch, states: torch.Tensor) -> None:
-        sizes = torch.ones(len(states), dtype=torch.long)
-        classes[key][batch.words] = model.head(TASK).classes(states.float(), sizes, {})[TASK].cpu().numpy()
+        padding = Padding.of(torch.ones(len(states), dtype=torch.long), states.device)
+        classes[key][batch.words] = model.head(TASK).classes(states.float(), padding, {})[TASK].cpu().numpy()
 
     for_each_shift(texts, model.encoder, model.units.segments, cells, step)
     return classes

@@ -14,6 +14,7 @@ from crosslens.jobs.errors import DataError
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
 from crosslens.training import edit
+from crosslens.training.cpu import Concatenated
 from crosslens.training.model import states
 from crosslens.training.objectives import subspace_distance
 
@@ -52,22 +53,20 @@ class Anchor(nn.Module):
             directions = weighted(subspace, penalty.dimensions).to(device_of(encoder))
             self.register_buffer(f"directions_{layer}", directions, persistent=False)
 
-    def forward(self, moved: Mapping[str, torch.Tensor], batch: Batch) -> torch.Tensor:
+    def forward(self, moved: Mapping[str, torch.Tensor], batch: Batch | Concatenated) -> torch.Tensor:
         """Return the distances of a batch's states from the anchor's, summed over the penalty's layers, (n_words,).
 
-        moved: column name -> states of the trained encoder, (n_words, d). The anchor's states are computed without padding where
-        that is faster, like those of the trained encoder.
+        moved: column name -> states of the trained encoder, (n_words, d).
         """
-        return self.by_layer(moved, batch, packed=True).sum(0)
+        return self.by_layer(moved, batch).sum(0)
 
-    def by_layer(self, moved: Mapping[str, torch.Tensor], batch: Batch, *, packed: bool) -> torch.Tensor:
+    def by_layer(self, moved: Mapping[str, torch.Tensor], batch: Batch | Concatenated) -> torch.Tensor:
         """Return the distances of a batch's states from the anchor's at each of its layers, (layers, n_words).
 
-        moved: column name -> states of the trained encoder, (n_words, d). packed: whether to compute without padding where that
-        is faster; must be as for `moved`.
+        moved: column name -> states of the trained encoder, (n_words, d).
         """
         with torch.no_grad():
-            anchored = states(self.encoder, batch, self.units, self.layers, packed=packed)
+            anchored = states(self.encoder, batch, self.units, self.layers)
         distances = []
         for layer in self.layers:
             name, directions = f"layer_{layer}", self.get_buffer(f"directions_{layer}")

@@ -9,25 +9,27 @@ import numpy as np
 import torch
 
 from crosslens.config.recipes import Data, Recipe, Stage
-from crosslens.encoding.batches import Batch
+from crosslens.encoding.batches import Batch, Padding
 from crosslens.encoding.texts import Texts
 from crosslens.numerics.streams import stream
+from crosslens.training.cpu import Concatenated
+from crosslens.training.heads.head import Number
 
 POOL = 50  # batches that are shuffled together before they are sorted by length
 
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """Texts of a term whose gradient is computed at once, on the CPU."""
+    """Texts of a term whose gradient is computed at once."""
 
     seed: int | None  # of its dropout; None where that goes on in the training run's own stream
-    batch: Batch | None  # None where the states are read from a cache
-    rows: np.ndarray  # (n_words,) labelled words among those of all texts
+    batch: Batch | Concatenated | None  # None where the states are read from a cache
+    states: torch.Tensor | None  # (n_words, width) from the cache
     labels: dict[str, torch.Tensor]  # kind -> (n_words,)
-    counted: torch.Tensor  # (n_counted,) those of its words that count in the loss
-    sizes: torch.Tensor  # (b,) labelled words of each text
-    words: int  # that count in the whole batch
-    sentences: int  # in the whole batch
+    counted: torch.Tensor  # (n_counted,) those of its words that count in the loss; n_words stands for none
+    padding: Padding  # of the labelled words of each text
+    words: Number  # that count in the whole batch
+    sentences: Number  # in the whole batch
 
 
 class Place(NamedTuple):
@@ -37,16 +39,6 @@ class Place(NamedTuple):
     epoch: int
     phase: int
     step: int
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Texts of an update and their micro-batches, by term."""
-
-    place: Place
-    chosen: Sequence[np.ndarray]  # numbers of the texts of each term
-    largest: int  # number of texts in a micro-batch
-    terms: list[list[MicroBatch]]
 
 
 def phase_batches(

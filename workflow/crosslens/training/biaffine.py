@@ -147,7 +147,9 @@ class Biaffine(nn.Module):
         of_dependents = torch.einsum("bwi,ikl->bwkl", _with_one(dependent[:, 1:]), self.relations)
         return Scores(arcs.masked_fill(~possible[:, None], -torch.inf), of_dependents, _with_one(head))
 
-    def loss(self, scores: Scores, heads: torch.Tensor, relations: torch.Tensor, weight: float = 1.0) -> torch.Tensor:
+    def loss(
+        self, scores: Scores, heads: torch.Tensor, relations: torch.Tensor, weight: float | torch.Tensor = 1.0
+    ) -> torch.Tensor:  # fmt: skip
         """Return the sum over words of -log p(head) - weight log p(relation | head), in nats.
 
         heads, relations: gold, (b, w). A word whose head is IGNORED adds nothing, or only the loss of its relation (`cut_heads`);

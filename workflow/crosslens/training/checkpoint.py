@@ -41,7 +41,7 @@ def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Te
 
 
 def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Split an optimiser's state into tensors and plain values."""
+    """Split an optimiser's state into tensors and plain values; its settings are those of the stage."""
     tensors, values = {}, {}
     for number, state in optimiser["state"].items():
         for name, value in state.items():
@@ -49,7 +49,7 @@ def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str,
                 tensors[f"optimiser.{number}.{name}"] = value
             else:
                 values[f"{number}.{name}"] = value
-    return tensors, {"values": values, "groups": optimiser["param_groups"]}
+    return tensors, {"values": values}
 
 
 def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
@@ -162,6 +162,5 @@ def load(file: CheckpointFile) -> Checkpoint | None:
     for name, value in (parts["optimiser"] | values["optimiser"]["values"]).items():
         number, _, field_name = name.partition(".")
         states.setdefault(int(number), {})[field_name] = value
-    optimiser = {"state": states, "param_groups": values["optimiser"]["groups"]}
     position = Position(**values["position"])
-    return Checkpoint(position, parts["weights"], parts["best"], optimiser, values["scaler"], parts["random"])
+    return Checkpoint(position, parts["weights"], parts["best"], {"state": states}, values["scaler"], parts["random"])

@@ -1,6 +1,6 @@
 """Faster training on a CPU: dropout masks, little padding, bfloat16. The function that is trained is the same, up to rounding.
 
-A GPU has its own dropout and layer norms, and reads concatenated texts too; crosslens.training.gpu has its attention.
+A GPU has its own dropout and layer norms, and reads concatenated texts too; crosslens.training.gpu has the rest of its own.
 
 torch draws each element of dropout from a Bernoulli distribution, which takes up to a tenth of a step; four 16-bit draws from one
 64-bit number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so that
@@ -12,18 +12,28 @@ a GPU. Sums in bfloat16 would save 7 % of the time and cost more where blocks ar
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
-from crosslens.encoding.batches import Batch, device_copy, device_of
+from crosslens.encoding.batches import Batch, Padding
 from crosslens.encoding.layers import KNOWN
-from crosslens.training import gpu
-from crosslens.training.gpu import Padding
 
 NAME = "crosslens"
 GROUP = 8  # texts that are padded to the same length in attention
+
+
+@dataclass(frozen=True)
+class Concatenated:
+    """Texts of n subwords in all, one after the other without padding."""
+
+    input_ids: torch.Tensor  # (1, n)
+    position_ids: torch.Tensor  # (1, n)
+    token_types: torch.Tensor | None  # (1, n); None where all are 0
+    paddings: list[Padding]  # of groups of texts, for attention
+    words: torch.Tensor  # (n_words,) subword of each labelled word, among n
 
 
 def dropped_out(values: torch.Tensor, rate: float) -> torch.Tensor:
@@ -77,20 +87,17 @@ pick: Callable[..., torch.Tensor] = _Pick.apply
 
 def attention(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None,
-    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[Padding] | gpu.Ends | None = None, **options: Any,
+    dropout: float = 0.0, scaling: float | None = None, packed: Sequence[Padding] | None = None, **options: Any,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     """Return attention's output, by the interface of transformers.
 
     query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: the padding of groups
-    of texts that are concatenated without padding in a batch of one, (1, heads, n, d), or for a GPU the texts' ends.
+    of texts that are concatenated without padding in a batch of one, (1, heads, n, d).
     """
-    if isinstance(packed, gpu.Ends) and not dropout:
-        return gpu.attention(query, key, value, packed, scaling), None
     if packed is not None:
-        paddings = [packed.padding] if isinstance(packed, gpu.Ends) else packed
-        sizes = [len(padding.places) for padding in paddings]
+        sizes = [len(padding.places) for padding in packed]
         queries, keys, values = (torch.split_with_sizes(x[0].transpose(0, 1), sizes) for x in (query, key, value))
-        groups = zip(queries, keys, values, paddings, strict=True)
+        groups = zip(queries, keys, values, packed, strict=True)
         outputs = [_packed(module, q, k, v, padding, dropout, scaling, options) for q, k, v, padding in groups]
         return torch.cat(outputs)[None], None
     if query.device.type == "cpu" and dropout:
@@ -126,54 +133,51 @@ def _dropping(
     return torch.matmul(dropped_out(weights, rate), value).transpose(1, 2)
 
 
-def packs(encoder: nn.Module, batch: Batch, state: str) -> bool:
-    """Whether texts can be concatenated: the batch has padding, and the encoder is prepared and of a known kind.
+def concatenates(encoder: nn.Module, batch: Batch, state: str, *, whole: bool) -> bool:
+    """Whether a batch's texts are concatenated in training: the encoder is prepared and of a known kind.
 
-    state: of `Units`; only states of single subwords can be read. On a CPU texts whose pooler is read remain padded, so that
-    earlier results repeat bit for bit.
+    state: of `Units`; only states of single subwords can be read. whole: whether a batch is one group, as on a GPU. On a CPU
+    texts of one length remain side by side, and so do texts whose pooler is read, so that earlier results repeat bit for bit.
     """
     config: Any = encoder.config
-    device = device_of(encoder)
-    prepared = config._attn_implementation == NAME and config.model_type in KNOWN
-    of_subwords = state in ("hidden", "words") or (state == "pooler" and device.type != "cpu")
-    return prepared and of_subwords and batch.attention_mask is not None and (device.type == "cpu" or gpu.is_exact(device))
+    if config._attn_implementation != NAME or config.model_type not in KNOWN:
+        return False
+    if not whole:
+        return state in ("hidden", "words") and batch.attention_mask is not None
+    return state in ("hidden", "words", "pooler")
 
 
-def packing(inside: torch.Tensor, device: torch.device) -> Sequence[Padding] | gpu.Ends:
-    """Return what attention on a device reads of concatenated texts: the padding of groups of them on a CPU, else their ends.
-
-    inside: True for the subwords of texts, which are sorted by length, (B, T).
-    """
-    if device.type == "cpu":
-        return [gpu.padding(group[:, : int(group.sum(1).max())], device) for group in torch.split(inside, GROUP)]
-    return gpu.ends(inside, device)
-
-
-def packed_states(encoder: nn.Module, batch: Batch, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
-    """Return states of the labelled words, `layer_I` -> (n_words, d), at `layers`, and last those of the last layer.
-
-    Nothing is padded outside attention. Within it, on a CPU each text is padded to the longest of its group, texts sorted by
-    length; on a GPU to the longest of the batch where attention has dropout, and else not at all.
-    """
+def concatenated(encoder: nn.Module, batch: Batch, group: int) -> Concatenated:
+    """Return the texts of a batch one after the other, sorted by length. group: number of texts in a group of attention."""
     config: Any = encoder.config
-    device = device_of(encoder)
-    lengths = batch.attention_mask.sum(1)  # type: ignore[union-attr]
+    mask = torch.ones_like(batch.input_ids) if batch.attention_mask is None else batch.attention_mask
+    lengths = mask.sum(1)
     order = lengths.argsort(stable=True)
-    inside = batch.attention_mask.bool()[order]  # type: ignore[union-attr]
+    inside = mask.bool()[order]
     first = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
-    positions = (torch.arange(inside.shape[1]) + first).expand(inside.shape)[inside]
-    ids = {"input_ids": batch.input_ids[order][inside], "position_ids": positions}
-    if batch.token_types is not None:
-        ids["token_type_ids"] = batch.token_types[order][inside]
-    top = int(config.num_hidden_layers)
-    below = [layer for layer in layers if layer < top]
-    inputs = {name: device_copy(values[None], device) for name, values in ids.items()}
-    output = encoder(packed=packing(inside, device), output_hidden_states=bool(below), **inputs)
     starts = torch.empty_like(lengths)
     starts[order] = lengths[order].cumsum(0) - lengths[order]
-    words = device_copy(starts[batch.rows] + batch.columns, device)
-    chosen = {f"layer_{layer}": output.hidden_states[layer][0][words] for layer in below}
-    return chosen | {f"layer_{top}": output.last_hidden_state[0][words]}
+    return Concatenated(
+        batch.input_ids[order][inside][None],
+        (torch.arange(inside.shape[1]) + first).expand(inside.shape)[inside][None],
+        None if batch.token_types is None else batch.token_types[order][inside][None],
+        [Padding.of(sizes) for sizes in torch.split(lengths[order], group)],
+        starts[batch.rows] + batch.columns,
+    )
+
+
+def concatenated_states(encoder: nn.Module, texts: Concatenated, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
+    """Return states of the labelled words, `layer_I` -> (n_words, d), at `layers`, and last those of the last layer.
+
+    Nothing is padded outside attention. Within it each text is padded to the longest of its group, texts sorted by length.
+    """
+    top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    below = [layer for layer in layers if layer < top]
+    types = {} if texts.token_types is None else {"token_type_ids": texts.token_types}
+    inputs = {"input_ids": texts.input_ids, "position_ids": texts.position_ids, **types}
+    output = encoder(packed=texts.paddings, output_hidden_states=bool(below), **inputs)
+    chosen = {f"layer_{layer}": output.hidden_states[layer][0][texts.words] for layer in below}
+    return chosen | {f"layer_{top}": output.last_hidden_state[0][texts.words]}
 
 
 def resolve_precision(setting: str, device: torch.device) -> str:
@@ -188,9 +192,12 @@ def resolve_precision(setting: str, device: torch.device) -> str:
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Return a context in which products are computed in half precision, if that is the precision."""
+    """Return a context in which products are computed in half precision, if that is the precision.
+
+    A GPU casts weights at each use, since a captured step must not read a cast that another one has made.
+    """
     half = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
-    return torch.autocast(device.type, half) if half else nullcontext()
+    return torch.autocast(device.type, half, cache_enabled=device.type == "cpu") if half else nullcontext()
 
 
 def prepare(encoder: nn.Module, device: torch.device) -> None:

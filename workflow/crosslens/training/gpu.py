@@ -1,113 +1,339 @@
-"""Training on a GPU: attention over texts that are concatenated without padding, and inputs that are made ahead of their step."""
+"""Updates on a GPU: captured as CUDA graphs, one for each shape of inputs, and replayed.
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
-from typing import TypeVar
+An update is about a thousand small kernels, which the host issues one by one more slowly than the GPU computes them. A graph is
+issued at once. It reads and writes the same memory each time, so inputs are copied to buffers, and what a batch has less than its
+buffers is filled with padding that changes neither losses nor gradients. Shapes are few, since each is captured by itself.
 
+The first use of a shape runs as it will be captured, kernel by kernel, which also prepares libraries and compiles layers; the
+second is captured and replayed. Dropout's random numbers are those of torch's generator in either case, so that a resumed
+training run repeats them. Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
+"""
+
+import logging
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
 import torch
-from torch.nn.functional import scaled_dot_product_attention
+from torch import nn
 
-from crosslens.encoding.batches import device_copy
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from crosslens.config.recipes import Recipe, Stage
+from crosslens.encoding.batches import Padding, device_copy
+from crosslens.encoding.layers import KNOWN, transformer_layers
+from crosslens.encoding.texts import IGNORED, Texts
+from crosslens.training.batches import MicroBatch
+from crosslens.training.cpu import Concatenated
 
 LOSSES_AT_ONCE = 100  # updates whose losses are read together: reading one makes the host wait for all work that it has queued
-DEPTH = 2  # steps whose inputs are made while an earlier one is computed
+SHAPES = 10  # of the micro-batches of a term
+BATCHES = 1000  # from which shapes are chosen
+COMPILED_FROM = 5000  # updates of a stage that repay the quarter of a minute that compiling takes
 
 
-@dataclass(frozen=True)
-class Padding:
-    """Where the n subwords of B concatenated texts are when the texts are padded to their longest, of T subwords."""
+class Shape(NamedTuple):
+    """Size of a micro-batch, or of the buffers to which it is padded; 0 where states are read from a cache."""
 
-    inside: torch.Tensor  # (B, T) bool: whether a place has a subword
-    places: torch.Tensor  # (n,) of the subwords, among B * T
-
-
-def padding(inside: torch.Tensor, device: torch.device) -> Padding:
-    """Return the padding of texts on a device. inside: see `Padding`; on the CPU."""
-    return Padding(device_copy(inside, device), device_copy(inside.flatten().nonzero()[:, 0], device))
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Where each of B concatenated texts ends."""
-
-    offsets: torch.Tensor  # (B + 1,) int32: 0, then the number of subwords up to the end of each text
+    texts: int
+    subwords: int
     longest: int  # subwords of the longest text
-    padding: Padding  # of all texts, for attention with dropout
+    words: int  # labelled words
+    most_words: int  # labelled words of the text that has most
 
 
-def ends(inside: torch.Tensor, device: torch.device) -> Ends:
-    """Return the ends of texts on a device. inside: see `Padding`; on the CPU."""
-    lengths = inside.sum(1)
-    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).int()
-    return Ends(device_copy(offsets, device), int(lengths.max()), padding(inside, device))
+def shapes(sizes: Sequence[Shape]) -> list[Shape]:
+    """Return at most SHAPES shapes for micro-batches, the smallest first.
 
-
-def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, texts: Ends, scaling: float | None) -> torch.Tensor:
-    """Return attention's output within each of the concatenated texts, without dropout, (1, n, heads, d).
-
-    query, key, value: (1, heads, n, d). The kernel is the one that torch takes for nested tensors in float32. Among torch's
-    kernels for texts of various lengths it alone has all precisions; called directly, it spares nested tensors' work on the host,
-    which is more than that of the rest of a block. Its dropout is not used: the forward pass takes the number of keys for 0 where
-    it places a head's random numbers, and the backward pass does not (torch 2.11, attention.cu and attention_backward.cu), so
-    that the gradient is that of another mask.
+    Sorted by size, micro-batches are parted into groups of equal size in all, and each group by the length of its longest text;
+    a shape holds all of a part.
     """
-    inputs = (states.transpose(1, 2) for states in (query, key, value))
-    sizes = (texts.offsets, texts.offsets, texts.longest, texts.longest)
-    no_bias, no_dropout, no_mask = None, 0.0, 0
-    result = torch.ops.aten._efficient_attention_forward(
-        *inputs, no_bias, *sizes, no_dropout, no_mask, torch.is_grad_enabled(), scale=scaling
+    rows = np.array(sizes)
+    rows = rows[np.lexsort((rows[:, 3], rows[:, 1]))]
+    totals = rows[:, [1, 3]].sum(1).cumsum()
+    parts = set()
+    for group in np.split(rows, np.searchsorted(totals, totals[-1] * np.arange(1, SHAPES // 2) / (SHAPES // 2))):
+        for half in np.array_split(group[np.argsort(group[:, 2], kind="stable")], 2):
+            if len(half):
+                _, subwords, longest, words, most_words = half.max(0).tolist()
+                parts.add(Shape(int(rows[:, 0].max()), _up(subwords, 64), _up(longest, 16), _up(words, 8), most_words))
+    return sorted(parts, key=lambda shape: (shape.subwords, shape.words, shape.longest))
+
+
+def fitting(shapes: Sequence[Shape], size: Shape) -> Shape:
+    """Return the first shape that holds a micro-batch; one that none holds gets a shape of its own, in steps of an eighth."""
+    for shape in shapes:
+        if all(most >= number for most, number in zip(shape, size, strict=True)):
+            return shape
+    largest = np.max(shapes, 0).tolist()
+    pairs = zip(largest, size, strict=True)
+    return Shape(*(most if most >= number else _up(number, max(most // 8, 1)) for most, number in pairs))
+
+
+def _up(number: int, step: int) -> int:
+    return -(-number // step) * step
+
+
+def size_of(part: MicroBatch) -> Shape:
+    """Return the size of a micro-batch whose texts are concatenated, or whose states are cached."""
+    texts, most_words = part.padding.inside.shape
+    subwords, longest = 0, 0
+    if isinstance(part.batch, Concatenated):
+        subwords, longest = part.batch.input_ids.numel(), part.batch.paddings[0].inside.shape[1]
+    return Shape(texts, subwords, longest, len(part.padding.places), most_words)
+
+
+def size_of_texts(texts: Texts, chosen: np.ndarray, masked: float, cached: bool) -> Shape:
+    """Return the size of a micro-batch before it is made.
+
+    masked: share of subwords that will be masked and be its words, at most six standard deviations more; 0: texts have words.
+    """
+    lengths, words = texts.lengths_of(chosen), texts.word_offsets[chosen + 1] - texts.word_offsets[chosen]
+    subwords, longest = int(lengths.sum()), int(lengths.max())
+    if masked:
+        return Shape(len(chosen), subwords, longest, int(masked * subwords + 6 * (masked * subwords) ** 0.5), longest)
+    return Shape(len(chosen), *((0, 0) if cached else (subwords, longest)), int(words.sum()), int(words.max()))
+
+
+def padded(part: MicroBatch, shape: Shape) -> MicroBatch:
+    """Return a micro-batch that is padded to a shape, on the CPU.
+
+    A last text takes all added subwords and words: these have no label, and no other text attends to them.
+    """
+    words, subwords, batch = shape.words, shape.subwords, part.batch
+    if isinstance(batch, Concatenated):
+        padding = _padded(batch.paddings[0], shape.texts + 1, shape.longest, subwords)
+        padding.inside[:, 0] = True  # softmax over no place is not a number
+        batch = Concatenated(
+            _filled(batch.input_ids, subwords, 0),
+            _filled(batch.position_ids, subwords, int(batch.position_ids.min())),
+            None if batch.token_types is None else _filled(batch.token_types, subwords, 0),
+            [padding],
+            _filled(batch.words, words, 0),
+        )
+    return replace(
+        part,
+        batch=batch,
+        states=None if part.states is None else nn.functional.pad(part.states, (0, 0, 0, words - len(part.states))),
+        labels={kind: _filled(values, words, IGNORED) for kind, values in part.labels.items()},
+        counted=_filled(part.counted, words, words),
+        padding=_padded(part.padding, shape.texts + 1, max(shape.most_words, 1), words),
+        words=torch.tensor(part.words),
+        sentences=torch.tensor(part.sentences),
     )
-    output: torch.Tensor = result[0]
-    return output
 
 
-@cache
-def is_exact(device: torch.device) -> bool:
-    """Whether `attention` has the outputs and gradients of attention to one text at a time; a process tries a device once.
+def _filled(values: torch.Tensor, number: int, fill: int) -> torch.Tensor:
+    """Return values, (..., n), with `fill` after them, (..., number)."""
+    return nn.functional.pad(values, (0, number - values.shape[-1]), value=fill)
 
-    Where it has not, texts are padded: the kernel is none of torch's public functions, and another version may lack or change it.
+
+def _padded(padding: Padding, texts: int, longest: int, items: int) -> Padding:
+    """Return the padding of more and longer texts, the last of which has the items that are added."""
+    few, short = padding.inside.shape
+    inside = torch.zeros(texts, longest, dtype=torch.bool)
+    inside[:few, :short] = padding.inside
+    places = padding.places // max(short, 1) * longest + padding.places % max(short, 1)
+    return Padding(inside, torch.cat([places, (texts - 1) * longest + torch.arange(items - len(places)) % longest]))
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    """Yield the tensors of a micro-batch, in a fixed order."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from tensors(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from tensors(getattr(value, field.name))
+
+
+def on_device(value: Any, device: torch.device) -> Any:
+    """Return a micro-batch whose tensors are on a device; texts that are padded side by side are copied where they are read."""
+    if isinstance(value, torch.Tensor):
+        return device_copy(value, device)
+    if isinstance(value, list):
+        return [on_device(item, device) for item in value]
+    if isinstance(value, dict):
+        return {key: on_device(item, device) for key, item in value.items()}
+    if not isinstance(value, MicroBatch | Concatenated | Padding):
+        return value
+    return replace(value, **{field.name: on_device(getattr(value, field.name), device) for field in fields(value)})
+
+
+class Eager:
+    """Gradients and updates that are computed kernel by kernel, as on a CPU."""
+
+    def __init__(self, device: torch.device, description: str = "eager"):
+        self.device, self.description = device, description  # the latter for the record
+        self.whole = device.type != "cpu"  # whether attention pads texts to the longest of a batch, not to that of some texts
+        self.gradients: dict[int, dict[nn.Parameter, torch.Tensor]] = {}  # by phase, where they have to stay in place
+
+    def backward(
+        self, term: tuple[int, int], part: MicroBatch, shapes: Callable[[], Sequence[Shape]],
+        work: Callable[[MicroBatch], torch.Tensor],
+    ) -> torch.Tensor:  # fmt: skip
+        """Add the gradient of a micro-batch and return its losses.
+
+        term: numbers of its phase and term. shapes: gives those of the term. work: does so on the device.
+        """
+        return work(on_device(part, self.device))
+
+    def update(self, phase: int, work: Callable[[], None]) -> None:
+        """Call `work`, which takes the optimiser's step. phase: its number."""
+        work()
+
+    def keep(self, phase: int, model: nn.Module) -> None:
+        """Note where the gradients of a phase are, which the first update has made."""
+
+    def clear(self) -> None:
+        """Forget all that depends on a stage or on the size of micro-batches."""
+
+
+class Captured(Eager):
+    """Gradients and updates that a GPU replays. On a CPU, which captures nothing, they are computed on the same buffers.
+
+    compiled: forward methods of the encoder's layers.
     """
-    lengths, size = [3, 5, 8], 32
-    inside = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    generator = torch.Generator().manual_seed(0)
-    draws = (torch.randn(1, 2, sum(lengths), size, generator=generator) for _ in range(4))
-    query, key, value, weights = (values.to(device).requires_grad_() for values in draws)
-    states = (query, key, value)
-    try:
-        with torch.autocast(device.type, enabled=False), torch.enable_grad():
-            concatenated = attention(*states, ends(inside, device), size**-0.5).transpose(1, 2)
-            texts = zip(*(torch.split_with_sizes(values, lengths, 2) for values in states), strict=True)
-            padded = torch.cat([scaled_dot_product_attention(*text) for text in texts], 2)
-            slopes = [torch.autograd.grad((output * weights).sum(), states) for output in (concatenated, padded)]
-            pairs = [(concatenated, padded), *zip(*slopes, strict=True)]
-        # Products may be in TF32.
-        return all(torch.allclose(output, expected, rtol=1e-2, atol=1e-2) for output, expected in pairs)
-    except (RuntimeError, AttributeError, TypeError):
-        return False
 
+    def __init__(
+        self, device: torch.device, log: logging.Logger, compiled: Mapping[nn.Module, Callable[..., Any]] | None = None
+    ):  # fmt: skip
+        super().__init__(device, "captured, layers compiled" if compiled else "captured")
+        self.whole = True
+        self.log, self.compiled = log, compiled or {}
+        self.captures = device.type == "cuda"  # and nothing has failed
+        self.stream = torch.cuda.Stream(device) if self.captures else None  # type: ignore[no-untyped-call]
+        self.clear()
 
-def pipeline(make: Callable[[Item], Result], items: Iterable[Item], depth: int) -> Iterator[Result]:
-    """Yield what `make` returns for each item, in order, and raise what it raises.
+    def clear(self) -> None:
+        """Forget graphs, buffers, gradients and shapes."""
+        self.graphs: dict[Hashable, tuple[torch.cuda.CUDAGraph, torch.Tensor | None]] = {}
+        self.used: set[Hashable] = set()
+        self.buffers: dict[Hashable, MicroBatch] = {}
+        self.gradients = {}
+        self.shapes: dict[tuple[int, int], Sequence[Shape]] = {}
+        self.pool = torch.cuda.graph_pool_handle() if self.stream else None
 
-    depth: number of items beyond the last one that was yielded which a thread has made, or is making. 0: no thread.
-    """
-    if not depth:
-        yield from map(make, items)
-        return
-    pending: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(1) as thread:
+    def backward(
+        self, term: tuple[int, int], part: MicroBatch, shapes: Callable[[], Sequence[Shape]],
+        work: Callable[[MicroBatch], torch.Tensor],
+    ) -> torch.Tensor:  # fmt: skip
+        """Copy a micro-batch to the buffers of its shape, add its gradient and return its losses; see `Eager.backward`."""
+        if term not in self.shapes:
+            self.shapes[term] = shapes()
+        shape = fitting(self.shapes[term], size_of(part))
+        key, values = (*term, shape), padded(part, shape)
+        if key in self.buffers:
+            for buffer, value in zip(tensors(self.buffers[key]), tensors(values), strict=True):
+                buffer.copy_(value.pin_memory() if self.stream else value, non_blocking=True)
+        else:
+            self.buffers[key] = on_device(values, self.device)
+        losses = self._run(key, partial(work, self.buffers[key]))
+        assert losses is not None
+        return losses
+
+    def update(self, phase: int, work: Callable[[], None]) -> None:
+        """Call or replay `work`, which takes the optimiser's step and sets the gradients to 0."""
+        self._run(phase, work)
+
+    def keep(self, phase: int, model: nn.Module) -> None:
+        """Note where the gradients of a phase are: graphs add to them there. Parameters without one have none in any update."""
+        if phase not in self.gradients:
+            self.gradients[phase] = {values: values.grad for values in model.parameters() if values.grad is not None}
+
+    def _run(self, key: Hashable, work: Callable[[], torch.Tensor | None]) -> torch.Tensor | None:
+        if key not in self.graphs:
+            with _forward_methods(self.compiled):
+                if not (self.captures and key in self.used and self._capture(key, work)):
+                    self.used.add(key)
+                    return self._beside(work)
+        graph, output = self.graphs[key]
+        graph.replay()
+        return output
+
+    def _beside(self, work: Callable[[], torch.Tensor | None]) -> torch.Tensor | None:
+        """Call `work` on the stream on which it will be captured: what it makes first, such as AdamW's moments, belongs there."""
+        if self.stream is None:
+            return work()
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            output = work()
+        torch.cuda.current_stream().wait_stream(self.stream)
+        return output
+
+    def _capture(self, key: Hashable, work: Callable[[], torch.Tensor | None]) -> bool:
+        """Capture `work`, which computes nothing meanwhile, and return whether that was possible."""
+        graph = torch.cuda.CUDAGraph()
         try:
-            for item in items:
-                pending.append(thread.submit(make, item))
-                if len(pending) > depth:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            thread.shutdown(cancel_futures=True)
+            with (
+                torch.cuda.stream(torch.cuda.current_stream()),  # which torch leaves set to the other one after an error
+                torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"),
+            ):
+                self.graphs[key] = graph, work()
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            self.graphs.clear()
+            self.captures = False
+            self.description = f"eager: an update could not be captured ({' '.join(str(error).split())[:200]})"
+            self.log.warning("continuing without CUDA graphs, %s", self.description)
+            generator = torch.cuda.default_generators[torch.cuda.current_device()]
+            generator.graphsafe_set_state(generator.clone_state())  # else it would go on counting for the graph
+            return False
+        return True
+
+
+@contextmanager
+def _forward_methods(methods: Mapping[nn.Module, Callable[..., Any]]) -> Iterator[None]:
+    """Let modules compute with other methods."""
+    for module, method in methods.items():
+        module.forward = method
+    try:
+        yield
+    finally:
+        for module in methods:
+            del module.forward
+
+
+def compiled_layers(encoder: nn.Module) -> dict[nn.Module, Callable[..., Any]]:
+    """Return compiled forward methods of an encoder's layers, for inputs of any length.
+
+    They are compiled when they are first called, once for all layers, or read from the folder TORCHINDUCTOR_CACHE_DIR.
+    """
+    return {layer: torch.compile(layer.forward, dynamic=True) for layer in transformer_layers(encoder)}
+
+
+def why_eager(recipe: Recipe, stage: Stage, encoder: nn.Module, precision: str, cached: bool) -> str | None:
+    """Return why a stage's updates are not captured; None if they are. cached: whether heads read states from a cache."""
+    mixed = [term.head for phase in stage.phases for term in phase.terms if recipe.heads[term.head].mix]
+    kind = str(encoder.config.model_type)  # type: ignore[union-attr]
+    if recipe.gpu_step == "eager":
+        return "the configuration says so"
+    if mixed:
+        return f"the head {mixed[0]} chooses the states that it reads while it runs"
+    if precision == "float16":
+        return "the factor of float16's losses depends on the gradients"
+    if not cached and kind not in KNOWN:
+        return f"texts of an encoder of the kind {kind} are padded side by side"
+    if not cached and recipe.units.state in ("mean", "pair"):
+        return "means of texts are padded side by side"
+    return None
+
+
+def path(
+    recipe: Recipe, stage: Stage, encoder: nn.Module, precision: str, device: torch.device, log: logging.Logger,
+    *, updates: int, cached: bool,
+) -> Eager:  # fmt: skip
+    """Return how a stage's updates are computed.
+
+    updates: their number. cached: whether heads read states from a cache.
+    """
+    if device.type != "cuda":
+        return Eager(device)
+    if reason := why_eager(recipe, stage, encoder, precision, cached):
+        return Eager(device, f"eager: {reason}")
+    compiles = recipe.gpu_step == "compiled" and not cached and stage.trains_encoder() and updates >= COMPILED_FROM
+    return Captured(device, log, compiled_layers(encoder) if compiles else None)

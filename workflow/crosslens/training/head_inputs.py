@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from crosslens.config.recipes import Data, Penalty, Recipe, Stage, Term
-from crosslens.encoding.batches import device_copy, device_of
 from crosslens.encoding.texts import Texts
 from crosslens.training import bottom
 from crosslens.training.anchor import Anchor
@@ -63,12 +62,16 @@ class HeadInputs:
         with interruptible():
             return self.features.of(self.model, data, self.texts[data], layer, self.layers)
 
+    def cached_states(self, term: Term, rows: np.ndarray) -> torch.Tensor:
+        """Return the cached states that a term's head reads of some labelled words, (n_words, width) float32 on the CPU."""
+        return self.of_data(term.data, self.recipe.reads(term))[torch.from_numpy(rows)]
+
     def of_term(self, term: Term, micro_batch: MicroBatch) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return the states that a term's head reads, (n_words, d) float32, and distances (n_words,) if it has a penalty."""
         layer, batch = self.recipe.reads(term), micro_batch.batch
-        if batch is None:
-            states = self.of_data(term.data, layer)[torch.from_numpy(micro_batch.rows)]
-            return device_copy(states, device_of(self.model)), None
+        if micro_batch.states is not None:
+            return micro_batch.states, None
+        assert batch is not None
         with self.autocast(), self.bottom.in_place(term.data) if self.bottom else nullcontext():
             if not term.penalty:
                 return self.model.hidden_states(batch, [layer])[0].float(), None
@@ -83,7 +86,7 @@ class HeadInputs:
             if not self.cached:
                 return predict(self.model, self.texts[data], head)
             states = self.of_data(data, self.recipe.heads[head].reads())
-            return predict_from(states, self.texts[data], self.model.head(head).eval())
+            return predict_from(states, self.texts[data], self.model.eval().head(head))
 
     def _fit(self, data: Iterable[Data]) -> bool:
         return self.features.room(self.model, {part: self.texts[part] for part in data}, self.layers)

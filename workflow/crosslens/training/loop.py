@@ -90,8 +90,8 @@ class Loop:
         self.best: dict[str, torch.Tensor] = {}  # trained weights of the stage's best epoch
         self.losses: Losses | None = None  # of the current pass over a phase's data
         on_gpu = self.device.type == "cuda"
-        self.pipeline_depth = gpu.DEPTH if on_gpu else 0  # steps whose inputs a thread makes while one is computed
         self.losses_at_once = gpu.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
+        self.paths: dict[str, str] = {}  # how the updates of each stage are computed on a GPU
         # The times of a rehearsal are compared with those of `make cost`, whatever else a processor has to do.
         self.clock = processor_clock(torch.get_num_threads()) if self.rehearse and not on_gpu else time.monotonic
 
@@ -136,6 +136,9 @@ class Loop:
             except signals.Stopped:
                 self._save()
                 raise
+        if self.device.type == "cuda":
+            self.paths[stage.name] = self.step.path.description
+        self.step.path.clear()
         self.model.load_state_dict(self.best, strict=False)
         self.model.eval()
         self.best = {}
@@ -150,7 +153,7 @@ class Loop:
         if resumed:
             self.position, self.best = resumed.position, resumed.best
             self.model.load_state_dict(resumed.weights, strict=False)  # without the encoder if no stage trains it
-            self.optimiser.load_state_dict(resumed.optimiser)
+            optimiser.restore(self.optimiser, resumed.optimiser)
             if resumed.scaler:
                 self.step.scaler.load_state_dict(resumed.scaler)
             resumed.set_random_state()
@@ -162,6 +165,12 @@ class Loop:
             torch.manual_seed(stream(self.seed, "dropout", stage.name))
         if self.position.epoch < stage.passes(self.sizes):
             self.head_inputs.pass_frozen_layers(stage)
+        self.step.path = gpu.path(
+            self.recipe, stage, self.model.encoder, self.precision, self.device, self.log,
+            updates=stage.updates(self.sizes), cached=self.head_inputs.cached,
+        )  # fmt: skip
+        if self.device.type == "cuda":
+            self.log.info("updates of stage %s: %s", stage.name, self.step.path.description)
 
     def train_phase(self, stage: Stage, progress: Progress) -> None:
         """Train the current phase of `position` from its current step to the end of the pass over its data."""
@@ -178,17 +187,16 @@ class Loop:
             for term in phase.terms:
                 self.head_inputs.of_data(term.data, self.recipe.reads(term))
         began = self.clock()
-        places = [Place(stage.name, at.epoch, at.phase, step) for step in range(len(batches[0]))]
-        updates = list(zip(places, zip(*batches, strict=True), strict=True))[at.step :]
-        for inputs in gpu.pipeline(lambda update: self.step.inputs(phase, *update), updates, self.pipeline_depth):
+        for chosen in list(zip(*batches, strict=True))[at.step :]:
+            place = Place(stage.name, at.epoch, at.phase, at.step)
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
-            self.step.update(phase, inputs, self.optimiser, losses)
+            self.step.update(phase, place, chosen, self.optimiser, losses)
             if self.rehearse and not at.step:  # the longest texts: not a batch of the study, whose updates are to be timed
                 losses.read()
                 began = self.clock()
             else:
-                pairs = zip(phase.terms, inputs.chosen, strict=True)
-                at.subwords += sum(int(self.texts[term.data].lengths[texts].sum()) for term, texts in pairs)
+                pairs = zip(phase.terms, chosen, strict=True)
+                at.subwords += sum(int(self.texts[term.data].lengths_of(texts).sum()) for term, texts in pairs)
             at.step, at.updates = at.step + 1, at.updates + 1
             at.seconds, began = at.seconds + self.clock() - began, self.clock()
             progress.advance(1)

@@ -20,6 +20,7 @@ from crosslens.jobs.errors import DataError
 from crosslens.numerics.streams import stream
 from crosslens.numerics.subspace import Subspace
 from crosslens.training import cpu
+from crosslens.training.cpu import Concatenated
 from crosslens.training.heads import head
 from crosslens.training.heads.build import build
 
@@ -67,15 +68,15 @@ class EncoderWithHeads(nn.Module):
         """Return the number of the padding subword."""
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
-    def states(self, batch: Batch, layers: Sequence[int]) -> dict[str, torch.Tensor]:
+    def states(self, batch: Batch | Concatenated, layers: Sequence[int]) -> dict[str, torch.Tensor]:
         """Return states of labelled units at layers, column name -> (n_words, d), and last those of the units' own layer."""
-        return states(self.encoder, batch, self.units, layers, packed=self.training)
+        return states(self.encoder, batch, self.units, layers)
 
     def width(self, layer: Layer) -> int:
         """Return the dimensions of a unit's states at a layer."""
         return self.hidden_size * self.units.width() * (self.top + 1 if layer == ALL else 1)
 
-    def hidden_states(self, batch: Batch, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
+    def hidden_states(self, batch: Batch | Concatenated, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
         """Return the states of labelled units at layers, (n_words, width) each. Raises DataError if a layer is out of range."""
         every = range(self.top + 1) if ALL in layers else ()
         columns = self.states(batch, sorted({*every, *(layer for layer in layers if isinstance(layer, int))}))
@@ -110,15 +111,12 @@ class Trained:
 
 
 def states(
-    encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = (), *, packed: bool = False
+    encoder: nn.Module, batch: Batch | Concatenated, units: Units, layers: Sequence[int] = ()
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Return the states of labelled units, column name -> (n_words, d); see `unit_states`.
-
-    packed: whether to compute without padding where that is faster, as in training.
-    """
-    if not (packed and cpu.packs(encoder, batch, units.state)):
+    """Return the states of labelled units, column name -> (n_words, d); see `unit_states`."""
+    if isinstance(batch, Batch):
         return unit_states(encoder, batch, units, layers)
-    columns = cpu.packed_states(encoder, batch, layers)
+    columns = cpu.concatenated_states(encoder, batch, layers)
     if units.state == "pooler":  # it reads the first subword of each row
         columns["pooler"] = encoder.get_submodule("pooler")(list(columns.values())[-1][:, None])
     return columns

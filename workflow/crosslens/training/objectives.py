@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from crosslens.encoding.batches import device_copy
+from crosslens.encoding.batches import Padding
 from crosslens.encoding.texts import IGNORED
 
 
@@ -24,16 +24,17 @@ def reverse_gradient(states: torch.Tensor, scale: float) -> torch.Tensor:
     return reversed_states
 
 
-def shared_dropout(states: torch.Tensor, sizes: torch.Tensor, rate: float, layers: int = 1) -> torch.Tensor:
+def shared_dropout(states: torch.Tensor, padding: Padding, rate: float, layers: int = 1) -> torch.Tensor:
     """Return states after dropout of the same units for all words of a text.
 
-    states: (n, d) of texts one after the other; sizes: words of each text. layers: number of layers whose states are
-    concatenated; all lose the same units, so that their weighted sum does.
+    states: (n, d) of texts one after the other; padding: of their words. layers: number of layers whose states are concatenated;
+    all lose the same units, so that their weighted sum does.
     """
     if not rate:
         return states
-    mask = functional.dropout(states.new_ones(len(sizes), states.shape[1] // layers), rate).repeat(1, layers)
-    return states * mask.repeat_interleave(device_copy(sizes, states.device), 0, output_size=len(states))
+    texts, longest = padding.inside.shape
+    mask = functional.dropout(states.new_ones(texts, states.shape[1] // layers), rate).repeat(1, layers)
+    return states * mask[padding.places // max(longest, 1)]
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

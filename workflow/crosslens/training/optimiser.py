@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from crosslens.config.recipes import ENCODER, Phase, Recipe, Stage
+from crosslens.encoding.batches import device_of
 from crosslens.encoding.layers import lowest
 from crosslens.training.model import EncoderWithHeads
 
@@ -20,7 +21,10 @@ def build(model: EncoderWithHeads, recipe: Recipe, stage: Stage, previous: torch
     groups = [group for name, rate in rates.items() for group in _groups(model.head(name), rate, recipe, False)]
     if stage.trains_encoder():
         groups += _groups(model.encoder, stage.encoder_rate, recipe, True)
-    optimiser = torch.optim.AdamW(groups, betas=(0.9, recipe.beta2), eps=recipe.epsilon, fused=True)
+    on_gpu = device_of(model).type == "cuda"  # where a captured step reads its rates from the device
+    for group in groups if on_gpu else []:
+        group["lr"] = torch.tensor(group["rate"], device=device_of(model))
+    optimiser = torch.optim.AdamW(groups, betas=(0.9, recipe.beta2), eps=recipe.epsilon, fused=True, capturable=on_gpu)
     for name in stage.carries:
         for parameter in model.head(name).parameters():
             if parameter in previous.state:
@@ -45,6 +49,11 @@ def _groups(module: nn.Module, rate: float, recipe: Recipe, encoder: bool) -> li
 
 def _group(parameters: Iterable[nn.Parameter], rate: float, decay: float) -> dict[str, Any]:
     return {"params": list(parameters), "lr": rate, "rate": rate, "weight_decay": decay}
+
+
+def restore(optimiser: torch.optim.Optimizer, moments: dict[str, Any]) -> None:
+    """Set an optimiser's moments to those of a checkpoint; its settings remain its own."""
+    optimiser.load_state_dict(moments | {"param_groups": optimiser.state_dict()["param_groups"]})
 
 
 def share(stage: Stage, history: Iterable[Mapping[str, Any]]) -> float:
@@ -72,16 +81,21 @@ def set_rates(optimiser: torch.optim.Optimizer, recipe: Recipe, update: int, tot
     if recipe.decay == "linear" and update >= rising:
         factor = (total - update) / max(total - rising, 1)
     for group in optimiser.param_groups:
-        group["lr"] = group["rate"] * factor * of_rates
+        rate = group["rate"] * factor * of_rates
+        group["lr"] = group["lr"].fill_(rate) if isinstance(group["lr"], torch.Tensor) else rate
 
 
-def ready(model: EncoderWithHeads, recipe: Recipe, phase: Phase) -> None:
+def ready(
+    model: EncoderWithHeads, recipe: Recipe, phase: Phase, gradients: Mapping[nn.Parameter, torch.Tensor] | None = None
+) -> None:  # fmt: skip
     """Clear gradients, require them for the parameters that a phase updates, and switch dropout on where something is trained.
 
     The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves it on in a
-    frozen encoder (common/model/model.py 185), whose states then cannot be computed once.
+    frozen encoder (common/model/model.py 185), whose states then cannot be computed once. gradients: of parameters that keep one.
     """
     model.zero_grad(set_to_none=True)  # those of earlier stages too, since the norm that is clipped is over all
+    for parameter, gradient in (gradients or {}).items():
+        parameter.grad = gradient
     model.train()
     trained = ENCODER in phase.update
     model.encoder.train(recipe.encoder_dropout if trained else recipe.encoder_dropout_when_frozen)

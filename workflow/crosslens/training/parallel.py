@@ -46,8 +46,8 @@ def add_up(model: nn.Module, losses: torch.Tensor) -> torch.Tensor:
     flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
     torch.distributed.all_reduce(flat)
     sizes = [parameter.numel() for parameter in trained]
-    for parameter, gradient in zip(trained, torch.split_with_sizes(flat, sizes), strict=True):
-        parameter.grad = gradient.view_as(parameter)
+    for parameter, gradient, summed in zip(trained, gradients, torch.split_with_sizes(flat, sizes), strict=True):
+        parameter.grad = gradient.copy_(summed.view_as(gradient))  # where captured steps expect it
     torch.distributed.all_reduce(losses)
     return losses
 

@@ -1,12 +1,12 @@
 """Hidden states and predictions of whole sets of texts, in length-sorted batches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 
 from crosslens.config.heads import ARC, TAG, WORD
-from crosslens.encoding.batches import Batch, device_of, for_each_batch, sorted_batches
+from crosslens.encoding.batches import Batch, Padding, device_copy, device_of, for_each_batch, host_copy, sorted_batches
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.numerics.f1 import accuracy, chunk_counts, macro_f1, micro_f1, overall, token_counts
 from crosslens.training.heads.head import Head
@@ -19,9 +19,14 @@ def hidden_states(model: EncoderWithHeads, texts: Texts, layers: Sequence[Layer]
     """Return the states of all labelled words at layers, in the order of the texts, (n_words, width) float32 on the CPU each."""
     states = [torch.empty(int(texts.word_offsets[-1]), model.width(layer)) for layer in layers]
 
-    def step(batch: Batch) -> None:
-        for batch_states, all_states in zip(model.hidden_states(batch, layers), states, strict=True):
-            all_states[torch.from_numpy(batch.words)] = batch_states.float().cpu()
+    def step(batch: Batch) -> Callable[[], None]:
+        copies = [host_copy(batch_states.float()) for batch_states in model.hidden_states(batch, layers)]
+
+        def finish() -> None:
+            for copy, all_states in zip(copies, states, strict=True):
+                all_states[torch.from_numpy(batch.words)] = copy
+
+        return finish
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)
@@ -41,7 +46,7 @@ def predict_from(states: torch.Tensor, texts: Texts, head: Head) -> dict[str, np
             part = states[torch.from_numpy(words)].to(device)
             _put(
                 predictions,
-                head.classes(part, torch.from_numpy(sizes[chosen]), _side_labels(texts, words, device)),
+                head.classes(part, Padding.of(torch.from_numpy(sizes[chosen]), device), _side_labels(texts, words, device)),
                 words,
                 len(states),
             )
@@ -53,11 +58,12 @@ def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.nd
     head = model.head(name)
     predictions: dict[str, np.ndarray] = {}
 
-    def step(batch: Batch) -> None:
+    def step(batch: Batch) -> Callable[[], None]:
         (states,) = model.hidden_states(batch, [head.layer])
-        sizes = torch.bincount(batch.rows, minlength=len(batch.input_ids))
-        classes = head.classes(states.float(), sizes, _side_labels(texts, batch.words, states.device))
-        _put(predictions, classes, batch.words, int(texts.word_offsets[-1]))
+        padding = Padding.of(torch.bincount(batch.rows, minlength=len(batch.input_ids)), states.device)
+        classes = head.classes(states.float(), padding, _side_labels(texts, batch.words, states.device))
+        copies = {kind: host_copy(values) for kind, values in classes.items()}
+        return lambda: _put(predictions, copies, batch.words, int(texts.word_offsets[-1]))
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)
@@ -66,7 +72,9 @@ def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.nd
 
 def _side_labels(texts: Texts, words: np.ndarray, device: torch.device) -> dict[str, torch.Tensor]:
     """Return the labels of words that a head may read: gold tags, and which subwords begin a word."""
-    return {kind: torch.from_numpy(texts.labels[kind][words]).to(device) for kind in (TAG, WORD) if kind in texts.labels}
+    return {
+        kind: device_copy(torch.from_numpy(texts.labels[kind][words]), device) for kind in (TAG, WORD) if kind in texts.labels
+    }
 
 
 def _put(predictions: dict[str, np.ndarray], classes: Mapping[str, torch.Tensor], words: np.ndarray, n: int) -> None:

@@ -196,7 +196,7 @@ def run(
         if recipe.reads_running_text():
             log.info("%s %s: subwords by language: %s", data.corpus, data.split, by_language(part))
     starts = load_encoder(encoder, [verified(pretrained)] if pretrained else [], pooler=recipe.units.state == "pooler")
-    precision = "float32"
+    precision, paths = "float32", {}
     if getattr(starts.config, "rehearse", None):
         recipe = recipe.rehearsed()
     if recipe.static:
@@ -210,7 +210,7 @@ def run(
             recipe, texts, starts, seed=seed, log=log, version=version, checkpoints=folder / CHECKPOINT, shared=features,
             mask=mask_subword(encoder) if masks else None, subspaces=subspaces.read(artefact) if artefact else None,
         )  # fmt: skip
-        trained, precision = loop.run(), loop.precision
+        trained, precision, paths = loop.run(), loop.precision, loop.paths
     if parallel.rank():
         return
     sources = [*files.values(), *filter(None, (artefact, pretrained))]
@@ -232,6 +232,7 @@ def run(
             "encoder": source,
             "host": platform.node(),
             **machine(threads, precision),
+            **({"gpu_step": paths} if paths else {}),  # how the updates of each stage were computed
             "versions": versions(("torch", "transformers", "tokenizers", "numpy", "pyarrow")),
             "data_sha256": {os.fspath(path): digest(path) for path in sources},
             "content_sha256": {os.fspath(path): parquet.content(path) for path in sources if path.suffix == ".parquet"},

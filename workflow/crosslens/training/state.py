@@ -1,15 +1,15 @@
 """Where a training run stands, and the losses of its current pass."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
-from crosslens.config.recipes import Data, Stage
+from crosslens.config.recipes import Data, Stage, Term
 from crosslens.encoding.texts import Texts
-from crosslens.training.batches import Inputs
+from crosslens.training.batches import Place
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Position:
 class Losses:
     """Losses of the updates of one pass over a phase's data; their means are added to `sums` when they are read.
 
-    Reading makes the host wait for the device, so a GPU reads the losses of many updates together.
+    They stay on the device until then: reading makes the host wait, so a GPU reads those of many updates together.
 
     sums: losses of the epoch, by column of the history. number: of the phase in its stage. updates: number of updates in the
     pass. at_once: number of updates whose losses are read together. name: of the training run, for errors.
@@ -45,11 +45,14 @@ class Losses:
     ):  # fmt: skip
         self.sums, self.updates, self.texts, self.at_once, self.name = sums, updates, texts, at_once, name
         self.columns, self.terms = stage.loss_columns(number), stage.phases[number].terms
-        self.pending: list[tuple[Inputs, torch.Tensor]] = []
+        self.pending: list[tuple[Place, Sequence[np.ndarray], torch.Tensor]] = []
 
-    def add(self, inputs: Inputs, losses: torch.Tensor) -> None:
-        """Add the losses of an update, (n_losses,) on the device; read them if so many are pending (see `read`)."""
-        self.pending.append((inputs, losses))
+    def add(self, place: Place, chosen: Sequence[np.ndarray], losses: torch.Tensor) -> None:
+        """Add the losses of an update, (n_losses,) on the device; read them if so many are pending (see `read`).
+
+        chosen: numbers of the texts of each term.
+        """
+        self.pending.append((place, chosen, losses))
         if len(self.pending) >= self.at_once:
             self.read()
 
@@ -58,18 +61,17 @@ class Losses:
         if not self.pending:
             return
         owners = [number for number, term in enumerate(self.terms) for _ in range(2 if term.penalty else 1)]
-        rows = torch.stack([losses for _, losses in self.pending]).tolist()
-        for (inputs, _), row in zip(self.pending, rows, strict=True):
+        rows = torch.stack([losses for *_, losses in self.pending]).tolist()
+        for (place, chosen, _), row in zip(self.pending, rows, strict=True):
             for column, owner, loss in zip(self.columns, owners, row, strict=True):
                 if not np.isfinite(loss):
-                    raise self._not_finite(inputs, owner, loss)
+                    raise self._not_finite(place, chosen[owner], self.terms[owner], loss)
                 self.sums[column] = self.sums.get(column, 0.0) + loss / self.updates
         self.pending.clear()
 
-    def _not_finite(self, inputs: Inputs, number: int, loss: float) -> FloatingPointError:
-        """Return the error for the loss of a term that is not finite. number: of the term."""
-        term, place = self.terms[number], inputs.place
-        ids = ", ".join(self.texts[term.data].ids[text] for text in inputs.chosen[number][:5])
+    def _not_finite(self, place: Place, chosen: np.ndarray, term: Term, loss: float) -> FloatingPointError:
+        """Return the error for the loss of a term that is not finite. chosen: numbers of its texts."""
+        ids = ", ".join(self.texts[term.data].ids[text] for text in chosen[:5])
         return FloatingPointError(
             f"{self.name}: loss of {term.head} is {loss} in stage {place.stage}, epoch {place.epoch}, step {place.step} "
             f"(texts {ids}, ...): lower the learning rate"

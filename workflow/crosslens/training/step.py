@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -9,11 +10,12 @@ from torch import nn
 
 from crosslens.config.heads import ALL, LanguageModelHead
 from crosslens.config.recipes import Data, Phase, Recipe, Term
-from crosslens.encoding.batches import collate, device_copy
+from crosslens.encoding.batches import Batch, Padding, collate
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.numerics.streams import stream
-from crosslens.training import optimiser, parallel
-from crosslens.training.batches import Inputs, MicroBatch, Place
+from crosslens.training import cpu, gpu, optimiser, parallel
+from crosslens.training.batches import MicroBatch, Place, phase_batches
+from crosslens.training.cpu import Concatenated
 from crosslens.training.head_inputs import HeadInputs
 from crosslens.training.model import EncoderWithHeads
 from crosslens.training.objectives import reverse_gradient, shared_dropout
@@ -42,51 +44,79 @@ class Step:
         self.model, self.recipe, self.texts, self.head_inputs, self.seed = model, recipe, texts, head_inputs, seed
         self.masked, self.scaler, self.device, self.log = masked, scaler, device, log
         self.largest = 10**9  # largest number of texts in a micro-batch, halved when memory runs out
+        self.path = gpu.Eager(device)  # how a stage's updates are computed
+        self.prepared: int | None = None  # number of the phase for which the model is ready
 
-    def update(self, phase: Phase, inputs: Inputs, adam: torch.optim.Optimizer, losses: Losses) -> None:
-        """Make one update and add its losses.
+    def update(
+        self, phase: Phase, place: Place, chosen: Sequence[np.ndarray], adam: torch.optim.Optimizer, losses: Losses
+    ) -> None:  # fmt: skip
+        """Make one update and add its losses. chosen: numbers of the texts of each term.
 
         Raises FloatingPointError if a loss is not finite: where losses are read one by one, without the update.
         """
-        losses.add(inputs, self.gradients(phase, inputs))
+        losses.add(place, chosen, self.gradients(phase, place, chosen))
+        self.path.update(place.phase, partial(self._apply, adam))
+
+    def _apply(self, adam: torch.optim.Optimizer) -> None:
+        """Take the optimiser's step."""
         self.scaler.unscale_(adam)
         if self.recipe.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         self.scaler.step(adam)
         self.scaler.update()
+        if self.path.gradients:
+            adam.zero_grad(set_to_none=False)
 
-    def gradients(self, phase: Phase, inputs: Inputs) -> torch.Tensor:
+    def gradients(self, phase: Phase, place: Place, chosen: Sequence[np.ndarray]) -> torch.Tensor:
         """Compute the gradients of the parameters that a phase updates, and return the terms' mean losses, (n_losses,) float64.
 
         Losses are in nats a labelled unit; that of a term with a penalty is followed by the mean distance from the anchor. If
         memory runs out, micro-batches are halved.
         """
         while True:
-            if inputs.largest != self.largest:
-                inputs = self.inputs(phase, inputs.place, inputs.chosen)
             try:
-                optimiser.ready(self.model, self.recipe, phase)
-                losses = [self._backward(*pair) for pair in zip(phase.terms, inputs.terms, strict=True)]
-                return parallel.add_up(self.model, torch.cat(losses))
+                self._prepare(phase, place.phase)
+                losses = [self._backward(number, term, chosen[number], place) for number, term in enumerate(phase.terms)]
+                summed = parallel.add_up(self.model, torch.cat(losses))
+                self.path.keep(place.phase, self.model)
+                return summed
             except torch.OutOfMemoryError:
-                size = min(self.largest, max(map(len, inputs.chosen)))
+                size = min(self.largest, max(map(len, chosen)))
                 if size == 1 or parallel.size() > 1:  # other processes would not take part in a second attempt
                     raise
                 self.largest = size // 2
+                self.path.clear()
                 torch.cuda.empty_cache()
                 self.log.warning("out of memory: continuing with micro-batches of %d texts", self.largest)
 
-    def inputs(self, phase: Phase, place: Place, chosen: Sequence[np.ndarray]) -> Inputs:
-        """Return the inputs of an update. A thread may call it, since it changes nothing of the training run.
+    def _prepare(self, phase: Phase, number: int) -> None:
+        """Prepare the model for a phase. What is captured has its gradients at 0 since the last update, and needs this once."""
+        gradients = self.path.gradients.get(number, {})
+        if not gradients or number != self.prepared or not self.model.training:
+            optimiser.ready(self.model, self.recipe, phase, gradients)
+            self.prepared = number
 
-        chosen: numbers of the texts of each term.
-        """
-        largest = self.largest
-        terms = [self._micro_batches(*pair, place, largest) for pair in zip(phase.terms, chosen, strict=True)]
-        return Inputs(place, chosen, largest, terms)
+    def _parts(self, chosen: np.ndarray) -> list[np.ndarray]:
+        """Return the micro-batches of a batch: several if memory is short or the recipe says so."""
+        return np.array_split(chosen, max(self.recipe.parts, -(-len(chosen) // self.largest)))
 
-    def _micro_batches(self, term: Term, chosen: np.ndarray, place: Place, largest: int) -> list[MicroBatch]:
-        """Return the parts of a term's batch that this process computes: several if memory is short or the recipe says so."""
+    def _shapes(self, number: int, term: Term, place: Place) -> list[gpu.Shape]:
+        """Return the shapes to which micro-batches of a term are padded, those of the phase's first pass. number: of the term."""
+        stage = next(stage for stage in self.recipe.stages if stage.name == place.stage)
+        batches = phase_batches(self.recipe, stage, place.phase, 0, self.texts, self.seed)[number][: gpu.BATCHES]
+        texts, share = self.texts[term.data], 0.0
+        if isinstance(self.recipe.heads[term.head], LanguageModelHead):
+            share = self.recipe.masking.share
+        parts = [part for chosen in batches for part in self._parts(chosen) if len(part)]
+        sizes = [gpu.size_of_texts(texts, part, share, self.head_inputs.cached) for part in parts]
+        shapes = gpu.shapes(sizes)
+        subwords, filled = sum(size.subwords for size in sizes), sum(gpu.fitting(shapes, size).subwords for size in sizes)
+        padding = 100 * (1 - subwords / max(filled, 1))
+        self.log.info("%s, term %d: %d shapes of micro-batches, %.1f %% padding", place.stage, number, len(shapes), padding)
+        return shapes
+
+    def micro_batches(self, term: Term, chosen: np.ndarray, place: Place) -> list[MicroBatch]:
+        """Return the parts of a term's batch that this process computes, on the CPU."""
         texts, counts, bottom = self.texts[term.data], self.model.head(term.head).counts, self.head_inputs.bottom
         inputs = bottom.texts[term.data] if bottom else texts
         if isinstance(self.recipe.heads[term.head], LanguageModelHead):
@@ -94,48 +124,60 @@ class Step:
             chosen = np.arange(len(chosen))
         words = max(int((texts.labels[counts][texts.word_rows(chosen)] != IGNORED).sum()), 1)
         micro_batches = []
-        for number, part in enumerate(np.array_split(chosen, max(self.recipe.parts, -(-len(chosen) // largest)))):
+        for number, part in enumerate(self._parts(chosen)):
             if number % parallel.size() == parallel.rank() and len(part):
                 rows = texts.word_rows(part)
                 labels = {kind: torch.from_numpy(values[rows]) for kind, values in texts.labels.items()}
-                is_cached, segments = self.head_inputs.cached, self.recipe.units.segments
                 micro_batches.append(
                     MicroBatch(
                         seed=stream(self.seed, "dropout", *place, number) if self.recipe.parts > 1 else None,
-                        batch=None if is_cached else collate(inputs, part, self.model.padding, segments),
-                        rows=rows,
+                        batch=None if self.head_inputs.cached else self._collate(inputs, part),
+                        states=self.head_inputs.cached_states(term, rows) if self.head_inputs.cached else None,
                         labels=labels,
                         counted=(labels[counts] != IGNORED).nonzero()[:, 0],
-                        sizes=torch.from_numpy(np.diff(texts.word_offsets)[part]),
+                        padding=Padding.of(torch.from_numpy(texts.word_offsets[part + 1] - texts.word_offsets[part])),
                         words=words,
                         sentences=len(chosen),
                     )
                 )
         return micro_batches
 
-    def _backward(self, term: Term, micro_batches: Sequence[MicroBatch]) -> torch.Tensor:
-        """Add a term's gradient and return its mean loss, and its penalty if it has one, (1,) or (2,) float64."""
+    def _collate(self, texts: Texts, chosen: np.ndarray) -> Batch | Concatenated:
+        """Return a batch of texts, which a GPU pads in attention to the longest of all, and a CPU to that of some."""
+        batch, whole = collate(texts, chosen, self.model.padding, self.recipe.units.segments), self.path.whole
+        if not cpu.concatenates(self.model.encoder, batch, self.recipe.units.state, whole=whole):
+            return batch
+        return cpu.concatenated(self.model.encoder, batch, len(chosen) if whole else cpu.GROUP)
+
+    def _backward(self, number: int, term: Term, chosen: np.ndarray, place: Place) -> torch.Tensor:
+        """Add a term's gradient and return its mean loss, and its penalty if it has one, (1,) or (2,) float64.
+
+        number: of the term in the phase.
+        """
         losses = torch.zeros(2 if term.penalty else 1, dtype=torch.float64, device=self.device)
-        for micro_batch in micro_batches:
+        for micro_batch in self.micro_batches(term, chosen, place):
             if micro_batch.seed is not None:
                 torch.manual_seed(micro_batch.seed)
-            losses += self._backward_part(term, micro_batch)
+            shapes, work = partial(self._shapes, number, term, place), partial(self._backward_part, term)
+            losses += self.path.backward((place.phase, number), micro_batch, shapes, work)
         return losses
 
     def _backward_part(self, term: Term, micro_batch: MicroBatch) -> torch.Tensor:
-        """Add the gradient of a micro-batch and return its share of the mean loss, and of the penalty if there is one."""
+        """Add the gradient of a micro-batch and return its share of the mean loss, and of the penalty if there is one.
+
+        A GPU captures this as one graph: no size, and no number that Python reads, may depend on the values of a tensor.
+        """
         states, distances = self.head_inputs.of_term(term, micro_batch)
-        sizes, words = micro_batch.sizes, micro_batch.words
+        padding, words = micro_batch.padding, micro_batch.words
         if term.reversal is not None:
             states = reverse_gradient(states, term.reversal)
-        labels = {kind: device_copy(values, self.device) for kind, values in micro_batch.labels.items()}
         layers = self.model.top + 1 if self.recipe.reads(term) == ALL else 1
-        states = shared_dropout(states, sizes, self.recipe.input_dropout, layers)
+        states = shared_dropout(states, padding, self.recipe.input_dropout, layers)
         head = self.model.head(term.head)
-        loss = head.term_loss(term, states, sizes, labels, words=words, sentences=micro_batch.sentences)
+        loss = head.term_loss(term, states, padding, micro_batch.labels, words=words, sentences=micro_batch.sentences)
         total, losses = term.weight * loss, [loss.detach()]
         if term.penalty and distances is not None:
-            penalty = distances[device_copy(micro_batch.counted, self.device)].sum() / words
+            penalty = nn.functional.pad(distances, (0, 1))[micro_batch.counted].sum() / words
             total, losses = total + term.penalty.weight * penalty, [*losses, penalty.detach()]
         torch.autograd.backward(self.scaler.scale(total))
         return torch.stack(losses).double()

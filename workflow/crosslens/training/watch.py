@@ -1,11 +1,11 @@
 """Accuracy of heads, and distances of states from an anchor's, on held-out texts while a model learns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
 
-from crosslens.encoding.batches import Batch, for_each_batch
+from crosslens.encoding.batches import Batch, for_each_batch, host_copy
 from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.training.anchor import Anchor
 from crosslens.training.model import EncoderWithHeads
@@ -29,9 +29,14 @@ def distances(model: EncoderWithHeads, anchor: Anchor, texts: Texts, labels: np.
     """
     sums, is_labelled = torch.zeros(len(anchor.layers), dtype=torch.float64), labels != IGNORED
 
-    def step(batch: Batch) -> None:
-        by_layer = anchor.by_layer(model.states(batch, anchor.layers), batch, packed=False)
-        sums.add_(by_layer.double().cpu()[:, torch.from_numpy(is_labelled[batch.words])].sum(1))
+    def step(batch: Batch) -> Callable[[], None]:
+        by_layer = host_copy(anchor.by_layer(model.states(batch, anchor.layers), batch).double())
+        is_counted = torch.from_numpy(is_labelled[batch.words])
+
+        def finish() -> None:
+            sums.add_(by_layer[:, is_counted].sum(1))
+
+        return finish
 
     model.eval()
     for_each_batch(texts, model.encoder, model.units.segments, step)

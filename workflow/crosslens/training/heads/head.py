@@ -7,6 +7,10 @@ import torch
 from torch import nn
 
 from crosslens.config.recipes import Term
+from crosslens.encoding.batches import Padding
+
+Number = int | torch.Tensor
+"""A number of words or texts; on a GPU it may be a tensor of no dimensions."""
 
 
 def uniform(parameters: Iterable[torch.Tensor], width: int, generator: torch.Generator) -> None:
@@ -19,7 +23,7 @@ def uniform(parameters: Iterable[torch.Tensor], width: int, generator: torch.Gen
 class Head(nn.Module):
     """A network on the states of labelled units, called words here: (n, d), texts one after the other.
 
-    sizes: (b,) number of words of each text; labels and predictions: (n,) by kind: TASK, LANGUAGE, ARC.
+    padding: of the words of b texts; labels and predictions: (n,) by kind: TASK, LANGUAGE, ARC.
     """
 
     learns: str  # kind of label
@@ -32,17 +36,18 @@ class Head(nn.Module):
         raise NotImplementedError
 
     def term_loss(
-        self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
-        *, words: int, sentences: int,
+        self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
+        *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
         """Return the contribution of texts to a term's mean loss over a batch, in nats, so that micro-batches add up exactly.
 
-        words, sentences: numbers of words that count and of sentences in the whole batch.
+        words, sentences: numbers of words that count and of sentences in the whole batch. Words whose label is IGNORED, and their
+        states, change nothing: on a GPU batches are padded with such words (crosslens.training.gpu).
         """
         raise NotImplementedError
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
         """Return predictions by kind of label, (n,), in eval mode. side_labels: labels (n,) by kind that a head may read."""
         raise NotImplementedError

@@ -9,8 +9,9 @@ from torch.nn import functional
 
 from crosslens.config.heads import TASK
 from crosslens.config.recipes import Term
+from crosslens.encoding.batches import Padding
 from crosslens.jobs.errors import DataError
-from crosslens.training.heads.head import Head
+from crosslens.training.heads.head import Head, Number
 
 LOGITS = 2**27  # number of logits in memory at a time where only the most probable subword is needed
 SD = 0.02  # standard deviation of the initial weights (Devlin et al. 2019)
@@ -78,14 +79,14 @@ class LanguageModel(Head):
         return functional.linear(self.transform(states), self.embeddings.weight, self.bias)
 
     def term_loss(
-        self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
-        *, words: int, sentences: int,
+        self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
+        *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
         """Return the contribution of texts to the mean over masked subwords of -log p(subword), in nats; see `Head.term_loss`."""
         return functional.cross_entropy(self(states).float(), labels[TASK], reduction="sum") / words
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
         """Return the most probable subword of each place, (n,)."""
         return {TASK: self.subwords(states)}

@@ -7,7 +7,8 @@ from torch import nn
 
 from crosslens.config.heads import LinearHead
 from crosslens.config.recipes import Term
-from crosslens.training.heads.head import Head, uniform
+from crosslens.encoding.batches import Padding
+from crosslens.training.heads.head import Head, Number, uniform
 from crosslens.training.objectives import LOSSES
 
 
@@ -52,8 +53,8 @@ class Linear(Head, nn.Sequential):
         return logits
 
     def term_loss(
-        self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
-        *, words: int, sentences: int,
+        self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
+        *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
         """Return the contribution of texts to the term's mean loss over words; see `Head.term_loss`.
 
@@ -63,7 +64,7 @@ class Linear(Head, nn.Sequential):
         return LOSSES[term.loss](self(states), labels[self.learns]) / (words**2 if term.divided_twice else words)
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
         """Return the most probable class of each word, (n,)."""
         return {self.learns: self(states).argmax(-1)}

@@ -7,8 +7,9 @@ from torch import nn
 
 from crosslens.config.heads import WORD, Mix
 from crosslens.config.recipes import Term
+from crosslens.encoding.batches import Padding
 from crosslens.encoding.texts import IGNORED
-from crosslens.training.heads.head import Head, uniform
+from crosslens.training.heads.head import Head, Number, uniform
 
 
 class Mixed(Head):
@@ -43,7 +44,7 @@ class Mixed(Head):
         self.head.initialise(generator)
 
     def features(self, states: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """Return the inner head's features, (n, width), from states (n, layers * d) of texts with `sizes` words.
+        """Return the inner head's features, (n, width), from states (n, layers * d) of texts with `sizes` words, (b,) on the CPU.
 
         If texts are pooled, the first word of each is its first subword: the LSTM skips it, unless it is alone, and its row is
         the maximum over the others.
@@ -85,25 +86,27 @@ class Mixed(Head):
         return is_read
 
     def term_loss(
-        self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
-        *, words: int, sentences: int,
+        self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
+        *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
         """Return the loss of the inner head; see `Head.term_loss`."""
+        sizes = padding.inside.sum(1).cpu()
         features, is_read = self.features(states, sizes), self._read(sizes, labels)
         if is_read is not None:
             features, labels = features[is_read], {kind: values[is_read] for kind, values in labels.items()}
-            sizes = _counts(is_read, sizes)
-        return self.head.term_loss(term, features, sizes, labels, words=words, sentences=sentences)
+            padding = Padding.of(_counts(is_read, sizes), states.device)
+        return self.head.term_loss(term, features, padding, labels, words=words, sentences=sentences)
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
         """Return the predictions of the inner head; IGNORED for subwords that it does not read."""
+        sizes = padding.inside.sum(1).cpu()
         features, is_read = self.features(states, sizes), self._read(sizes, side_labels)
         if is_read is None:
-            return self.head.classes(features, sizes, side_labels)
+            return self.head.classes(features, padding, side_labels)
         labels = {kind: values[is_read] for kind, values in side_labels.items()}
-        by_kind = self.head.classes(features[is_read], _counts(is_read, sizes), labels)
+        by_kind = self.head.classes(features[is_read], Padding.of(_counts(is_read, sizes), states.device), labels)
         return {
             kind: torch.full_like(side_labels[WORD], IGNORED).masked_scatter(is_read, values) for kind, values in by_kind.items()
         }

@@ -8,10 +8,10 @@ from torch import nn
 from crosslens.config.heads import ARC, TAG, ParserHead
 from crosslens.config.labels import UPOS
 from crosslens.config.recipes import Term
-from crosslens.encoding.batches import device_copy
+from crosslens.encoding.batches import Padding
 from crosslens.encoding.texts import IGNORED
 from crosslens.training.biaffine import Biaffine
-from crosslens.training.heads.head import Head
+from crosslens.training.heads.head import Head, Number
 
 
 class Parser(Biaffine, Head):
@@ -41,19 +41,18 @@ class Parser(Biaffine, Head):
                 self.tags.weight[-1] = 0  # the embedding of no tag is never updated
 
     def wide(
-        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:  # fmt: skip
         """Return the arguments of `Biaffine.forward`: words' states (b, w, d), their mask, the root's states (b, d) or None."""
         if self.tags is not None:
             tags = side_labels[TAG]
             states = torch.cat([states, self.tags(torch.where(tags == IGNORED, len(UPOS), tags))], -1)
-        mask = inside(sizes, states.device)
-        states_of_words = padded(states, mask)
-        return states_of_words[:, self.led :], mask[:, self.led :], states_of_words[:, 0] if self.led else None
+        states_of_words = padding.padded(states)
+        return states_of_words[:, self.led :], padding.inside[:, self.led :], states_of_words[:, 0] if self.led else None
 
     def term_loss(
-        self, term: Term, states: torch.Tensor, sizes: torch.Tensor, labels: Mapping[str, torch.Tensor],
-        *, words: int, sentences: int,
+        self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
+        *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
         """Return the contribution of texts to the mean loss of arcs and relations; see `Head.term_loss`.
 
@@ -61,26 +60,15 @@ class Parser(Biaffine, Head):
         muller2021's sibling code, where [CLS] and [SEP] have relations too (trainer/epoch_run.py, line 454).
         """
         weight = words / (words + 2 * sentences) if self.relation_divisor == "words_plus_two" else 1.0
-        scores, mask = self(*self.wide(states, sizes, labels)), inside(sizes, states.device)
-        arcs, relations = (padded(labels[kind], mask, IGNORED)[:, self.led :] for kind in (ARC, self.learns))
+        scores = self(*self.wide(states, padding, labels))
+        arcs, relations = (padding.padded(labels[kind], IGNORED)[:, self.led :] for kind in (ARC, self.learns))
         return self.loss(scores, arcs, relations, weight) / words
 
     def classes(
-        self, states: torch.Tensor, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]
+        self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
         """Return the relations of words, and their heads under ARC; IGNORED for a first subword."""
-        arcs, relations = self.parse(*self.wide(states, sizes, side_labels))
-        mask = inside(sizes, states.device)
+        arcs, relations = self.parse(*self.wide(states, padding, side_labels))
         trees = {self.learns: relations, ARC: arcs}
-        return {kind: nn.functional.pad(values, (self.led, 0), value=IGNORED)[mask] for kind, values in trees.items()}
-
-
-def inside(sizes: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Return a mask that is true for words and false for padding, (b, w)."""
-    return torch.arange(int(sizes.max()), device=device) < device_copy(sizes, device)[:, None]
-
-
-def padded(values: torch.Tensor, mask: torch.Tensor, fill: int = 0) -> torch.Tensor:
-    """Return the values of words, one after the other, as (b, w, ...), padded with `fill`."""
-    wide = values.new_full((*mask.shape, *values.shape[1:]), fill)
-    return wide.masked_scatter(mask.view(*mask.shape, *[1] * (values.dim() - 1)), values)
+        wide = {kind: nn.functional.pad(values, (self.led, 0), value=IGNORED) for kind, values in trees.items()}
+        return {kind: values.flatten()[padding.places] for kind, values in wide.items()}

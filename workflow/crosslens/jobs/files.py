@@ -131,10 +131,11 @@ def written(path: str | os.PathLike[str], finish: Callable[[Path], None] | None 
 
 def abandoned(path: Path) -> list[Path]:
     """Temporary folders in which killed processes were writing a path: unchanged for a day."""
-    return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if _is_abandoned(folder)]
+    return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if is_abandoned(folder)]
 
 
-def _is_abandoned(folder: Path) -> bool:
+def is_abandoned(folder: Path) -> bool:
+    """Whether nothing in a temporary folder, or in a file, has changed for so long that its process must have ended."""
     try:
         latest = max(entry.lstat().st_ctime for entry in (folder, *folder.rglob("*")))  # which, unlike mtime, nothing copies
     except OSError:  # removed meanwhile, or another user's

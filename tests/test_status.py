@@ -100,7 +100,8 @@ def test_studies_are_those_that_are_begun_or_named(root, monkeypatch, capsys):
         with pytest.raises(SystemExit) as ended:
             main([*names], root)
         assert ended.value.code == 1, ended.value.code
-        assert "status: " in capsys.readouterr().err
+        said = capsys.readouterr()
+        assert "status: " in said.err and f"{root}/mine.yaml:2:1: not valid YAML, while parsing a flow sequence" in said.out
         return [" ".join(call.args[0][:-2]) for call in plan.call_args_list]
 
     (root / "results/passport").mkdir()

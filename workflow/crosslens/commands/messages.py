@@ -78,8 +78,8 @@ class Jobs(logging.Handler):
         ranges = [self._remaining(number, running.get(number, 0.0)) for number in self.left]
         width = max(1.0, len(running), done / max(now - self.began, 1e-9))  # jobs at a time
         low, likely, high = (max(sum(times) / width, *times) for times in zip(*ranges, strict=True))
-        left = f"{duration(likely)}" if high <= NARROW * low else f"{duration(low)} to {duration(high)}"
-        return f"{done / (done + sum(likely for _, likely, _ in ranges)):4.0%}, {left} left"
+        time_left = duration(likely) if high <= NARROW * low else f"{duration(low)} to {duration(high)}"
+        return f"{done / (done + sum(seconds for _, seconds, _ in ranges)):4.0%}, {time_left} left"
 
     def _seconds(self, running: Mapping[int, float]) -> dict[str, list[float]]:
         """Seconds of the finished jobs of each kind, and of the jobs that run already longer than is expected of their kind."""
@@ -107,29 +107,26 @@ class Jobs(logging.Handler):
     def _beside(self) -> str:
         """The job that has run longest, if that is long, and the number of the others."""
         since = {number: start for number, start in self.running.items() if number in self.titles}
-        if not since:
+        number = min(since, key=since.__getitem__, default=-1)
+        if number < 0 or (seconds := time.monotonic() - since[number]) < LONG:
             return ""
-        number = min(since, key=since.__getitem__)
-        seconds, others = time.monotonic() - since[number], len(since) - 1
-        return (
-            f"; running: {self.titles[number]} ({duration(seconds)})" + f" and {others} more" * bool(others)
-            if seconds > LONG
-            else ""
-        )
+        return f"; running: {self.titles[number]} ({duration(seconds)})" + f" and {len(since) - 1} more" * (len(since) > 1)
 
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""
         self._print(f"\n{len(self.failed) or 'No'} job{'s' * (len(self.failed) != 1)} failed.")
         for title, logs in self.failed.items():
             reasons = [reason for log in logs if (reason := _reason(Path(log)))]
-            self._print(f"- {title}\n    {reasons[0] if reasons else 'it left no log'}\n    log: {', '.join(logs) or 'none'}")
+            self._print(
+                f"- {title}\n    {reasons[0] if reasons else 'expected a log, found none'}\n    log: {', '.join(logs) or 'none'}"
+            )
 
     def _print(self, line: str) -> None:
         print(line, file=self.stream, flush=True)
 
 
 class DryRun:
-    """What a dry run shows: files to be fetched as a number for each source, and why jobs would run at the end."""
+    """Filter of a dry run's messages: it counts files to be fetched by source, and gives reasons for jobs at the end."""
 
     def __init__(self) -> None:
         self.files: Counter[str] = Counter()  # to be fetched, by source
@@ -152,10 +149,8 @@ class DryRun:
         lines = [f"Files to fetch: {', '.join(files)}"] * bool(files)
         following = len(self.titles.pop("", []))
         for why, titles in self.titles.items():
-            named = f": {shortened(titles)}" if why != "missing" else ""
-            lines.append(
-                f"Because of {why}: {len(titles):,} jobs{named}" if named else f"Missing: what {len(titles):,} jobs make"
-            )
+            count = f"{len(titles):,} jobs"
+            lines.append(f"Missing: what {count} make" if why == "missing" else f"Because of {why}: {count}: {shortened(titles)}")
         return [*lines, *[f"After these: {following:,} jobs that read what they make"] * bool(following)]
 
 

@@ -76,9 +76,9 @@ def jobs_of(dag: Any) -> dict[int, Job]:
     """Jobs that would run, by Snakemake's number. dag: of Snakemake."""
     jobs = {}
     for job in dag.needrun_jobs():
-        asked = {name: value for name, value in job.resources.items() if isinstance(value, int)}
+        resources = {name: value for name, value in job.resources.items() if isinstance(value, int)}
         output, inputs, log = ([*map(str, files)] for files in (job.output, job.input, job.log))
-        jobs[dag.jobid(job)] = Job(job.rule.name, dict(job.wildcards_dict), asked, output, inputs, log, str(dag.reason(job)))
+        jobs[dag.jobid(job)] = Job(job.rule.name, dict(job.wildcards_dict), resources, output, inputs, log, str(dag.reason(job)))
     return jobs
 
 

@@ -20,7 +20,7 @@ from rich.table import Table
 from crosslens.commands.hints import SHOWN
 from crosslens.commands.planned_jobs import Job, cause, last_call, plan
 from crosslens.config.base import nearest
-from crosslens.config.presets import read_presets
+from crosslens.config.presets import read_presets, read_yaml
 from crosslens.config.whole import Config
 from crosslens.corpora.sources.pins import LOCK, digests
 from crosslens.corpora.sources.registry import Source, load
@@ -66,8 +66,8 @@ def studies(names: Sequence[str], root: Path) -> list[Study]:
     """
     presets = [Study(preset.name, preset.results, ["--profile", preset.profile]) for preset in read_presets(root)]
     studies_by_name = {name: study for study in presets for name in (study.name, study.results)}
-    own = {f"results/{path.parent.name}" for form in ("csv", "svg") for path in root.glob(f"results/*/*.{form}.json")}
-    folders = sorted(own.union(study.results for study in presets))
+    own_folders = {f"results/{path.parent.name}" for form in ("csv", "svg") for path in root.glob(f"results/*/*.{form}.json")}
+    folders = sorted(own_folders.union(study.results for study in presets))
     chosen = []
     for name in names or [folder for folder in folders if is_begun(root / folder)] or [presets[0].name]:
         folder = name.rstrip("/")
@@ -116,8 +116,8 @@ def causes(jobs: Iterable[Job]) -> str:
     for job in jobs:
         if words := cause(job.reason):
             rules.setdefault(words, Counter())[job.rule] += 1
-    counted = {words: [f"{rule} {number}" for rule, number in numbers.most_common()] for words, numbers in rules.items()}
-    return "; ".join(f"{words} ({shortened(numbers)})" for words, numbers in counted.items())
+    lists = {words: [f"{rule} {number}" for rule, number in numbers.most_common()] for words, numbers in rules.items()}
+    return "; ".join(f"{words} ({shortened(numbers)})" for words, numbers in lists.items())
 
 
 def united(rows: Iterable[Item]) -> list[Job]:
@@ -202,6 +202,17 @@ def unverified(sources: Mapping[str, Source], lock: Path) -> str:
     return f"{line}: {shortened(files)}" * bool(files)
 
 
+def invalid(files: Iterable[Path]) -> list[str]:
+    """A line on each YAML file that is not valid, since Snakemake does not say where."""
+    lines = []
+    for file in files:
+        try:
+            read_yaml(file)
+        except DataError as error:
+            lines.append(str(error))
+    return lines
+
+
 def main(arguments: list[str], root: Path = Path()) -> None:
     """Print the state of studies, by default of those that are begun, or else of the demo; exit with 1 if one has no plan."""
     parser = argparse.ArgumentParser(prog="crosslens.commands.status", description=__doc__)
@@ -231,7 +242,7 @@ def main(arguments: list[str], root: Path = Path()) -> None:
         for sentence in activity(root / study.results, root):
             console.print(sentence, soft_wrap=True, highlight=False, markup=False)
     hint = "`make status PAPER=KEY` lists each table and figure of a paper." * (not options.paper)
-    for sentence in filter(None, [pinned, hint]):
+    for sentence in filter(None, [*invalid(sorted(root.glob("*.yaml"))), pinned, hint]):
         console.print(sentence, soft_wrap=True, highlight=False, markup=False)
     sys.exit(failed)
 

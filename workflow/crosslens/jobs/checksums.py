@@ -130,8 +130,8 @@ def _without_run(file: Path) -> str:
     try:
         if file.name == "record.json" or file.name.endswith((".csv.json", ".svg.json")):
             record = json.loads(file.read_text("utf-8"))
-            records = [record, *record.get("training_runs", ())]
-            return json.dumps([{key: each[key] for key in sorted(each.keys() - {*RUN, "training_runs"})} for each in records])
+            parts = [record, *record.get("training_runs", ())]
+            return json.dumps([{key: part[key] for key in sorted(part.keys() - {*RUN, "training_runs"})} for part in parts])
         if file.name == "history.csv":
             with file.open(newline="", encoding="utf-8") as stream:
                 return json.dumps(

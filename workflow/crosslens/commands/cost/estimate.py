@@ -148,11 +148,11 @@ def wall_time(jobs: Sequence[Job], estimator: Estimator, gpus: int) -> float:
     ready = [(0.0, number) for number, numbers in enumerate(needs) if not numbers]
     while ready:
         begin, number = heappop(ready)
-        estimate, asked = estimator.estimate(jobs[number]), jobs[number].asked.get("gpu", 0)
-        taken = [heappop(free) for _ in range(min(asked, gpus))]
-        done = max([begin, *taken]) + (estimate.seconds if estimate else 0.0) * max(1, asked / gpus)
+        estimate, requested = estimator.estimate(jobs[number]), jobs[number].asked.get("gpu", 0)
+        released = [heappop(free) for _ in range(min(requested, gpus))]  # when the GPUs that it takes are free
+        done = max([begin, *released]) + (estimate.seconds if estimate else 0.0) * max(1, requested / gpus)
         end = max(end, done)
-        for _ in taken:
+        for _ in released:
             heappush(free, done)
         for follower in followers[number]:
             needs[follower].remove(number)

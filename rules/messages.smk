@@ -30,7 +30,10 @@ def cost_and_jobs():
     """Cost model of the study, and the jobs of the run. A study without tabulated hours has those of its file of configuration."""
     results = [read_yaml(Path(file)).get("results", "results") for file in workflow.configfiles if Path(file).is_file()]
     tabulated = [folder for folder in results if folder != RESULTS]
-    return Estimator(CONFIG, (tabulated or ["results"])[-1]), jobs_of(workflow.dag)
+    estimator = Estimator(CONFIG, (tabulated or ["results"])[-1])
+    if CONFIG.rehearse:  # hours are of the study, whose jobs take longer
+        estimator.rows, estimator.finished = {}, {"measured": estimator.finished["rehearsed"], "rehearsed": {}}
+    return estimator, jobs_of(workflow.dag)
 
 
 def show_rehearsal():

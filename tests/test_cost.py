@@ -73,6 +73,10 @@ def test_finished_jobs_are_those_whose_logs_say_what_all_of_the_job_took(config)
     assert jobs.keys() == {"tokens/a", "models/p/two"}
     assert (jobs["tokens/a"].seconds, jobs["tokens/a"].memory, jobs["tokens/a"].gpu_memory) == (12.5, 1.5 * 2**30, 0)
     assert (jobs["models/p/two"].seconds, jobs["models/p/two"].gpu_memory) == (11, 4 * 2**30)
+    folder = Path("results/demo/models/p/two")
+    folder.mkdir(parents=True)
+    (folder / "history.csv").write_text("stage,epoch,seconds\n")  # of a killed run, before its record
+    assert finished_jobs(Path("results/demo")).keys() == jobs.keys()
     rehearsed("models/p/pos/a/seed0", 8.0)
     assert finished_jobs(Path("results/demo/rehearsal"))["models/p/pos/a/seed0"].update == 8 / 4
 

@@ -102,7 +102,7 @@ def decompress(data: bytes) -> bytes:
         parts.append(stream.decompress(data, remaining + 1))
         remaining -= len(parts[-1])
         if remaining < 0:
-            raise OSError("a compressed block that expands beyond all measure")
+            raise OSError("a compressed block that expands to more than a hundred times its size")
         if not stream.eof:
             raise EOFError("a compressed block that is cut short")
         data = stream.unused_data

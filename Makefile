@@ -1,12 +1,11 @@
 # make help lists the targets. Everything is installed into .venv; nothing else on the machine is modified.
 
 PYTHON ?= python3
-RESULTS := results/demo
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 # What a user may set. Recipes read it from the environment, in quotes: a name may have any characters, and $ is one of them here too.
-SETTINGS := ARCHIVE ENCODER LIST OUT PACKAGES PROFILE PYTHON REHEARSE RESULTS SEEDS TARGET
+SETTINGS := ARCHIVE ENCODER GPUS LIST OUT OVERLAY PACKAGES PAPER PROFILE PYTHON REHEARSE RESULTS SEEDS TARGET
 $(foreach name,$(SETTINGS),$(eval override $(name) := $$(value $(name))))
 export $(SETTINGS)
 
@@ -14,13 +13,21 @@ export $(SETTINGS)
 .PHONY: help install demo demo-all try passport convert provenance archive verify test test-long test-demo test-slurm test-deployment test-gpu test-faults test-registry test-crate lint format docs lock site status cost prefetch clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^(##@|[a-z-]+:.*##)' Makefile | sed -E 's/^([a-z-]+):.*## /  \1\t/; s/^##@ //' | expand -t 18
 
 # A .venv that is a link belongs to another clone, which installs into it.
 INSTALLED := $(if $(filter-out $(CURDIR)/.venv,$(realpath .venv)),,.venv/installed)
 
-# Reinstalled only when the lock file changes. For another build of torch, see the comment at the top of requirements.lock.
-.venv/installed: requirements.lock
+# The programs in .venv/bin name the clone that they were installed in: in one that was moved or copied they would run the packages
+# of the other.
+MOVED := $(if $(wildcard .venv/bin/pip),$(shell grep -qsF "$$(pwd -P)/.venv/bin/" .venv/bin/pip || echo moved))
+.PHONY: moved
+moved:
+	@echo "The packages in .venv belong to a clone in another folder; they are installed here again"
+	@rm -rf .venv
+
+# Reinstalled only when the lock file changes or the clone has moved. For another build of torch, see the top of requirements.lock.
+.venv/installed: requirements.lock $(MOVED)
 # Snakemake takes braces in the path for wildcards, and calls .venv/bin/python without quotes.
 	@case "$$PWD" in *[[:space:]\{\}\"\'\`\$$\&\;\(\)\<\>\|\*\?]*) echo "$$PWD: expected a clone in whose path are no" \
 		"spaces, braces, quotes or other characters of a shell: move it" >&2; exit 1;; esac
@@ -28,7 +35,11 @@ INSTALLED := $(if $(filter-out $(CURDIR)/.venv,$(realpath .venv)),,.venv/install
 	@envs/install.sh .venv "$$PYTHON"
 	@touch $@
 
+##@ Install
+
 install: $(INSTALLED) ## Install the locked versions into .venv
+
+##@ Build
 
 demo: install ## Build all tables and figures of tanti2021, offline, in minutes: results/demo/report.html
 	$(SNAKEMAKE) demo --profile demo $${SEEDS:+--config "seeds=[$$SEEDS]"}
@@ -51,14 +62,36 @@ passport: install ## Build the passport of your encoder on real sentences: make 
 convert: install ## Convert an encoder without safetensors or tokenizer.json: make convert ENCODER=FOLDER OUT=NEW
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.encoding.encoders.convert "$$ENCODER" "$$OUT"
 
+##@ Look at results, and plan
+
+status: install ## Show what is built, stale or missing, and what runs: make status PAPER=wu2019 RESULTS=results/laptop
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.status $${PAPER:+--paper="$$PAPER"} \
+		-- $${RESULTS:+"$$RESULTS"}
+
+cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm GPUS=2 OVERLAY=FILE; REHEARSE=20 shows what that rehearsal took
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.cost $${PROFILE:+--profile="$$PROFILE"} \
+		$${OVERLAY:+--overlay="$$OVERLAY"} $${GPUS:+--gpus="$$GPUS"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
+
+prefetch: install ## Fetch the official files that a target reads: make prefetch TARGET=results/table2.csv PROFILE=slurm OVERLAY=FILE; LIST=1 only lists them
+	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.prefetch $${PROFILE:+--profile="$$PROFILE"} \
+		$${OVERLAY:+--overlay="$$OVERLAY"} $${LIST:+--dry-run} -- $${TARGET:+"$$TARGET"}
+
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
+##@ Keep results
+
 archive: install ## Write tables, verdicts and all that they rest on into one file: make archive RESULTS=results/laptop OUT=FILE
-	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive pack "$$RESULTS" "$$OUT"
+	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive pack "$${RESULTS:-results/demo}" "$$OUT"
 
 verify: install ## Verify an archive, offline and without models: make verify ARCHIVE=FILE
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive verify "$$ARCHIVE"
+
+clean: ## Remove the results of the demo, after asking; those of other scales are kept
+	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \
+		case "$$answer" in y|Y|yes) rm -rf results/demo;; *) echo "Kept.";; esac; }
+
+##@ For developers
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 SYNTHETIC := $(wildcard workflow/synthetic/*.py workflow/crosslens/corpora/*.py resources/synthetic/* resources/synthetic/*/* tests/synthetic/*.py)
@@ -131,17 +164,3 @@ site: install build/site-tools/installed ## Build the documentation as a web sit
 	@mv build/pages/README.md build/pages/overview.md
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.documents --site build/pages
 	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
-
-status: install ## Show what is built, stale or missing at each scale
-	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.status
-
-cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm; REHEARSE=20 shows what that rehearsal took
-	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.cost $${PROFILE:+--profile="$$PROFILE"} \
-		$${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
-
-prefetch: install ## Fetch the official files that a target reads: make prefetch TARGET=results/table2.csv PROFILE=slurm; LIST=1 only names them
-	$(SNAKEMAKE) $${PROFILE:+--profile="$$PROFILE"} $${LIST:+--dry-run} --cores 4 --until fetch dump_sample -- $${TARGET:+"$$TARGET"}
-
-clean: ## Remove the results of the demo, after asking; those of other scales are kept
-	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \
-		case "$$answer" in y|Y|yes) rm -rf results/demo;; *) echo "Kept.";; esac; }

@@ -45,7 +45,7 @@ include: "rules/scoreboard.smk"
 include: "rules/messages.smk"
 
 
-JOBS = Jobs()
+JOBS = Jobs(cost_and_jobs)
 if workflow.exec_mode == ExecMode.DEFAULT:
     reuse_results()
 # Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays
@@ -66,12 +66,14 @@ if workflow.modifier.is_main_snakefile():
                     files,
 
         if PLAN in os.environ:  # `make cost` and `make status` ask for the jobs
-            logger.addHandler(Recorder(config))
+            logger.addHandler(Recorder(config, workflow))
         if not workflow.output_settings.dryrun:
             logger.addHandler(JOBS)
-            for handler in logger.handlers:
-                if handler.name == "DefaultStreamHandler":
-                    handler.addFilter(calm)
+        for handler in logger.handlers:
+            if handler.name == "DefaultStreamHandler":
+                handler.addFilter(DryRun() if workflow.output_settings.dryrun else calm)
+                if workflow.output_settings.verbose:  # the reason of each job
+                    handler.formatter.quiet = {*handler.formatter.quiet} - {Quietness.REASON}
 
 
 onstart:

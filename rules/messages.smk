@@ -1,11 +1,13 @@
 # What a run says and refuses beside Snakemake's own messages, and what it takes from other folders of results.
 
+from snakemake.settings.types import Quietness
+
 from crosslens.config.presets import read_presets
 from crosslens.commands.hints import KEPT_IN_SPITE, missing_command, missing_image, published_here
-from crosslens.commands.hints import reason, unknown_rules, unknown_target, warnings
-from crosslens.commands.messages import Jobs, calm
-from crosslens.commands.planned_jobs import FILE as PLAN
-from crosslens.commands.planned_jobs import Recorder
+from crosslens.commands.hints import unknown_rules, unknown_target, warnings
+from crosslens.commands.cost.estimate import Estimator
+from crosslens.commands.messages import DryRun, Jobs, calm
+from crosslens.commands.planned_jobs import Recorder, jobs_of
 from crosslens.papers import papers
 
 
@@ -22,6 +24,16 @@ def check_start(dag):
     message = missing_command(executor) if submits else None
     if message := message or missing_image(workflow.deployment_settings.deployment_method, IMAGE):
         raise WorkflowError(message)
+
+
+def cost_and_jobs():
+    """Cost model of the study, and the jobs of the run. A study without tabulated hours has those of its file of configuration."""
+    results = [read_yaml(Path(file)).get("results", "results") for file in workflow.configfiles if Path(file).is_file()]
+    tabulated = [folder for folder in results if folder != RESULTS]
+    estimator = Estimator(CONFIG, (tabulated or ["results"])[-1])
+    if CONFIG.rehearse:  # hours are of the study, whose jobs take longer
+        estimator.rows, estimator.finished = {}, {"measured": estimator.finished["rehearsed"], "rehearsed": {}}
+    return estimator, jobs_of(workflow.dag)
 
 
 def show_rehearsal():
@@ -41,7 +53,7 @@ def reuse_results():
 
 
 def explain(record):
-    """Add to Snakemake's messages on unknown targets and on forgetting changes; keep just the reason where inputs cannot be found."""
+    """Add to Snakemake's messages on unknown targets and on forgetting changes."""
     if getattr(record, "exception", "") == "MissingRuleException":
         targets = [*(rule.name for rule in workflow.rules), *shown(GRAPH)]
         folders = {os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS.get(paper.key) for paper in papers()}
@@ -53,6 +65,4 @@ def explain(record):
         record.msg = unknown_target(record.msg, targets, RESULTS, presets, misfits)
     if "--cleanup-metadata" in str(record.msg):
         record.msg = KEPT_IN_SPITE
-    if getattr(record, "exception", "") == "InputFunctionException":
-        record.msg = reason(record.msg)
     return True

@@ -5,7 +5,6 @@ What a script needs to import is checked in test_environments.py; tests that kil
 """
 
 import atexit
-import functools
 import gc
 import multiprocessing
 import os
@@ -66,14 +65,11 @@ def _start() -> None:
 
 
 def _call(options: list[str], folder: Path, said: str, environment: dict[str, str]) -> None:
-    from snakemake import rules
     from snakemake.benchmark import benchmarked
     from snakemake.cli import main
-    from snakemake.common import get_function_params
     from snakemake.script import PythonScript
 
     gc.freeze()
-    rules.get_function_params = functools.cache(get_function_params)  # asked 50,000 times in a plan, a sixth of its time
     _become(folder, environment, said)
     forkserver._forkserver.ensure_running = lambda: None  # jobs are forked from the server that this process was forked from
 

@@ -1,12 +1,14 @@
-"""Digests of files outside the results, and small files that planning reads: read once, and never without end."""
+"""Digests of files outside the results and of records, and small files that planning reads: read once, and never without end."""
 
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from crosslens.jobs.bounded import read_json, read_text
+from crosslens.jobs.checksums import read_checksums, write_checksums
 from crosslens.jobs.digest_cache import Contents
 from crosslens.jobs.errors import DataError, short
 from crosslens.jobs.files import sha256
@@ -89,3 +91,38 @@ def test_values_are_cut_before_they_are_shown():
         value = [value] * 9
     assert len(short(value)) == 80 and short(10**10**5) == "a number of 332,193 bits"
     assert short("x" * 10**6).startswith("'xxx") and short([1, "a", {"b": None}]) == "[1, 'a', {'b': None}]"
+
+
+def checksummed_record(folder: Path, **changes: object) -> str:
+    """Identity of a record of a table, in a folder of its own, with some values changed."""
+    record = {
+        "made": "noon",
+        "command": "snakemake a",
+        "settings": {"seconds": 1},
+        "training_runs": [{"seed": 0, "seconds": 2.5}],
+    }
+    folder.mkdir()
+    (folder / "table1.csv.json").write_text(json.dumps(record | changes))
+    write_checksums(folder / "table1.csv.json")
+    return read_checksums(folder / "table1.csv.json").identity
+
+
+def test_what_is_made_again_as_it_was_keeps_its_identity_and_what_differs_does_not(tmp_path):
+    first = checksummed_record(tmp_path / "a")
+    assert checksummed_record(tmp_path / "b", made="later", command="b", training_runs=[{"seed": 0, "seconds": 9}]) == first
+    others = [
+        {"training_runs": [{"seed": 1, "seconds": 2.5}]},
+        {"settings": {"seconds": 2}},
+        {"training_runs": []},
+        {"device": "x"},
+    ]
+    assert len({first, *(checksummed_record(tmp_path / str(number), **other) for number, other in enumerate(others))}) == 5
+    for folder, seconds, score in (("d", 1.0, 0.5), ("e", 2.0, 0.5), ("f", 1.0, 0.6)):
+        (tmp_path / folder / "trial0").mkdir(parents=True)
+        (tmp_path / folder / "trial0/history.csv").write_text(f"stage,epoch,score,seconds\ntask,1,{score},{seconds}\n")
+        write_checksums(tmp_path / folder)
+    d, e, f = (read_checksums(tmp_path / name) for name in "def")
+    assert d.identity == e.identity != f.identity
+    # The note counts only with the sums that it was written for.
+    replace(f, notes=d.notes).write()
+    assert read_checksums(tmp_path / "f").identity not in (d.identity, f.identity)

@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from crosslens.commands.cost import estimate, rehearsal
-from crosslens.commands.cost.__main__ import cost, main
-from crosslens.commands.cost.estimate import FACTORS, HOURS, Estimator
+from crosslens.commands.cost.__main__ import cost, main, spent
+from crosslens.commands.cost.estimate import FACTORS, HOURS, Estimator, wall_time
 from crosslens.commands.cost.finished import finished_jobs
 from crosslens.commands.planned_jobs import Job
 from crosslens.config.whole import Config
@@ -72,6 +73,10 @@ def test_finished_jobs_are_those_whose_logs_say_what_all_of_the_job_took(config)
     assert jobs.keys() == {"tokens/a", "models/p/two"}
     assert (jobs["tokens/a"].seconds, jobs["tokens/a"].memory, jobs["tokens/a"].gpu_memory) == (12.5, 1.5 * 2**30, 0)
     assert (jobs["models/p/two"].seconds, jobs["models/p/two"].gpu_memory) == (11, 4 * 2**30)
+    folder = Path("results/demo/models/p/two")
+    folder.mkdir(parents=True)
+    (folder / "history.csv").write_text("stage,epoch,seconds\n")  # of a killed run, before its record
+    assert finished_jobs(Path("results/demo")).keys() == jobs.keys()
     rehearsed("models/p/pos/a/seed0", 8.0)
     assert finished_jobs(Path("results/demo/rehearsal"))["models/p/pos/a/seed0"].update == 8 / 4
 
@@ -116,6 +121,22 @@ def test_lines_add_up(config):
     assert (table.others[1], table.encoders[1]) == (5, 0)
     assert (total.jobs, total.encoders, total.others, total.disk) == (3, train.encoders, table.others, pytest.approx(5.1e6))
     assert cost(list(reversed(jobs)), Estimator(config))[0].rule == "train"
+
+
+def test_hours_are_rounded_to_what_they_are_worth():
+    ranges = {"17 (6 to 51)": 61_200, "< 0.01": 30, "0.3 (0.1 to 1)": 1200, "": 0}
+    assert [spent([seconds / 3, seconds, 3 * seconds]) for seconds in ranges.values()] == [*ranges]
+
+
+def test_wall_time_is_that_of_the_gpus_and_of_what_waits_for_what(config):
+    """Trainings of 100, 100 and 40 s, states of 20 s of the first, and a table of 5 s of these."""
+    names = ("models/p/pos/a", "models/p/pos/b", "models/q/c", "states/p/pos/a")
+    train_a, train_b, train_c, states = (job(name, gpu=1) for name in names)
+    states = replace(states, input=train_a.output)
+    jobs = [replace(job("table1.csv", "table"), input=states.output), states, train_a, train_b, train_c]
+    times = {gpus: wall_time(jobs, Estimator(config), gpus) for gpus in (1, 2, 3)}
+    assert times == {1: 100 + 100 + 40 + 20 + 5, 2: 100 + 40, 3: 100 + 20 + 5}
+    assert wall_time([job("models/p/pos/a", gpu=4)], Estimator(config), 2) == 200  # two share the work of four
 
 
 def test_a_rehearsal_shows_requests_beside_what_was_taken(config):

@@ -24,6 +24,7 @@ def test_unknown_targets():
         "results/demo/tabel1.csv": "Did you mean results/demo/table1.csv or ",
         "demoo": "Did you mean demo?",
         "table1": "Did you mean results/demo/table1.csv",
+        "results/demo/figure4.svg": "Did you mean results/demo/figure3.svg",
         "figure3.svg": "Did you mean results/demo/figure3.svg",
         "results/table2.csv": "It belongs to the published scale: add --profile slurm.",
         "results/laptop/figure3.svg": "It belongs to the laptop scale: add --profile laptop.",
@@ -31,6 +32,8 @@ def test_unknown_targets():
     }.items():
         assert hint(target).startswith(expected), target
     assert hint("results/demo/table1.csv", "results") == "It belongs to the demo scale: add --profile demo."
+    drawn = unknown_target("No rule to produce results/figure3.pdf (if", ["results/figure3.svg"], "results", PRESETS)
+    assert drawn == "results/figure3.pdf: figures are drawn as .svg and .png only; ask for results/figure3.svg"
     refusal = unknown_target(
         "No rule to produce r/table1.csv (if", ["r/table1.csv"], "r", PRESETS, {"r": "papers.x: no such key"}
     )
@@ -83,3 +86,4 @@ def test_a_mirror_that_does_not_exist_and_an_encoder_without_a_package(values, t
     values["encoders"] |= mine
     expected = f"encoders.mine.path: expected a folder with config.json, found none at {tmp_path}"
     assert warnings(values, load(values))[1].startswith(expected)
+    assert warnings(values, load(values), {"x": "a.yaml: papers.x.y: why"})[-1] == "papers.x is omitted: a.yaml: papers.x.y: why"

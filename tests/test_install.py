@@ -93,6 +93,18 @@ def test_into_the_environment_of_another_clone_nothing_is_installed(clone, tmp_p
     assert not (clone / "calls").exists()
 
 
+def test_a_moved_or_copied_clone_is_installed_again(clone):
+    """Its programs would run the packages of the other."""
+    pip = clone / ".venv/bin/pip"
+    pip.write_text(f"#!{clone}/.venv/bin/python\n")
+    make(clone)
+    assert "Installing" not in make(clone)
+    moved = clone.rename(clone.with_name("moved"))
+    (moved / "envs/install.sh").write_text(f"#!/bin/sh\nmkdir -p .venv/bin; echo '#!{moved}/.venv/bin/python' > .venv/bin/pip\n")
+    assert "belong to a clone in another folder" in make(moved)
+    assert not (moved / ".venv/bin/python").exists() and "Installing" not in make(moved)
+
+
 RECORDER = """#!/bin/sh
 printf '%s\\0' "$@" >>"{calls}"
 """
@@ -107,6 +119,11 @@ USES = {
     ("ARCHIVE", "verify"): ["{}"],
     ("TARGET", "cost"): ["--", "{}"],
     ("TARGET", "prefetch"): ["--", "{}"],
+    ("RESULTS", "status"): ["--", "{}"],
+    ("PAPER", "status"): ["--paper={}"],
+    ("OVERLAY", "cost"): ["--overlay={}"],
+    ("OVERLAY", "prefetch"): ["--overlay={}"],
+    ("GPUS", "cost"): ["--gpus={}"],
     ("PROFILE", "cost"): ["--profile={}"],
     ("PROFILE", "prefetch"): ["--profile={}"],
     ("REHEARSE", "cost"): ["--config", "rehearse={}"],
@@ -129,8 +146,6 @@ NAMES = [
 def test_what_a_user_sets_arrives_whole_and_is_not_run(clone, number, source):
     """Each setting with every fourth name, each name with several settings."""
     setting, target = [*USES][number]
-    if (setting, source) == ("RESULTS", "environment"):
-        pytest.skip("the Makefile has a value")
     calls = clone / "calls"
     for name in ("python", "snakemake"):
         (clone / ".venv/bin" / name).write_text(RECORDER.format(calls=calls))

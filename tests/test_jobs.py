@@ -6,7 +6,9 @@ import re
 
 import pytest
 from crosslens.commands import messages
-from crosslens.commands.messages import Jobs, calm
+from crosslens.commands.cost.estimate import Estimator, Row
+from crosslens.commands.messages import DryRun, Jobs, calm
+from crosslens.commands.planned_jobs import Job
 
 
 @pytest.fixture
@@ -26,45 +28,73 @@ def info(display, job, rule, message=None, **wildcards):
     return tell(display, "job_info", jobid=job, rule_name=rule, rule_msg=message, wildcards=wildcards, output=[])
 
 
-def test_a_line_for_each_finished_job_with_the_time_left_by_what_rules_cost(clock):
+class Model(Estimator):
+    """Tokens take 10 s and trainings 100 s, by the table."""
+
+    def __init__(self) -> None:
+        self.logs, self._kinds, self.pace = "logs", {}, None
+        self.rows = self.kinds = {"tokens": Row(10, None, 0), "models": Row(100, None, 0)}
+        self.finished = {"measured": {}, "rehearsed": {}}
+
+
+def display_of(*rules):
+    """Display of a run of jobs of these rules, which are numbered, and the stream of its lines."""
+    places = {"tokens": "tokens", "train": "models", "all": ""}
+    jobs = {
+        number: Job(
+            rule, {}, {"gpu": 1} if rule == "train" else {}, [], [], [f"logs/{places[rule]}/{number}.log"][: rule != "all"]
+        )
+        for number, rule in enumerate(rules)
+    }
     stream = io.StringIO()
-    display = Jobs(stream)
-    tell(display, "run_info", stats={"tokens": 2, "train": 2, "total": 4})
-    tell(display, "run_info", stats={"tokens": 2, "train": 2, "total": 4})  # Snakemake says it twice
-    for number, (rule, end) in enumerate((("tokens", 10), ("tokens", 20), ("train", 120), ("train", 220))):
+    display = Jobs(lambda: (Model(), jobs), stream)
+    for _ in range(2):  # Snakemake says it twice
+        tell(display, "run_info", stats={"total": len(rules)})
+    return display, stream
+
+
+def test_a_line_for_each_finished_job_with_the_time_left_which_is_a_range_until_enough_is_known(clock):
+    rules = ("tokens", "tokens", "tokens", "train", "train", "train", "train", "all")
+    display, stream = display_of(*rules)
+    end = 0.0
+    for number, rule in enumerate(rules):
         tell(display, "job_started", jobs=[number])  # before Snakemake says what it is
-        info(display, number, rule, f"Make {rule} {number}" if rule == "tokens" else None, recipe=f"r{number}", seed="0")
-        clock[0] = float(end)
+        info(display, number, rule, f"Make {rule} {number}" if rule != "train" else None, recipe=f"r{number}", seed="0")
+        clock[0] = end = end + {"tokens": 10, "train": 200, "all": 0}[rule]
         tell(display, "job_finished", job_id=number)
-    guess = 10 * (10 + 2 * messages.SECONDS["train"]) / 10  # seconds left when 10 of them are done
-    assert stream.getvalue().splitlines() == [
-        f" {10 / (10 + guess):3.0%}, {guess // 60:.0f} min {guess % 60:02.0f} s left  Make tokens 0 (10 s)",
-        f" {20 / (20 + guess - 10):3.0%}, {(guess - 10) // 60:.0f} min {(guess - 10) % 60:02.0f} s left  Make tokens 1 (10 s)",
-        " 55%, 1 min 40 s left  train recipe r2, seed 0 (1 min 40 s)",
-        "100%  train recipe r3, seed 0 (1 min 40 s)",
+    lines = [line for line in stream.getvalue().splitlines() if not line.startswith("begins: ")]
+    assert lines == [
+        "  2%, 2 min 23 s to 20 min 40 s left  Make tokens 0 (10 s)",  # twice 10 s within a factor of 2, 400 s within one of 3
+        "  5%, 2 min 18 s to 20 min 20 s left  Make tokens 1 (10 s)",
+        "  7%, 2 min 13 s to 20 min 00 s left  Make tokens 2 (10 s)",
+        " 28%, 5 min 00 s to 20 min 00 s left  train recipe r3, seed 0 (3 min 20 s)",
+        " 52%, 3 min 20 s to 13 min 20 s left  train recipe r4, seed 0 (3 min 20 s)",
+        " 76%, 3 min 20 s left  train recipe r5, seed 0 (3 min 20 s)",
+        "100%  train recipe r6, seed 0 (3 min 20 s)",
+        "100%  Make all 7 (0.0 s)",
     ]
 
 
-def test_a_job_that_takes_longer_than_expected_makes_the_time_left_longer(clock):
+def test_a_long_job_has_a_line_as_it_begins_and_one_that_runs_on_makes_the_time_left_longer(clock):
     """The first training has run for an hour, beside a short job that ends."""
-    stream = io.StringIO()
-    display = Jobs(stream)
-    tell(display, "run_info", stats={"tokens": 2, "train": 3, "total": 5})
+    display, stream = display_of("tokens", "tokens", "train", "train", "train")
     tell(display, "job_started", jobs=[0, 2])
     for number, rule in enumerate(("tokens", "tokens", "train")):
         info(display, number, rule, f"Make {rule} {number}")
+    assert stream.getvalue() == "begins: Make train 2, about 1 min 40 s\n"
     clock[0] = 3.0
     tell(display, "job_finished", job_id=0)
     clock[0] = 3600.0
     tell(display, "job_started", jobs=[1])
     clock[0] = 3603.0
     tell(display, "job_finished", job_id=1)
-    assert re.search(r"2 h \d+ min left  Make tokens 1", stream.getvalue())
+    line = stream.getvalue().splitlines()[-1]
+    assert re.search(r"min to \d+ h \d+ min left  Make tokens 1 \(3.0 s\); running: Make train 2 \(1 h 00 min\)$", line), line
 
 
 def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_path):
     stream = io.StringIO()
-    display = Jobs(stream)
+    display = Jobs(dict, stream)
     bad, broken = tmp_path / "bad.log", tmp_path / "broken.log"
     bad.write_text(
         "2026-01-01 10:00:00 INFO reads\n2026-01-01 10:00:01 ERROR a.conllu:5: expected 10 columns, found 7: mend it\n"
@@ -79,12 +109,13 @@ def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_pat
     assert text.startswith("FAILED: Read udpos; ")
     assert text.endswith(
         f"\n3 jobs failed.\n- Read udpos\n    a.conllu:5: expected 10 columns, found 7: mend it\n    log: {bad}\n"
-        f"- train recipe r\n    KeyError: 'x'\n    log: {broken}\n- fetch\n    it left no log\n    log: {tmp_path}/none.log\n"
+        f"- train recipe r\n    KeyError: 'x'\n    log: {broken}\n- fetch\n    expected a log, found none\n"
+        f"    log: {tmp_path}/none.log\n"
     )
 
 
 def test_snakemakes_own_lines_on_jobs_are_hidden_and_its_messages_are_not():
-    display = Jobs(io.StringIO())
+    display = Jobs(dict, io.StringIO())
     assert not calm(info(display, 1, "train"))
     assert not calm(tell(display, None, "Select jobs to execute..."))
     ended = "RuleException:\nCalledProcessError in file x, line 2"
@@ -92,3 +123,32 @@ def test_snakemakes_own_lines_on_jobs_are_hidden_and_its_messages_are_not():
     for message in ("Nothing to be done.", "Building DAG of messages...", "MissingInputException in rule train"):
         assert calm(tell(display, None, message))
     assert calm(tell(display, "error", "WorkflowError:\nconfig.yaml: sedes: unknown key", exception="WorkflowError"))
+
+
+def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
+    shown, other = DryRun(), "Params have changed since last execution: before: 'a: 1' now: 'a: 2' "
+    jobs = [
+        ("fetch", "Missing output files: a"),
+        ("fetch", "Missing output files: b"),
+        ("train", other),
+        ("page", "Input files updated"),
+    ]
+    records = [
+        logging.makeLogRecord(
+            {
+                "levelno": logging.INFO,
+                "event": "job_info",
+                "rule_name": rule,
+                "rule_msg": f"Make {rule}",
+                "wildcards": {"source": "ud"},
+                "reason": reason,
+            }
+        )
+        for rule, reason in jobs
+    ]
+    assert [*map(shown.filter, records)] == [False, False, True, True]
+    last = logging.makeLogRecord({"msg": "Reasons:\n    (check individual jobs above)", "levelno": logging.INFO})
+    assert shown.filter(last) and last.msg.splitlines() == [
+        "Files to fetch: 2 of ud", "Missing: what 2 jobs make", "Because of settings: 1 jobs: Make train",
+        "After these: 1 jobs that read what they make",
+    ]  # fmt: skip

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,13 @@ from crosslens.config.presets import Preset
 from crosslens.config.whole import Config
 
 KEPT_IN_SPITE = (
-    "Some jobs run because of changes to settings, code or the set of inputs: -n --quiet host says which. To keep results all "
+    "Some jobs run because of changes to settings, code or the set of inputs: -n --verbose says which. To keep results all "
     "the same: the same command with --touch instead of -n."
 )
+RAISED = (
+    r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$",
+    r"^WorkflowError in file [^\n]+:\n(.+?)\n  File ",
+)  # by a function; by a file
 SHOWN = {"table": ".csv", "figure": ".svg"}  # first output of a table and of a figure: the file to ask for
 
 
@@ -35,13 +39,17 @@ def unknown_target(
         if target.startswith(f"{preset.results}/") and f"{results}/{os.path.relpath(target, preset.results)}" in targets:
             return f"{message}\nIt belongs to the {preset.name} scale: add --profile {preset.profile}."
     files = {name: file for file in reversed(targets) for name in (file, Path(file).name, Path(file).stem)}
+    figure = f"{os.path.splitext(target)[0]}.svg"
+    if figure in targets:
+        return f"{target}: figures are drawn as .svg and .png only; ask for {figure}"
     near = dict.fromkeys(files[name] for name in get_close_matches(target, files, n=3))
     return f"{message}\n" + (f"Did you mean {' or '.join(near)}?" if near else "`make status` lists all tables and figures.")
 
 
 def reason(message: str) -> str:
-    """Text of the WorkflowError in Snakemake's message on a function that raised it; the whole message for another error."""
-    match = re.search(r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$", message, re.DOTALL | re.MULTILINE)
+    """Text of the WorkflowError in Snakemake's message on where it was raised; the whole message for another error."""
+    matches = (re.search(form, message, re.DOTALL | re.MULTILINE) for form in RAISED)
+    match = next(filter(None, matches), None)
     return "\n".join(line.strip() for line in match[1].split("\n")) if match else message
 
 
@@ -78,10 +86,10 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
     )
 
 
-def warnings(values: Mapping[str, Any], config: Config, misfits: Collection[str] = ()) -> list[str]:
+def warnings(values: Mapping[str, Any], config: Config, misfits: Mapping[str, str] = {}) -> list[str]:
     """Warnings on a configuration before anything runs.
 
-    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, mirrors,
+    values: the configuration as it stands in its files; misfits: why papers do not fit it, by key. They name these, mirrors,
     folders of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel
     for this platform.
     """
@@ -101,6 +109,5 @@ def warnings(values: Mapping[str, Any], config: Config, misfits: Collection[str]
         for name, encoder in config.encoders.items()
         if encoder.source == "folder" and not Path(encoder.path, "config.json").is_file()
     ]
-    papers = ", ".join(f"papers.{key}" for key in misfits)
-    omitted = [f"{papers}: omitted, as other settings do not fit; asking for one of the tables says which"] if misfits else []
+    omitted = [f"papers.{key} is omitted: {why}" for key, why in misfits.items()]
     return missing + fetched + absent + omitted

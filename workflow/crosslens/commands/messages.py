@@ -7,95 +7,151 @@ import logging
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from statistics import mean
 from typing import Any, TextIO
 
-from crosslens.jobs.quantities import duration
+from crosslens.commands.cost.estimate import Estimate, Estimator
+from crosslens.commands.planned_jobs import Job, cause, event_of
+from crosslens.jobs.quantities import duration, shortened
 from crosslens.jobs.training_folders import seen
 
-SECONDS = {
-    "train": 40.0, "train_without_weights": 30.0, "train_trials": 15.0, "states": 10.0, "encoder": 8.0, "paragraphs": 4.0,
-    "fetch": 4.0,
-}  # fmt: skip
-"""First guess at how long a job of a rule takes: the demo on two cores. Replaced by the mean of those that have finished."""
-OTHERS = 3.0
+UNKNOWN = Estimate(5.0, "tabulated", 0.0)  # of a job whose kind is neither measured nor tabulated
+NARROW = 2.0  # ratio of the most to the least time left from which on one number is shown
+ENOUGH = 3  # finished jobs of a kind from which on their mean is trusted
+LONG = 60.0  # seconds expected of a job whose start has a line, too
 HIDDEN = "workflow_started job_info job_started job_finished job_error shellcmd progress resources_info".split()  # events
 SAID_ELSEWHERE = ("Select jobs to execute", "Execute ", "Finished jobid")
 
 
 class Jobs(logging.Handler):
-    """Listens to Snakemake's events."""
+    """Listens to Snakemake's events.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        """Count from now; stream: where lines go, stderr unless told."""
+    planned: returns the cost model, and the jobs of the run by Snakemake's number; called once, when the run begins. stream:
+    where lines go, by default stderr.
+    """
+
+    def __init__(self, planned: Callable[[], tuple[Estimator, dict[int, Job]]], stream: TextIO | None = None) -> None:
         super().__init__()
-        self.stream, self.began = stream or sys.stderr, time.monotonic()
-        self.left: Counter[str] = Counter()  # jobs by rule
-        self.jobs: dict[int, Any] = {}  # job -> what Snakemake said of it
+        self.planned, self.stream, self.began = planned, stream or sys.stderr, time.monotonic()
+        self.left: dict[int, Job] = {}
+        self.titles: dict[int, str] = {}
         self.running: dict[int, float] = {}  # job -> when it began
-        self.took: dict[str, list[float]] = defaultdict(list)  # rule -> seconds of its finished jobs
+        self.seconds_by_kind: dict[str, list[float]] = defaultdict(list)  # of finished jobs
         self.failed: dict[str, list[str]] = {}  # title of the job -> logs, once however often it was tried
 
     def emit(self, record: Any) -> None:
-        """Take note of an event, and print a line where a job has ended."""
+        """Take note of an event, and print a line where a job has ended, or a long one begins."""
         match event_of(record):
             case "run_info" if not self.left:
-                self.left.update({rule: count for rule, count in record.stats.items() if rule != "total"})
+                self.estimator, self.left = self.planned()
             case "job_info":
-                self.jobs[record.jobid] = record
+                self.titles[record.jobid] = _title(record)
+                if (seconds := self._estimate(record.jobid).seconds) > LONG:
+                    self._print(f"begins: {self.titles[record.jobid]}, about {duration(seconds)}")
             case "job_started":
                 self.running.update(dict.fromkeys(record.jobs, time.monotonic()))  # before Snakemake tells which jobs these are
-            case "job_finished" if record.job_id in self.running and record.job_id in self.jobs:
-                self._finished(self.jobs[record.job_id], time.monotonic() - self.running.pop(record.job_id))
+            case "job_finished" if record.job_id in self.running and record.job_id in self.titles:
+                self._finished(record.job_id, time.monotonic() - self.running.pop(record.job_id))
             case "job_error":
-                title = _title(self.jobs.get(record.jobid, record))
+                title = self.titles.get(record.jobid) or _title(record)
                 self.failed[title] = [str(log) for log in record.log]
                 self._print(f"FAILED: {title}; the reason is repeated at the end")
 
-    def _finished(self, job: Any, seconds: float) -> None:
-        if job.rule_name.startswith("train"):
-            seen(job.output)
-        self.took[job.rule_name].append(seconds)
-        self.left[job.rule_name] -= 1
-        self._print(f"{self._ahead()}  {_title(job)} ({duration(seconds)})")
+    def _finished(self, number: int, seconds: float) -> None:
+        if job := self.left.pop(number, None):
+            if job.rule.startswith("train"):
+                seen(job.output)
+            if job.log:
+                self.seconds_by_kind[self.estimator.kind_of(job)].append(seconds)
+        self._print(f"{self._ahead()}  {self.titles[number]} ({duration(seconds)}){self._beside()}")
 
     def _ahead(self) -> str:
-        """Share of the work that is done, and the time left at the pace so far."""
-        if not self.left.total():
+        """Share of the work that is done, and the time left, as a range as long as little is known of it."""
+        if not any(job.log for job in self.left.values()):  # rules without a log only name targets
             return "100%"
         now = time.monotonic()
-        expectations = [(self._expected(rule), seconds) for rule, seconds in self._running()]
-        done = sum(map(sum, self.took.values())) + sum(min(seconds, 0.9 * expected) for expected, seconds in expectations)
-        total = sum(map(sum, self.took.values())) + sum(self._expected(rule) * count for rule, count in self.left.items())
-        return f"{done / total:4.0%}, {duration(max(1, round((now - self.began) * (total / done - 1))))} left"
+        running = {number: now - start for number, start in self.running.items()}
+        done = sum(map(sum, self.seconds_by_kind.values())) + sum(running.values())
+        self.estimator.learn(self._seconds(running))
+        ranges = [self._remaining(number, running.get(number, 0.0)) for number in self.left]
+        width = max(1.0, len(running), done / max(now - self.began, 1e-9))  # jobs at a time
+        low, likely, high = (max(sum(times) / width, *times) for times in zip(*ranges, strict=True))
+        time_left = duration(likely) if high <= NARROW * low else f"{duration(low)} to {duration(high)}"
+        return f"{done / (done + sum(seconds for _, seconds, _ in ranges)):4.0%}, {time_left} left"
 
-    def _expected(self, rule: str) -> float:
-        """Seconds of a job: the mean of those that have finished, and of those running that already take longer."""
-        typical = mean(self.took[rule] or [SECONDS.get(rule, OTHERS)])
-        running = (seconds for name, seconds in self._running() if name == rule)
-        times = [*self.took[rule], *(seconds for seconds in running if seconds > typical)]
-        return mean(times) if times else typical
+    def _seconds(self, running: Mapping[int, float]) -> dict[str, list[float]]:
+        """Seconds of the finished jobs of each kind, and of the jobs that run already longer than is expected of their kind."""
+        seconds = {kind: list(times) for kind, times in self.seconds_by_kind.items()}
+        for number, spent in running.items():
+            if number in self.left and self.left[number].log and spent > self._estimate(number).seconds:
+                seconds.setdefault(self.estimator.kind_of(self.left[number]), []).append(spent)
+        return seconds
 
-    def _running(self) -> list[tuple[str, float]]:
-        """Rule of each job that runs, and the seconds that it has taken so far."""
-        now = time.monotonic()
-        return [(self.jobs[job].rule_name, now - start) for job, start in self.running.items() if job in self.jobs]
+    def _remaining(self, number: int, spent: float) -> list[float]:
+        """Least, likely and most seconds that a job will still take; if it runs longer than expected, shares of what it took."""
+        return [
+            max(time - spent, share * spent) for time, share in zip(self._estimate(number).range, (0.05, 0.2, 0.5), strict=True)
+        ]
+
+    def _estimate(self, number: int) -> Estimate:
+        job = self.left.get(number)
+        if job and not job.log:
+            return Estimate(0.0, "measured", 0.0)
+        estimate = job and self.estimator.estimate(job)
+        if job and estimate and estimate.basis == "measured" and len(self.seconds_by_kind[self.estimator.kind_of(job)]) < ENOUGH:
+            return replace(estimate, basis="scaled")
+        return estimate or UNKNOWN
+
+    def _beside(self) -> str:
+        """The job that has run longest, if that is long, and the number of the others."""
+        since = {number: start for number, start in self.running.items() if number in self.titles}
+        number = min(since, key=since.__getitem__, default=-1)
+        if number < 0 or (seconds := time.monotonic() - since[number]) < LONG:
+            return ""
+        return f"; running: {self.titles[number]} ({duration(seconds)})" + f" and {len(since) - 1} more" * (len(since) > 1)
 
     def summary(self) -> None:
         """Say of each failed job why it failed and where its log is."""
         self._print(f"\n{len(self.failed) or 'No'} job{'s' * (len(self.failed) != 1)} failed.")
         for title, logs in self.failed.items():
             reasons = [reason for log in logs if (reason := _reason(Path(log)))]
-            self._print(f"- {title}\n    {reasons[0] if reasons else 'it left no log'}\n    log: {', '.join(logs) or 'none'}")
+            self._print(
+                f"- {title}\n    {reasons[0] if reasons else 'expected a log, found none'}\n    log: {', '.join(logs) or 'none'}"
+            )
 
     def _print(self, line: str) -> None:
         print(line, file=self.stream, flush=True)
 
 
-def event_of(record: logging.LogRecord) -> str:
-    """Name of a record's event; 'None' of a plain message."""
-    return str(getattr(record, "event", None))
+class DryRun:
+    """Filter of a dry run's messages: it counts files to be fetched by source, and gives reasons for jobs at the end."""
+
+    def __init__(self) -> None:
+        self.files: Counter[str] = Counter()  # to be fetched, by source
+        self.titles: dict[str, list[str]] = defaultdict(list)  # of jobs, by why they would run
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether Snakemake itself shows a record."""
+        job: Any = record
+        if event_of(record) == "job_info":
+            self.titles[cause(job.reason) or ("missing" if "Missing output" in job.reason else "")].append(_title(job))
+            if job.rule_name in ("fetch", "dump_sample"):
+                self.files[job.wildcards["source"]] += 1
+                return False
+        if str(record.msg).startswith("Reasons:"):
+            record.msg = "\n".join(self._summary())
+        return record.levelno > logging.DEBUG
+
+    def _summary(self) -> list[str]:
+        files = [f"{number:,} of {source}" for source, number in self.files.most_common()]
+        lines = [f"Files to fetch: {', '.join(files)}"] * bool(files)
+        following = len(self.titles.pop("", []))
+        for why, titles in self.titles.items():
+            count = f"{len(titles):,} jobs"
+            lines.append(f"Missing: what {count} make" if why == "missing" else f"Because of {why}: {count}: {shortened(titles)}")
+        return [*lines, *[f"After these: {following:,} jobs that read what they make"] * bool(following)]
 
 
 def calm(record: logging.LogRecord) -> bool:

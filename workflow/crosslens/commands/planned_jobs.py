@@ -13,37 +13,50 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crosslens.commands.messages import event_of
 from crosslens.config.base import nearest
-from crosslens.config.presets import read_presets
+from crosslens.config.presets import read_presets, read_yaml
+from crosslens.jobs.bounded import parse_json
+from crosslens.jobs.checksums import verified
 from crosslens.jobs.errors import DataError
+from crosslens.papers import KEYS
 from crosslens.papers.configuration import WholeConfig, load_fitting
 
 FILE = "CROSSLENS_PLAN"
 """Environment variable: a file to which a dry run writes its configuration, and then a line for each job."""
 
+UNKNOWN = {"no record of how it was made": "no record of how they were made", "made as ": "being made for another place"}
+WHY = {  # part of Snakemake's reason for a job -> words; of UNKNOWN all params count as changed
+    "made from another ": "other content of inputs",
+    "Set of input files has changed": "another set of inputs",
+    "Incomplete output files": "a run that was killed",
+    "Updated input files": "newer inputs without a checksum",
+}
+CODE = re.compile(r"'[0-9a-f]{16}(?: [0-9a-f]{16})*'")  # digests of code or packages among the params that have changed
+
 
 class Recorder(logging.Handler):
-    """Listens to Snakemake's events, and writes jobs down."""
+    """Writes the configuration and the jobs of a dry run down, as soon as Snakemake has planned them."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        """config: as Snakemake merged it."""
+    def __init__(self, config: Mapping[str, Any], workflow: Any) -> None:
+        """config: as Snakemake merged it; workflow: of Snakemake."""
         super().__init__()
-        self.path = Path(os.environ[FILE])
+        self.path, self.workflow = Path(os.environ[FILE]), workflow
         self._write(config)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take note of a job."""
-        if event_of(record) == "job_info":
-            job: Any = record
-            resources = {name: value for name, value in job.resources.items() if isinstance(value, int)}
-            files = {name: [*map(str, getattr(job, name))] for name in ("output", "input", "log")}
-            wildcards = dict(job.wildcards or {})
-            self._write({"rule": job.rule_name, "wildcards": wildcards, "asked": resources, **files, "reason": job.reason})
+        """Write the jobs once they are counted."""
+        if event_of(record) == "run_info":
+            for job in jobs_of(self.workflow.dag).values():
+                self._write(vars(job))
 
     def _write(self, values: Mapping[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(values) + "\n")
+
+
+def event_of(record: logging.LogRecord) -> str:
+    """Name of a record's event; 'None' of a plain message."""
+    return str(getattr(record, "event", None))
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,26 @@ class Job:
     reason: str = ""
 
 
+def jobs_of(dag: Any) -> dict[int, Job]:
+    """Jobs that would run, by Snakemake's number. dag: of Snakemake."""
+    jobs = {}
+    for job in dag.needrun_jobs():
+        resources = {name: value for name, value in job.resources.items() if isinstance(value, int)}
+        output, inputs, log = ([*map(str, files)] for files in (job.output, job.input, job.log))
+        jobs[dag.jobid(job)] = Job(job.rule.name, dict(job.wildcards_dict), resources, output, inputs, log, str(dag.reason(job)))
+    return jobs
+
+
+def cause(reason: str) -> str:
+    """Why the outputs of a job no longer count, by Snakemake's reason; "" if they are missing, or other jobs run before it."""
+    if words := next((why for part, why in UNKNOWN.items() if part in reason), ""):
+        return words
+    changed = reason.partition("Params have changed")[2].partition(" now: ")[2].partition(";")[0]
+    changed = changed.replace("<nothing exclusive>", "")
+    kinds = {"code": bool(CODE.search(changed)), "settings": bool(CODE.sub("", changed).strip(" ,"))}
+    return " and ".join([*filter(kinds.get, kinds), *(why for part, why in WHY.items() if part in reason)])
+
+
 def plan(options: Sequence[str], root: Path = Path()) -> tuple[WholeConfig, list[Job]]:
     """Configuration and jobs of a call of snakemake with some options. Raises DataError where Snakemake has no plan for it."""
     values, jobs = merged_plan(options, root)
@@ -69,12 +102,38 @@ def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, 
     """Configuration as Snakemake merged it from its files, and jobs, of a call of snakemake; see `plan`."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plan.jsonl"
-        command = [sys.executable, "-m", "snakemake", "-n", *options]
+        # With both kinds of messages off, Snakemake ends when it has counted the jobs.
+        command = [sys.executable, "-m", "snakemake", "-n", "--quiet", "rules", "progress", *options]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root, env=os.environ | {FILE: str(file)})
         if result.returncode or not file.exists():
             raise DataError(_error(f"{result.stderr}\n{result.stdout}", options, root))
         values, *rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     return values, [Job(**row) for row in rows]
+
+
+def call_options(profile: str | None, overlay: str | None, root: Path = Path()) -> list[str]:
+    """Options of snakemake that choose a profile, and an overlay of its configuration. Raises DataError if it does not exist."""
+    where = ["--profile", profile] if profile else []
+    if not overlay:
+        return where
+    if not (root / overlay).is_file():
+        raise DataError(f"{overlay}: expected a file of settings, found none; correct OVERLAY")
+    files = read_yaml(root / profile / "config.yaml").get("configfile") if profile else None
+    return [*where, "--configfile", *(files or ["config.yaml"]), overlay]
+
+
+def last_call(results: Path) -> list[str]:
+    """Options of the call of snakemake that made the newest table or figure in a folder of results, without its target.
+
+    Raises DataError where there is none.
+    """
+    folders = [results, *(results / key for key in KEYS)]
+    records = [path for folder in folders for form in ("csv", "svg") for path in folder.glob(f"*.{form}.json")]
+    if not records:
+        raise DataError(f"{results}: expected a table or figure, found none: build one, or name the folder of another scale")
+    newest = max(records, key=lambda path: (path.stat().st_mtime, path))
+    *options, _ = shlex.split(parse_json(verified(newest).read_bytes(), newest)["command"])[1:]
+    return options[:-1] if options[-1:] == ["--"] else options
 
 
 def _error(output: str, options: Sequence[str], root: Path) -> str:

@@ -1,12 +1,15 @@
-"""State of each table and figure: built, stale (and why) or missing.
+"""State of the studies: how many tables and figures are built, stale (and why) or missing, what runs, and what is left over.
 
-`make status`, or python -m crosslens.commands.status [PRESET ...]
+`make status`, or python -m crosslens.commands.status [--paper PAPER] [STUDY ...]. A study is a preset, or a folder of results,
+whose newest record says with which options it is made.
 """
 
+import argparse
 import shlex
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,63 +18,85 @@ from rich.console import Console
 from rich.table import Table
 
 from crosslens.commands.hints import SHOWN
-from crosslens.commands.planned_jobs import Job, plan
-from crosslens.config.presets import Preset, read_presets
+from crosslens.commands.planned_jobs import Job, cause, last_call, plan
+from crosslens.config.base import nearest
+from crosslens.config.presets import read_presets, read_yaml
+from crosslens.config.whole import Config
 from crosslens.corpora.sources.pins import LOCK, digests
 from crosslens.corpora.sources.registry import Source, load
 from crosslens.jobs.errors import DataError
-from crosslens.jobs.quantities import readable
+from crosslens.jobs.files import is_abandoned
+from crosslens.jobs.quantities import readable, shortened
 from crosslens.jobs.training_folders import CHECKPOINT, HALF_WRITTEN
-from crosslens.papers import papers
+from crosslens.papers import KEYS, papers
 from crosslens.reports.studies import Studies
+from crosslens.training.lock import holders
 
-WHY = {  # part of Snakemake's reason for a job -> words
-    "Params have changed": "settings or code changed",
-    "Set of input files has changed": "different inputs than before",
-    "Updated input files": "newer inputs",
-}
-ALL = "demo_all"  # the rule that builds every item
-SHORT = 5  # files that a line names
+ALL = "demo_all"  # the rule that builds every table and figure
+DETAILED = 2  # studies of which each paper has a line
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study: its name, its folder of results, and the options of snakemake that choose it."""
+
+    name: str
+    results: str
+    options: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure: the file to ask for, its state in words, and the number of jobs that would run for it, by rule."""
+    """A table or figure: the key of its paper, the file to ask for, its state, a remark on that, and the jobs that it would take.
 
+    state: built, stale or missing. remark: when it was built, or why it is stale.
+    """
+
+    paper: str
     path: str
     state: str
-    jobs: Counter[str]
-
-    def __str__(self) -> str:
-        """Its state, and what it would take."""
-        training_runs = sum(number for rule, number in self.jobs.items() if rule.startswith("train"))
-        parts = ((self.jobs.total(), "job"), (training_runs, "training"))
-        cost = " with ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
-        return ": ".join(filter(None, (self.state, cost)))
+    remark: str = ""
+    jobs: Sequence[Job] = ()
 
 
-def has_results(folder: Path) -> bool:
-    """Whether a folder of results holds anything built."""
-    return any((folder / stage).is_dir() for stage in ("sources", "corpora", "models"))
+def studies(names: Sequence[str], root: Path) -> list[Study]:
+    """Studies of these names, which are presets or folders of results; without names all that are begun, or else the demo.
+
+    Raises DataError for a name that is neither, or a folder without a table or figure.
+    """
+    presets = [Study(preset.name, preset.results, ["--profile", preset.profile]) for preset in read_presets(root)]
+    studies_by_name = {name: study for study in presets for name in (study.name, study.results)}
+    own_folders = {f"results/{path.parent.name}" for form in ("csv", "svg") for path in root.glob(f"results/*/*.{form}.json")}
+    folders = sorted(own_folders.union(study.results for study in presets))
+    chosen = []
+    for name in names or [folder for folder in folders if is_begun(root / folder)] or [presets[0].name]:
+        folder = name.rstrip("/")
+        if folder not in studies_by_name and not (root / folder).is_dir():
+            expected = ", ".join(study.name for study in presets)
+            raise DataError(f"expected {expected} or a folder of results, found {name}{nearest(name, studies_by_name)}")
+        chosen.append(studies_by_name.get(folder) or Study(Path(folder).name, folder, last_call(root / folder)))
+    return chosen
 
 
-def items(files: Iterable[str], jobs: Sequence[Job], root: Path = Path()) -> list[Item]:
-    """Items that exist or are planned. files: of tables and figures; jobs: those that would build everything."""
+def is_begun(results: Path) -> bool:
+    """Whether a folder of results has training runs, tables or figures of a study. Those of passports do not count."""
+    runs = (path for path in results.glob("models/*") if path.name != "passport")
+    return any(runs) or any(any(results.glob(f"*.{ending}.json")) for ending in ("csv", "svg"))
+
+
+def items(config: Config, jobs: Sequence[Job], root: Path = Path()) -> list[Item]:
+    """Tables and figures that exist or are planned. jobs: those that would build everything."""
     makers = {file: job for job in jobs for file in job.output}
-    states = []
-    for file in sorted(files):
-        job, path = makers.get(file), root / file
-        if job:
-            state = f"stale because of {reason(job) or 'changes upstream'}" if path.exists() else "missing"
-            states.append(Item(file, state, by_rule(upstream(job, makers))))
-        elif path.exists():
-            states.append(Item(file, f"built {datetime.fromtimestamp(path.stat().st_mtime):%Y-%m-%d %H:%M}", Counter()))
-    return states
-
-
-def reason(job: Job) -> str:
-    """Why the outputs of a job no longer count, where that is not that they are missing or that other jobs run before it."""
-    return next((words for part, words in WHY.items() if part in job.reason), "")
+    rows = []
+    for place, (paper, _, item) in sorted(Studies(config, papers()).items.items()):
+        file = f"{config.results}/{place}{SHOWN[item.form]}"
+        exists, needed = (root / file).exists(), upstream(makers[file], makers) if file in makers else []
+        if needed:
+            rows.append(Item(paper.key, file, "stale" if exists else "missing", causes(needed) if exists else "", needed))
+        elif exists:
+            time = datetime.fromtimestamp((root / file).stat().st_mtime)
+            rows.append(Item(paper.key, file, "built", f"{time:%Y-%m-%d %H:%M}"))
+    return rows
 
 
 def upstream(job: Job, makers: Mapping[str, Job]) -> list[Job]:
@@ -85,60 +110,88 @@ def upstream(job: Job, makers: Mapping[str, Job]) -> list[Job]:
     return list(jobs.values())
 
 
-def by_rule(jobs: Iterable[Job]) -> Counter[str]:
-    """Number of jobs by rule, without the one that names all items."""
-    return Counter(job.rule for job in jobs if job.rule != ALL)
-
-
-def outlook(preset: Preset, jobs: Sequence[Job]) -> str:
-    """Sentences on the jobs that would build everything of a preset, on what has changed, and on the commands that build."""
-    numbers = by_rule(jobs)
-    if not numbers:
-        return f"{preset.name}: everything is built."
-    causes = defaultdict[str, list[Job]](list)
+def causes(jobs: Iterable[Job]) -> str:
+    """Why results are stale, by the jobs that would make them again: settings (train 2), code (table 1)."""
+    rules: dict[str, Counter[str]] = {}
     for job in jobs:
-        if cause := reason(job):
-            causes[cause].append(job)
-    changes = "; ".join(f"{cause} ({counted(by_rule(concerned))})" for cause, concerned in causes.items())
-    command = f"snakemake --profile {shlex.quote(preset.profile)}"
-    return (
-        f"{preset.name}: {numbers.total()} jobs to build everything: {counted(numbers)}."
-        + f" Changed: {changes}." * bool(changes)
-        + f" To build one of these: {command} FILE; everything: {command} {ALL}."
-    )
+        if words := cause(job.reason):
+            rules.setdefault(words, Counter())[job.rule] += 1
+    lists = {words: [f"{rule} {number}" for rule, number in numbers.most_common()] for words, numbers in rules.items()}
+    return "; ".join(f"{words} ({shortened(numbers)})" for words, numbers in lists.items())
 
 
-def counted(numbers: Counter[str]) -> str:
-    """Rules and their numbers, the most frequent first."""
-    return ", ".join(f"{rule} {number}" for rule, number in numbers.most_common())
+def united(rows: Iterable[Item]) -> list[Job]:
+    """Jobs that any of these tables and figures would take, each once."""
+    return list({job.output[0]: job for item in rows for job in item.jobs}.values())
 
 
-def table(items_by_preset: Mapping[str, Sequence[Item]]) -> Table:
-    """One table for all presets."""
-    grid = Table("preset")
-    grid.add_column("table or figure", no_wrap=True)  # whole, to be copied
-    grid.add_column("state, and what it would take")
-    for preset, rows in items_by_preset.items():
-        for number, item in enumerate(rows):
-            grid.add_row("" if number else preset, item.path, str(item))
-        grid.add_section()
+def taken(jobs: Sequence[Job]) -> str:
+    """Number of jobs and, of these, of training runs; "" for none."""
+    training_runs = sum(job.rule.startswith("train") for job in jobs)
+    parts = ((len(jobs), "job"), (training_runs, "training run"))
+    return " with ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
+
+
+def headline(study: Study, rows: Sequence[Item]) -> str:
+    """Sentences on what is built of a study, why the rest is not, and the command that builds it."""
+    states = Counter(item.state for item in rows)
+    text = f"{study.name}: {states['built']} of {len(rows)} tables and figures built"
+    text += f", {states['stale']} stale, {states['missing']} missing."
+    if stale := causes(united(item for item in rows if item.state == "stale")):
+        text += f" Stale because of {stale}."
+    if jobs := united(rows):
+        command = shlex.join(["snakemake", *study.options, *["--"] * (len(study.options) > 2)])
+        text += f" The rest takes {taken(jobs)}: {command} {ALL}, or one: {command} FILE."
+    return text
+
+
+def by_paper(rows: Sequence[Item]) -> Table:
+    """Table with a row for each paper."""
+    grid = Table("paper", "built", "stale", "missing", "the rest takes", box=None)
+    for paper in dict.fromkeys(item.paper for item in rows):
+        of_paper = [item for item in rows if item.paper == paper]
+        states = Counter(item.state for item in of_paper)
+        grid.add_row(paper, *(str(states[state]) for state in ("built", "stale", "missing")), taken(united(of_paper)))
     return grid
 
 
+def by_item(rows: Sequence[Item]) -> Table:
+    """Table with a row for each table and figure."""
+    grid = Table(box=None)
+    grid.add_column("table or figure", no_wrap=True)  # whole, to be copied
+    for column in ("state", "since, or because of", "takes"):
+        grid.add_column(column)
+    for item in rows:
+        grid.add_row(item.path, item.state, item.remark, taken(item.jobs))
+    return grid
+
+
+def activity(results: Path, root: Path) -> list[str]:
+    """Sentences on what runs in a folder of results, and on what killed runs have left there."""
+    running = holders(results)
+    sentences = []
+    if running:
+        names = [f"{lock.parent.relative_to(results)} ({holder})" for lock, holder in running.items()]
+        sentences.append(f"Running: {shortened(names)}.")
+    snakemake_runs = any((root / ".snakemake/locks").glob("*.output.lock"))
+    if snakemake_runs:
+        sentences.append("A run of Snakemake is under way here; if it was killed, `snakemake --unlock` says so to the next.")
+    paths = [
+        path
+        for path in leftovers(results)
+        if not any(lock.parent in path.parents for lock in running) and (not snakemake_runs or is_abandoned(path))
+    ]
+    if paths:
+        files = [file for path in paths for file in (path, *path.rglob("*")) if file.is_file()]
+        size = readable(sum(file.stat().st_size for file in files))
+        sentences.append(f"Left by killed runs, and not needed: {len(paths)} files and folders, {size}: {shortened(paths)}.")
+    return sentences
+
+
 def leftovers(results: Path) -> list[Path]:
-    """Half-written files of killed runs, and checkpoints, altered or of finished training runs, below a folder of results."""
+    """Half-written files, and checkpoints, altered or of finished training runs, below a folder of results."""
     paths = {path for pattern in (*HALF_WRITTEN, "*.damaged") for path in results.rglob(pattern)}
     return sorted(paths | {path for path in results.rglob(CHECKPOINT) if path.with_name("record.json").exists()})
-
-
-def advice(preset: str, paths: Sequence[Path]) -> str:
-    """Sentences on the leftovers of a preset."""
-    files = [file for path in paths for file in (path, *path.rglob("*")) if file.is_file()]
-    size = readable(sum(file.stat().st_size for file in files))
-    return (
-        f"{preset}: {len(paths)} left by kills, {size}: {shortened(paths)}. Runs of what made them remove those half written, "
-        "after a day; or delete them while nothing runs."
-    )
 
 
 def unverified(sources: Mapping[str, Source], lock: Path) -> str:
@@ -149,42 +202,48 @@ def unverified(sources: Mapping[str, Source], lock: Path) -> str:
     return f"{line}: {shortened(files)}" * bool(files)
 
 
-def shortened(files: Sequence[object]) -> str:
-    """The first files, and the number of the others."""
-    return ", ".join(map(str, files[:SHORT])) + f" and {len(files) - SHORT} more" * (len(files) > SHORT)
+def invalid(files: Iterable[Path]) -> list[str]:
+    """A line on each YAML file that is not valid, since Snakemake does not say where."""
+    lines = []
+    for file in files:
+        try:
+            read_yaml(file)
+        except DataError as error:
+            lines.append(str(error))
+    return lines
 
 
-def main(names: list[str], root: Path = Path()) -> None:
-    """Print the state of presets, by default of those of which anything is built, or else of the demo."""
-    items_by_preset, sentences, failed = {}, [], False
+def main(arguments: list[str], root: Path = Path()) -> None:
+    """Print the state of studies, by default of those that are begun, or else of the demo; exit with 1 if one has no plan."""
+    parser = argparse.ArgumentParser(prog="crosslens.commands.status", description=__doc__)
+    parser.add_argument("--paper", choices=KEYS)
+    parser.add_argument("study", nargs="*")
+    options = parser.parse_args(arguments)
     try:
-        presets_by_name = {preset.name: preset for preset in read_presets(root)}
-        if unknown := set(names) - presets_by_name.keys():
-            raise DataError(f"expected one of {', '.join(presets_by_name)}, found {', '.join(sorted(unknown))}")
-        pinned = unverified(load(), root / LOCK)
+        chosen, pinned = studies(options.study, root), unverified(load(), root / LOCK)
     except DataError as error:
         sys.exit(f"status: {error}")
-    with_results = [name for name, preset in presets_by_name.items() if has_results(root / preset.results)]
-    for name in names or with_results or [*presets_by_name][:1]:  # by name the demo is the first
-        preset = presets_by_name[name]
+    console, failed = Console(), False
+    with ThreadPoolExecutor() as pool:  # each plan is a process of its own
+        plans = [pool.submit(plan, [*study.options, "--", ALL], root) for study in chosen]
+    for study, planned in zip(chosen, plans, strict=True):
         try:
-            config, jobs = plan(["--profile", preset.profile, ALL], root)
+            config, jobs = planned.result()
         except DataError as error:
             failed = True
-            print(f"status: {name}: {error}", file=sys.stderr)
+            print(f"status: {study.name}: {error}", file=sys.stderr)
             continue
-        places = Studies(config, papers()).items.items()
-        items_by_preset[name] = items(
-            (f"{preset.results}/{place}{SHOWN[item.form]}" for place, (_, _, item) in places), jobs, root
-        )
-        sentences.append(outlook(preset, jobs))
-        if paths := leftovers(root / preset.results):
-            sentences.append(advice(name, paths))
-    console = Console()
-    if items_by_preset:
-        console.print(table(items_by_preset))
-    for sentence in filter(None, [*sentences, pinned]):
-        console.print(sentence, soft_wrap=True)
+        rows = items(config, jobs, root)
+        if options.paper:
+            rows = [item for item in rows if item.paper == options.paper]
+        console.print(headline(study, rows), soft_wrap=True, highlight=False, markup=False)
+        if options.paper or len(chosen) <= DETAILED:
+            console.print(by_item(rows) if options.paper else by_paper(rows))
+        for sentence in activity(root / study.results, root):
+            console.print(sentence, soft_wrap=True, highlight=False, markup=False)
+    hint = "`make status PAPER=KEY` lists each table and figure of a paper." * (not options.paper)
+    for sentence in filter(None, [*invalid(sorted(root.glob("*.yaml"))), pinned, hint]):
+        console.print(sentence, soft_wrap=True, highlight=False, markup=False)
     sys.exit(failed)
 
 

@@ -24,15 +24,13 @@ class Preset(NamedTuple):
 
 
 def read_presets(root: Path) -> list[Preset]:
-    """Presets of all profiles below `root`.
-
-    Raises DataError, with file and line, if one of their files, or another in `root` such as an overlay, is not valid YAML.
-    """
-    for path in sorted(root.glob("*.yaml")):
-        read_yaml(path)
+    """Presets of all profiles below `root`. Raises DataError, with file and line, if a file that one names is not valid YAML."""
     preset_list = []
     for path in sorted(root.glob("*/config.yaml")):
-        profile = read_yaml(path)
+        try:
+            profile = read_yaml(path)
+        except DataError:  # of another program; Snakemake itself refuses a profile that is not valid
+            continue
         if not {"configfile", "executor"} & profile.keys():
             continue
         settings = [read_yaml(root / file) for file in profile.get("configfile", [])]

@@ -1,10 +1,13 @@
 """Files of checksums, which are written with an artefact and verified whenever it is read.
 
 A checksum file has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, the artefact's place below
-the folder of results and the record of how it was made (jobs/snakemake_metadata.py).
+the folder of results and the record of how it was made (jobs/snakemake_metadata.py). Of files that also tell when they were made
+and how long that took, another digest leaves this out, so that an artefact that is made again as it was stays the same.
 """
 
+import csv
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +26,8 @@ RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, j
 NO_DIGEST = "without the digest that it was written with"
 FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", "models", "states", "measures", "scores")
 """Folders of results in which the artefacts of the stages lie."""
+RUN = ("command", "host", "made", "seconds", "training_seconds", "subwords_a_second")
+"""Keys of records and columns of histories that tell of the run that made an artefact, not of its content."""
 UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
 
 
@@ -31,8 +36,8 @@ class Checksums:
     """Content of a checksum file.
 
     file: its path. sums: its lines with digests. notes: its comments by their first word: `artefact`, the place of the artefact
-    below the folder of results; `record` and `inputs`, how it was made. A checksum file that a user made with sha256sum has no
-    notes.
+    below the folder of results; `content`, a digest without what tells of the run, and one of the sums for which it stands;
+    `record` and `inputs`, how it was made. A checksum file that a user made with sha256sum has no notes.
     """
 
     file: Path
@@ -41,8 +46,10 @@ class Checksums:
 
     @cached_property
     def identity(self) -> str:
-        """Sixteen hex digits that stand for the checksummed content."""
-        return hashlib.sha256(self.sums.encode()).hexdigest()[:16]
+        """Sixteen hex digits that stand for the checksummed content, whenever and however fast it was made."""
+        sums = _short_digest(self.sums)
+        content, _, noted = self.notes.get("content", "").partition(" ")
+        return content if noted == sums else sums
 
     @property
     def digests(self) -> dict[Path, str]:
@@ -100,12 +107,39 @@ def write_checksums(content: Path, path: Path | None = None) -> None:
     """Write the checksum file of a folder into it, of a file beside it. path: final path of the artefact; None: `content`."""
     path = path or content
     if content.is_dir():
-        file = content / SUMS
-        lines = [f"{sha256(part)}  {part.relative_to(content).as_posix()}\n" for part in sorted(_visible(content))]
+        file, files = content / SUMS, {part.relative_to(content).as_posix(): part for part in sorted(_visible(content))}
     else:
-        file, lines = checksum_file_beside(path), [f"{sha256(content)}  {path.name}\n"]
-    place = _place(path)
-    Checksums(file, "".join(lines), {"artefact": place} if place else {}).write()
+        file, files = checksum_file_beside(path), {path.name: content}
+    sums = {name: sha256(part) for name, part in files.items()}
+    lasting = {name: hashlib.sha256(text.encode()).hexdigest() for name in files if (text := _without_run(files[name]))}
+    content_note = f"{_short_digest(_lines(sums | lasting))} {_short_digest(_lines(sums))}" if lasting else ""
+    notes = {"artefact": _place(path), "content": content_note}
+    Checksums(file, _lines(sums), {word: text for word, text in notes.items() if text}).write()
+
+
+def _lines(digests: Mapping[str, str]) -> str:
+    return "".join(f"{digest}  {name}\n" for name, digest in digests.items())
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _without_run(file: Path) -> str:
+    """Content of a record or history without RUN; "" of another file, and of one that is neither JSON nor CSV."""
+    try:
+        if file.name == "record.json" or file.name.endswith((".csv.json", ".svg.json")):
+            record = json.loads(file.read_text("utf-8"))
+            parts = [record, *record.get("training_runs", ())]
+            return json.dumps([{key: part[key] for key in sorted(part.keys() - {*RUN, "training_runs"})} for part in parts])
+        if file.name == "history.csv":
+            with file.open(newline="", encoding="utf-8") as stream:
+                return json.dumps(
+                    [{key: row[key] for key in row.keys() - {*RUN}} for row in csv.DictReader(stream)], sort_keys=True
+                )
+    except (ValueError, AttributeError, TypeError):
+        pass
+    return ""
 
 
 def checksum_file_beside(path: Path) -> Path:

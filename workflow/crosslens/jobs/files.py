@@ -102,7 +102,7 @@ def decompress(data: bytes) -> bytes:
         parts.append(stream.decompress(data, remaining + 1))
         remaining -= len(parts[-1])
         if remaining < 0:
-            raise OSError("a compressed block that expands beyond all measure")
+            raise OSError("a compressed block that expands to more than a hundred times its size")
         if not stream.eof:
             raise EOFError("a compressed block that is cut short")
         data = stream.unused_data
@@ -131,10 +131,11 @@ def written(path: str | os.PathLike[str], finish: Callable[[Path], None] | None 
 
 def abandoned(path: Path) -> list[Path]:
     """Temporary folders in which killed processes were writing a path: unchanged for a day."""
-    return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if _is_abandoned(folder)]
+    return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if is_abandoned(folder)]
 
 
-def _is_abandoned(folder: Path) -> bool:
+def is_abandoned(folder: Path) -> bool:
+    """Whether nothing in a temporary folder, or in a file, has changed for so long that its process must have ended."""
     try:
         latest = max(entry.lstat().st_ctime for entry in (folder, *folder.rglob("*")))  # which, unlike mtime, nothing copies
     except OSError:  # removed meanwhile, or another user's

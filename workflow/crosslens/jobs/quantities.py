@@ -1,6 +1,8 @@
 """Durations, sizes and lists in readable form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+SHORT = 3  # names in a shortened list
 
 
 def duration(seconds: float) -> str:
@@ -23,3 +25,8 @@ def listed(names: Iterable[str]) -> str:
     """Names in words: a, b and c."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def shortened(names: Sequence[object]) -> str:
+    """The first names, and the number of the others."""
+    return ", ".join(map(str, names[:SHORT])) + f" and {len(names) - SHORT} more" * (len(names) > SHORT)

@@ -76,7 +76,8 @@ class ChecksumMetadata:
             inputs = [path.removeprefix(self.prefix) for path in recorded["input"] if path.startswith(self.prefix)]
             checksum_files = {name: readable_checksums(Path(self.results, name)) for name in inputs}
             identities = {name: checksums.identity for name, checksums in checksum_files.items() if checksums}
-            replace(checksums, notes={"artefact": place, "record": text, "inputs": json.dumps(identities)}).write()
+            notes = {"artefact": place, "record": text, "inputs": json.dumps(identities)}
+            replace(checksums, notes={**checksums.notes, **notes}).write()
         self._identities.clear()
         self._records.clear()
 

@@ -94,6 +94,17 @@ def locked(path: Path, training: str) -> Iterator[None]:
                 path.unlink()
 
 
+def holders(results: Path) -> dict[Path, Holder]:
+    """Holders of the locks below a folder of results that run, or may run on another machine, by lock."""
+    running = {}
+    for lock in sorted((*results.rglob(".running"), *results.rglob(".*.running"))):
+        with suppress(OSError, DataError, ValidationError):  # released meanwhile, or no lock
+            holder = Holder.model_validate_json(read_text(lock))
+            if not holder.is_dead():
+                running[lock] = holder
+    return running
+
+
 def _create(path: Path, content: str) -> bool:
     """Create the lock file, and return whether it did not exist before."""
     try:

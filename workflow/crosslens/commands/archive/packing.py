@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from tempfile import TemporaryDirectory
 from crosslens.commands.archive.artefacts import BLANKED, Artefacts, is_packed, stage
 from crosslens.commands.archive.blanks import write_blanked
 from crosslens.commands.archive.crate import METADATA, README, WORKFLOW, metadata
-from crosslens.commands.planned_jobs import Job, merged_plan
+from crosslens.commands.planned_jobs import Job, last_call, merged_plan
 from crosslens.commands.status import ALL
 from crosslens.corpora.sources.pins import LOCK
 from crosslens.corpora.sources.registry import load
@@ -44,7 +43,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     """
     _check_new(out)
     artefacts = Artefacts.of(results)
-    values, jobs = merged_plan([*_options(artefacts), *TARGETS])
+    values, jobs = merged_plan([*last_call(results), "--", *TARGETS])
     config, _ = load_fitting(values)
     if Path(config.results) != results:
         raise DataError(f"{results}: expected the results of its own records, found those of {config.results}; name that folder")
@@ -89,17 +88,6 @@ def _check_verdicts(artefacts: Artefacts) -> None:
                 f"{artefacts.results / CLAIMS}: expected verdicts on the tables and measures that are here, found others: decide "
                 f"again, and archive then: {record['command']}"
             )
-
-
-def _options(artefacts: Artefacts) -> list[str]:
-    """Options of the call of snakemake that made the newest table or figure, without its target."""
-    records = [artefacts.results / place for place in artefacts.checksum_files if place.endswith((".csv.json", ".svg.json"))]
-    if not records:
-        raise DataError(
-            f"{artefacts.results}: expected a table or figure, found none: build one, or name the folder of another scale"
-        )
-    newest = max(records, key=lambda path: (path.stat().st_mtime, path))
-    return shlex.split(read_json(newest)["command"])[1:-1]
 
 
 def _read_me(preset: str, missing: Sequence[str]) -> str:

@@ -50,6 +50,10 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
 
     Only what SUMS names is unpacked, and of that only UNPACKED and READ. Raises DataError if this is no archive, or a bomb.
     """
+    if not archive.is_file():
+        raise DataError(
+            f"{archive}: expected an archive that `make archive` wrote, found no file; make verify ARCHIVE=FILE names it"
+        )
     faults: dict[str, str] = {}
     try:
         with zipfile.ZipFile(archive) as packed:

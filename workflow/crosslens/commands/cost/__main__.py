@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from crosslens.commands.cost import rehearsal
-from crosslens.commands.cost.estimate import FACTORS, Estimator
-from crosslens.commands.planned_jobs import Job, plan
+from crosslens.commands.cost.estimate import FACTORS, Estimator, wall_time
+from crosslens.commands.planned_jobs import Job, call_options, plan
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.quantities import duration, readable
 
-COLUMNS = ("jobs", "with an encoder, GPU time", "others", "the longest", "memory requested", "disk")
+COLUMNS = ("jobs", "GPU hours", "CPU hours", "longest job", "maximum memory", "disk")
 BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
@@ -60,12 +60,13 @@ class Line:
 
 
 def spent(seconds: Sequence[float]) -> str:
-    """Likely time, and the range in which it lies: 17 h (5.5 to 50)."""
+    """Likely hours, and the range in which they lie: 17 (5.6 to 50)."""
     if not seconds[1]:
         return ""
-    unit, size = ("h", 3600) if seconds[1] >= 3600 else ("min", 60)
-    low, likely, high = (f"{time / size:,.0f}" if time >= 10 * size else f"{time / size:.2g}" for time in seconds)
-    return f"{likely} {unit} ({low} to {high})"
+    if seconds[1] < 36:
+        return "< 0.01"
+    low, likely, high = (f"{time / 3600:,.0f}" if time >= 36000 else f"{time / 3600:.1g}" for time in seconds)
+    return f"{likely} ({low} to {high})"
 
 
 def cost(jobs: Sequence[Job], estimator: Estimator) -> list[Line]:
@@ -94,7 +95,7 @@ def assumptions(lines: Sequence[Line]) -> list[str]:
     """Sentences on what the hours rest on, and on jobs that they leave out or that may be cut."""
     *rules, total = lines
     sentences = [
-        f"{total.bases[basis]:,} jobs {basis}: {words}; the true time lies within a factor of {FACTORS[basis]:g}."
+        f"{total.bases[basis]:,} jobs {basis}: {words}; expect the actual time within a factor of {FACTORS[basis]:g}."
         for basis, words in BASES.items()
         if total.bases[basis]
     ]
@@ -113,8 +114,16 @@ def main(arguments: list[str]) -> None:
     """Ask Snakemake for the plan and print its cost; of a rehearsal, print what its jobs took."""
     parser = argparse.ArgumentParser(prog="crosslens.commands.cost", description=__doc__)
     parser.add_argument("--profile")
+    parser.add_argument("--overlay", help="file of settings that is merged into those of the profile")
+    parser.add_argument("--gpus", type=int, help="number of GPUs for which the wall time is estimated")
     named_options, options = parser.parse_known_args(arguments)
-    where = ["--profile", named_options.profile] if named_options.profile else ["--cores", "1"]
+    if named_options.gpus is not None and named_options.gpus < 1:
+        sys.exit(f"cost: expected at least one GPU, found {named_options.gpus}; GPUS=2 estimates the wall time on two")
+    try:
+        where = call_options(named_options.profile, named_options.overlay)
+    except DataError as error:
+        sys.exit(f"cost: {error}")
+    where += [] if named_options.profile else ["--cores", "1"]
     print("Planning:", shlex.join(["snakemake", *where, *options]), flush=True)
     try:
         config, jobs = plan([*where, *options])
@@ -132,7 +141,12 @@ def main(arguments: list[str]) -> None:
         return
     lines = cost(jobs, estimator)
     console.print(table(lines))
-    for sentence in assumptions(lines):
+    sentences = assumptions(lines)
+    if named_options.gpus:
+        likely, (low, mean, high) = wall_time(jobs, estimator, named_options.gpus), lines[-1].encoders
+        times = " to ".join(duration(likely * total / mean) for total in (low, high)) if mean else "others alone"
+        sentences.insert(0, f"Wall time on {named_options.gpus} GPUs: {duration(likely)} ({times}).")
+    for sentence in sentences:
         console.print(f"- {sentence}", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from pathlib import Path
 from statistics import mean, median
 
@@ -61,13 +62,21 @@ def tabulated(results: str) -> dict[str, Row]:
 class Estimator:
     """Estimates of the jobs of a study, or of the study whose rehearsal a configuration describes."""
 
-    def __init__(self, config: WholeConfig) -> None:
+    def __init__(self, config: WholeConfig, like: str = "") -> None:
+        """config: of the study. like: folder of results whose rows count where the study's own has none."""
+        self._kinds: dict[str, str] = {}  # by log
         self.logs, self.official = f"{config.results}/logs", f"{config.results}/sources"
         self.sources = load(additions=config.sources)
         study, rehearsal = (config.results, config.counterpart)[:: -1 if config.rehearse else 1]
-        self.rows = tabulated(study)
+        self.rows = tabulated(study) or tabulated(like)
         self.kinds = self.rows or tabulated("results")
         self.finished = {"measured": self._by_kind(study), "rehearsed": self._by_kind(rehearsal)}
+        self.pace = self._pace()
+
+    def learn(self, seconds_by_kind: Mapping[str, Sequence[float]]) -> None:
+        """Rest the estimates of these kinds on the seconds that their jobs have taken in the present run."""
+        jobs = {kind: [Finished(time, 0, 0) for time in seconds] for kind, seconds in seconds_by_kind.items()}
+        self.finished["measured"] = {**self.finished["measured"], **jobs}
         self.pace = self._pace()
 
     def kind(self, place: str) -> str:
@@ -79,7 +88,9 @@ class Estimator:
 
     def kind_of(self, job: Job) -> str:
         """Kind of a job of a plan."""
-        return self.kind(os.path.relpath(job.log[0], self.logs).removesuffix(".log"))
+        if job.log[0] not in self._kinds:
+            self._kinds[job.log[0]] = self.kind(os.path.relpath(job.log[0], self.logs).removesuffix(".log"))
+        return self._kinds[job.log[0]]
 
     def estimate(self, job: Job) -> Estimate | None:
         """Estimate of a job; None where its kind is neither measured nor tabulated."""
@@ -120,6 +131,35 @@ class Estimator:
                 elif row.update and (update := mean_update(self.finished["rehearsed"].get(kind, []))):
                     ratios.append(update / row.update)
         return median(ratios) if ratios else None
+
+
+def wall_time(jobs: Sequence[Job], estimator: Estimator, gpus: int) -> float:
+    """Likely seconds until the last job of a plan ends on so many GPUs, which take jobs in the order in which they are ready.
+
+    Jobs without a GPU wait for their inputs alone. A job that asks for more GPUs than there are takes longer accordingly.
+    """
+    makers = {file: number for number, job in enumerate(jobs) for file in job.output}
+    needs = [{makers[file] for file in job.input if file in makers} for job in jobs]
+    followers = defaultdict(list)
+    for number, numbers in enumerate(needs):
+        for need in numbers:
+            followers[need].append(number)
+    begins, free, end = [0.0] * len(jobs), [0.0] * gpus, 0.0
+    ready = [(0.0, number) for number, numbers in enumerate(needs) if not numbers]
+    while ready:
+        begin, number = heappop(ready)
+        estimate, requested = estimator.estimate(jobs[number]), jobs[number].asked.get("gpu", 0)
+        released = [heappop(free) for _ in range(min(requested, gpus))]  # when the GPUs that it takes are free
+        done = max([begin, *released]) + (estimate.seconds if estimate else 0.0) * max(1, requested / gpus)
+        end = max(end, done)
+        for _ in released:
+            heappush(free, done)
+        for follower in followers[number]:
+            needs[follower].remove(number)
+            begins[follower] = max(begins[follower], done)
+            if not needs[follower]:
+                heappush(ready, (begins[follower], follower))
+    return end
 
 
 def mean_update(jobs: Sequence[Finished]) -> float | None:

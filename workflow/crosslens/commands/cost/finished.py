@@ -39,7 +39,10 @@ def update_seconds(folder: Path) -> float | None:
     """Seconds of an update, a mean over the phases of a rehearsed training or of its trials; None for another job."""
     seconds, updates = 0.0, 0
     for file in folder.rglob("history.csv"):
-        record = json.loads(file.with_name("record.json").read_text("utf-8"))
+        try:
+            record = json.loads(file.with_name("record.json").read_text("utf-8"))
+        except (OSError, ValueError):  # a training run that was killed as it wrote them, or a damaged record
+            return None
         rehearsed = record["encoder"].get("rehearse")
         if not rehearsed:
             return None

@@ -256,7 +256,7 @@ class Recipe(Frozen):
     encoder_dropout_when_frozen: bool = False
     length_pools: bool = False  # batches of texts of similar length
     precision: Literal["float32", "tf32", "bfloat16", "float16", "auto"] = "float32"
-    gpu_step: Literal["eager", "captured", "compiled"] = "compiled"  # how a GPU computes updates: crosslens.training.gpu
+    gpu_step: Literal["eager", "captured", "compiled"] = "captured"  # how a GPU computes updates: crosslens.training.gpu
     masking: Masking = Masking()
     # Number of parts of a batch, each with its own random stream for dropout; their gradients, computed one after the other or on
     # several GPUs, are added.

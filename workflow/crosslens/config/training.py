@@ -38,7 +38,7 @@ class Training(Section):
     weight_decay: WeightDecay = 0.0
     clip: Clip = None
     precision: Precision = "float32"
-    gpu_step: GpuStep = "compiled"
+    gpu_step: GpuStep = "captured"
 
     def of_recipe(self) -> dict[str, Any]:
         """The settings that a recipe has under the same names: those of all papers, and RECIPE."""

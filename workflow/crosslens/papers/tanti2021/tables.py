@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.encoding.tokens.counts import Vocabulary, unknown_shares
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.names import (
@@ -33,6 +34,18 @@ SCORES = ("macro F1", "micro F1", "accuracy")  # in percent; V-measures and mutu
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table in percent. settings: runs, the configured ones by task; wiki, key of the corpus of paragraphs."""
     return table_of(name, named(inputs.records(), settings["wiki"]), inputs.published, settings["runs"])
+
+
+def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How texts were read, for the record of a table: where those with unknown subwords were kept, the share of these.
+
+    unknown_subwords: corpus -> language -> share of the subwords of its test texts.
+    """
+    facts = {key: settings[key] for key in ("tokenisation", "drop_unknown")}
+    if inputs.tokenizer is None:
+        return facts
+    vocabulary = Vocabulary.read(inputs.tokenizer)
+    return facts | {"unknown_subwords": {corpus: unknown_shares(folder, vocabulary) for corpus, folder in inputs.tokens.items()}}
 
 
 def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:

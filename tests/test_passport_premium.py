@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from crosslens.encoding.parallel_texts import cut_texts, unmeasurable
+from crosslens.encoding.parallel_texts import unmeasurable
 from crosslens.encoding.samples import SampledWords
 from crosslens.encoding.tokens.schema import TOKENS
 from crosslens.jobs import parquet
@@ -75,7 +75,6 @@ TWENTY = [[4, number] for number in range(20)]
 def test_one_language_is_left_out_with_the_reason(tmp_path, texts, cut, reason):
     folder, languages, pivot = sentences(tmp_path, cut, en=TWENTY, de=texts, th=TWENTY)
     assert unmeasurable(folder, languages, pivot) == ({"de": reason} if reason else {})
-    assert cut_texts(folder, languages) == ({"de": cut} if cut else {})
 
 
 @pytest.mark.parametrize("texts", [{"en": [[]] * 20, "de": TWENTY, "th": TWENTY}, {"en": TWENTY, "de": [[]] * 20}])

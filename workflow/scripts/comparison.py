@@ -7,9 +7,9 @@ import pandas as pd
 from crosslens.jobs import logs
 from crosslens.jobs.checksums import checksummed
 from crosslens.papers.passport.comparison import Pair, table
-from crosslens.papers.passport.comparison_figure import comparison_figure
 from crosslens.papers.passport.comparison_page import page
 from crosslens.papers.passport.facts import Passport
+from crosslens.papers.passport.figure import comparison
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.reports.figures.save import save
 from crosslens.reports.provenance import write_table
@@ -18,10 +18,11 @@ files, output = snakemake.input, snakemake.output
 logs.start(snakemake.log[0], output.page)
 passports = [Passport.read(Path(file)) for file in files.tables]
 pretraining = Pretraining.read(Path(files.pretraining))
-cells = pd.concat([table(Pair.of(a, b), pretraining) for a, b in combinations(passports, 2)], ignore_index=True)
-write_table(cells, output.table, {"passports": [passport.facts for passport in passports]}, {})
-save(comparison_figure(passports), Path(output.figure), f"passports of {', '.join(p.facts['name'] for p in passports)}")
+pairs = combinations(range(len(passports)), 2)
+tables = {(a, b): table(Pair.of(passports[a], passports[b]), pretraining) for a, b in pairs}
+write_table(pd.concat(tables.values()), output.table, {"passports": [passport.facts for passport in passports]}, {})
+save(comparison(passports), Path(output.figure), f"passports of {', '.join(passport.facts['name'] for passport in passports)}")
 picture = Path(output.figure).read_bytes()
 with checksummed(output.page) as temporary:
-    text = page(cells, passports, picture, pretraining, Path(files.template), Path(files.style))
+    text = page(tables, passports, picture, pretraining, Path(files.template), Path(files.style))
     temporary.write_text(text, encoding="utf-8")

@@ -13,20 +13,14 @@ from crosslens.jobs.errors import DataError
 MOST_CUT = 0.1  # share of a language's texts that may be cut
 
 
-def cut_texts(tokens: Path, languages: Sequence[str]) -> dict[str, int]:
-    """Number of test texts of each language that were cut, without languages that have none. tokens: folder of a corpus."""
-    counts = {language: parquet.metadata(_file(tokens, language)).get("cut_texts", 0) for language in languages}
-    return {language: count for language, count in counts.items() if count}
-
-
 def unmeasurable(tokens: Path, languages: Sequence[str], pivot: str) -> dict[str, str]:
     """Languages whose test texts cannot be measured beside their translations into the pivot, each with the reason.
 
     tokens: folder of a corpus. Raises DataError where the pivot is among them, or no other language is left.
     """
-    ids = parquet.read(_file(tokens, pivot), columns=["id"])["id"]
-    reasons = {language: _reason(_file(tokens, language), ids, pivot) for language in languages}
-    reasons = {language: reason for language, reason in reasons.items() if reason}
+    ids = parquet.read(tokens / f"{pivot}.test.parquet", columns=["id"])["id"]
+    all_reasons = {language: _reason(tokens / f"{language}.test.parquet", ids, pivot) for language in languages}
+    reasons = {language: reason for language, reason in all_reasons.items() if reason}
     if pivot in reasons or len(reasons) > len(languages) - 2:
         examples = "; ".join(f"{language}: {reason}" for language, reason in reasons.items())
         raise DataError(
@@ -51,7 +45,3 @@ def _reason(file: Path, ids: pa.ChunkedArray, pivot: str) -> str:
     if len({tuple(subwords) for subwords in table["subwords"].to_pylist()}) == 1:
         return "the tokenizer gives all its sentences the same subwords"
     return ""
-
-
-def _file(tokens: Path, language: str) -> Path:
-    return tokens / f"{language}.test.parquet"

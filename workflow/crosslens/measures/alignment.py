@@ -6,15 +6,7 @@ from typing import Any
 import numpy as np
 
 from crosslens.measures.shared.cka import OURS, compare
-from crosslens.measures.shared.parallel import (
-    FORMULA,
-    NOT_MEASURED,
-    SHUFFLED_PAIRS,
-    Parallel,
-    estimate,
-    lengths,
-    mean_over_blocks,
-)
+from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, estimate, lengths, mean_over_blocks
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics import alignment
 from crosslens.numerics.alignment import FEWEST, Cosines, length_out, units
@@ -39,9 +31,8 @@ def measure(
     subwords = [lengths(tokens / f"{language}.test.parquet", parallel.ids) for language in parallel.languages]
     orders = parallel.orders(shuffles, subject.seed)
     common = {"corpus": corpus, "split": "test"}
-    for language, reason in parallel.left_out.items():
-        yield common | {"measure": "neighbours", "language": language, "definition": NOT_MEASURED, "item": reason}
-    yield from (common | record for record in of_languages(parallel, np.stack(subwords), parallel.number(pivot), k, orders))
+    records = of_languages(parallel, np.stack(subwords), parallel.number(pivot), k, orders)
+    yield from (common | record for part in (parallel.left_out, records) for record in part)
 
 
 def of_languages(parallel: Parallel, subwords: np.ndarray, pivot: int, k: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crosslens.config.base import languages_table
 from crosslens.config.presets import read_yaml
 from crosslens.jobs.checksums import verified
 from crosslens.jobs.records import read_json
@@ -36,8 +35,7 @@ def page(
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
     spreads = {file.stem: spread(_cells(file)) for file in several}
     items = [
-        _item(item, file, settings["paper"], spreads.get(file.stem, {}), *glossary)
-        for item, file in zip(settings["items"], files, strict=True)
+        _item(item, file, spreads.get(file.stem, {}), *glossary) for item, file in zip(settings["items"], files, strict=True)
     ]
     definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
     style = template.with_name("page.css").read_text("utf-8")
@@ -53,7 +51,6 @@ def read_terms(path: Path) -> Terms:
 def _item(
     settings: Mapping[str, Any],
     file: Path,
-    paper: str,
     widths: Mapping[Line, float],
     names: Mapping[str, str],
     definitions: Mapping[str, str],
@@ -67,24 +64,10 @@ def _item(
         for training in record.get("training_runs", ())
         if (stages := training.get("stages_without_improvement"))
     ]
-    item |= _unknown(record.get(paper, {}))
     if file.suffix == ".svg":
         return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}
     cells = _cells(verified(file))
     return item | {"table": table(cells, settings["decimals"], widths), **meanings(cells, names, definitions)}
-
-
-def _unknown(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Tokenisation and shares of unknown subwords by corpus, in words, of a table whose texts were read with these."""
-    shares = {
-        corpus: ", ".join(
-            f"{languages_table()[language]['name']} {share:.1%}"
-            for language, share in sorted(by_language.items(), key=lambda pair: -pair[1])
-            if share
-        )
-        for corpus, by_language in facts.get("unknown_subwords", {}).items()
-    }
-    return {"tokenisation": facts.get("tokenisation"), "unknown_subwords": {name: text for name, text in shares.items() if text}}
 
 
 def _cells(file: Path) -> list[dict[str, str]]:

@@ -78,9 +78,9 @@ class Counts:
 
 
 def unknown_shares(folder: Path, vocabulary: Vocabulary) -> dict[str, float]:
-    """Language -> share of unknown subwords in its test texts. folder: of a corpus's tokens."""
+    """Language -> share of unknown subwords in its test texts, where there are any. folder: of a corpus's tokens."""
     counts = {path.name.split(".")[0]: Counts.read(path, vocabulary) for path in sorted(verified(folder).glob("*.test.parquet"))}
-    return {language: part.unknown / max(part.subwords, 1) for language, part in counts.items()}
+    return {language: part.unknown / part.subwords for language, part in counts.items() if part.unknown}
 
 
 def changed_subwords(path: Path, altered: Path, vocabulary: Vocabulary) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Hidden states of parallel sentences in several languages, and means over pairs of languages with their intervals."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from crosslens.numerics.halves import blocks, halves
 from crosslens.numerics.intervals import jackknife
 from crosslens.numerics.streams import stream
 
+NOT_FINITE = "its states are not finite numbers; extract them in float32"
 NOT_MEASURED = "not measured"  # definition of a record without a value, whose item is the reason
 SHUFFLED_PAIRS, FORMULA = "shuffled pairs", "formula"  # floors, as items of their records; those of a measure itself have none
 
@@ -30,7 +31,7 @@ class Parallel:
     half: np.ndarray  # (n,) 0 or 1, half of the blocks that each lies in
     layers: list[int]
     states: list[np.ndarray]  # of each layer, (K, n, d) float32
-    left_out: Mapping[str, str] = field(default_factory=dict)  # language that cannot be measured -> reason
+    left_out: Sequence[dict[str, str]] = ()  # a record without a value for each language that cannot be measured
 
     @classmethod
     def read(cls, folder: Path, block: int) -> Self:
@@ -51,13 +52,9 @@ class Parallel:
                 )
         depths, groups = layers(folder), blocks(ids, block)
         order = np.argsort(groups, kind="stable")  # blocks side by side, which the jackknife of CKA leaves out as runs
-        left_out = {
-            language: f"its states at layer {layer} are not finite numbers; extract them in float32"
-            for language, (_, values) in pairs.items()
-            for layer, of_layer in zip(depths, values, strict=True)
-            if not np.isfinite(of_layer).all()
-        }
-        languages = [language for language in paths if language not in left_out]
+        languages = [language for language, (_, parts) in pairs.items() if all(np.isfinite(part).all() for part in parts)]
+        refused = {"measure": "neighbours", "definition": NOT_MEASURED, "item": NOT_FINITE}
+        left_out = [refused | {"language": language} for language in paths if language not in languages]
         if len(languages) < 2:
             raise DataError(f"{folder}: expected finite states in two languages or more, found others; extract them in float32")
         states = [np.stack([pairs[language][1][number][order] for language in languages]) for number in range(len(depths))]

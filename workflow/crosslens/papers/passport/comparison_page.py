@@ -1,16 +1,15 @@
-"""The page of a comparison of passports in one file: three sentences, the picture, and values beside their baselines."""
+"""The page of a comparison of passports in one file: three sentences, the picture, languages, and values beside baselines."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from crosslens.jobs.quantities import listed
-from crosslens.papers.passport.comparison import COVERAGE, LETTERS
-from crosslens.papers.passport.comparison_figure import most_different
-from crosslens.papers.passport.facts import MEANS, SUMMARY, Baseline, Measure, Passport, measures, name_of
+from crosslens.papers.passport.comparison import COVERAGE, LETTERS, shared_values
+from crosslens.papers.passport.facts import MEANS, SUMMARY, Measure, Passport, measures, name_of
 from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.sentences import percent, warnings
@@ -18,136 +17,119 @@ from crosslens.reports.cells import where
 from crosslens.reports.templates import read_template
 
 CERTAIN = 0.05  # corrected probability below which a difference without an interval counts
-EXAMPLES = 3  # languages that a sentence names
-KINDS: tuple[Baseline, ...] = ("", "random weights")
-SHARES = {
-    "neighbours": "the nearest neighbour is the translation for",
-    "topic": "topics learned in English are right in the other languages for",
-}
+SHOWN, EXAMPLES = 10, 3  # languages of the table, and names in a sentence
+SHARES = {"neighbours": "the nearest neighbour is the translation for", "topic": "topics are right in the other languages for"}
+Tables = Mapping[tuple[int, int], pd.DataFrame]  # of each pair of encoders, by their numbers: see `comparison.table`
 
 
 def page(
-    cells: pd.DataFrame, passports: Sequence[Passport], picture: bytes, pretraining: Pretraining, template: Path, style: Path
+    tables: Tables, passports: Sequence[Passport], picture: bytes, pretraining: Pretraining, template: Path, style: Path
 ) -> str:
     """The page of a comparison as HTML.
 
-    cells: see `comparison.table`, of each pair of the passports. picture: the figure as SVG.
+    picture: the figure as SVG.
     template, style: files of the Jinja template and of the style sheet that all pages share.
     """
-    facts = [title_facts(passport, pretraining) for passport in passports]
-    covered = [name for name in COVERAGE.values() if len(passports) == 2 and (cells["column"] == name).any()]
-    means = {key: _Means(measure, cells, passports) for key, measure in measures().items()}
+    names, facts = [passport.facts["name"] for passport in passports], [title_facts(part, pretraining) for part in passports]
+    covered = [name for name in COVERAGE.values() if len(names) == 2 and (tables[0, 1]["column"] == name).any()]
+    lines = [_line(measure, tables, passports, covered) for measure in measures().values()]
+    languages = _most_different(passports)
     return read_template(template).render(
-        names=[passport.facts["name"] for passport in passports],
-        letters=LETTERS[: len(passports)].upper(),
+        names=names,
+        letters=LETTERS[: len(names)].upper(),
         facts={label: [texts[label] for texts in facts] for label in facts[0]},
-        findings=[*_overall(means, passports), *_meaning(passports), *_languages(passports)],
-        warnings=[(passport.facts["name"], text) for passport in passports for text in warnings(passport)],
+        findings=[_overall(lines, names), *_meaning(passports, names), *_languages(languages)],
+        warnings=[(name, text) for name, passport in zip(names, passports, strict=True) for text in warnings(passport)],
         picture=b64encode(picture).decode(),
+        different=languages,
         covered=covered,
-        lines=[of_measure.line(covered) for of_measure in means.values()],
-        languages=int(cells["n"].max()) if cells["n"].notna().any() else 0,
+        lines=lines,
+        languages=int(tables[0, 1]["n"].max()) if tables[0, 1]["n"].notna().any() else 0,
         version=passports[0].facts["version"],
         style=style.read_text("utf-8"),
     )
 
 
-class _Means:
-    """Mean differences between encoders in a measure.
+def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], covered: Sequence[str]) -> dict[str, Any]:
+    """A line of the table: values and baselines, what sets the first encoder apart from each other one, and the best encoder."""
+    line: dict[str, Any] = {"measure": measure, "sign": SIGNS[measure.better], "values": [], "best": None}
+    cells = {pair: where(table, metric=measure.key) for pair, table in tables.items()}
+    means = {pair: rows[rows["column"].isin(MEANS)].iloc[:1].to_dict("records") for pair, rows in cells.items()}
+    if not all(means.values()):
+        return line
+    layer = means[0, 1][0]["layer"]
+    layers = [layer if layer in (SUMMARY, "") else str(passport.depth) for passport in passports]
+    low = [passport.at_baseline(measure, at) for passport, at in zip(passports, layers, strict=True)]
+    wins = [0] * len(passports)
+    for (a, b), (mean,) in means.items():
+        is_certain = mean["low"] > 0 or mean["high"] < 0 or (pd.isna(mean["low"]) and mean["p_holm"] < CERTAIN)
+        wins[a if (mean["here"] > 0) == (measure.better == "higher") else b] += is_certain
+    numbers = [means[0, 1][0]["value_a"], *(means[0, other][0]["value_b"] for other in range(1, len(passports)))]
+    for passport, at, is_low, number in zip(passports, layers, low, numbers, strict=True):
+        baseline = passport.baseline(measure, at)[1]
+        text = f"{'at ' * is_low}baseline {shown_number(baseline.value)}" if baseline else ""
+        line["values"].append((shown_number(number), text))
+    groups = [where(cells[0, 1], column=name) for name in covered]
+    return line | {
+        "best": next((one for one, won in enumerate(wins) if won == len(wins) - 1 and not low[one]), None),
+        "differences": [_difference(measure, means[0, other][0], low, other) for other in range(1, len(passports))],
+        "by_coverage": ["–" if group.empty else _signed(group["here"].iloc[0]) for group in groups],
+        "layer": layer,
+        "remark": "" if pd.isna(means[0, 1][0]["remark"]) else means[0, 1][0]["remark"],
+    }
 
-    rows: (a, b) -> row of the table, by numbers of encoders; at_baseline: of each encoder.
+
+def _difference(measure: Measure, mean: Mapping[Any, Any], low: Sequence[bool], other: int) -> dict[str, str]:
+    """The first encoder's value less that of another, with its interval, the languages in which it is better, and p.
+
+    low: whether each encoder is at its baseline.
     """
-
-    def __init__(self, measure: Measure, cells: pd.DataFrame, passports: Sequence[Passport]) -> None:
-        self.measure, self.cells, self.passports = measure, where(cells, metric=measure.key), passports
-        means = self.cells[self.cells["column"].isin(MEANS)].drop_duplicates("item").set_index("item")
-        names = [passport.facts["name"] for passport in passports]
-        pairs = {(a, b): f"{names[a]}-{names[b]}" for b in range(len(names)) for a in range(b)}
-        self.rows = {pair: means.loc[item] for pair, item in pairs.items() if item in means.index}
-        layer = str(self.rows[0, 1]["layer"]) if (0, 1) in self.rows else ""
-        self.layers = [layer if layer in (SUMMARY, "") else str(passport.depth) for passport in passports]
-        self.at_baseline = [passport.at_baseline(measure, at) for passport, at in zip(passports, self.layers, strict=True)]
-
-    def is_better(self, one: int, other: int) -> bool:
-        """Whether an encoder is certainly better than another: above its baseline, and with a difference that is not chance."""
-        row = self.rows.get((min(one, other), max(one, other)))
-        sign = (1 if one < other else -1) * (1 if self.measure.better == "higher" else -1)
-        if row is None or self.at_baseline[one] or sign * row["here"] <= 0:
-            return False
-        return bool(row["low"] > 0 or row["high"] < 0) if pd.notna(row["low"]) else bool(row["p_holm"] < CERTAIN)
-
-    def best(self) -> int | None:
-        """The encoder that is certainly better than each other; None where there is none."""
-        numbers = range(len(self.passports))
-        return next((one for one in numbers if all(one == other or self.is_better(one, other) for other in numbers)), None)
-
-    def line(self, covered: Sequence[str]) -> dict[str, Any]:
-        """A line of the table: value and baseline of each encoder, and what sets the first apart from each other one."""
-        measure, others = self.measure, [self.rows.get((0, other)) for other in range(1, len(self.passports))]
-        line = {"number": measure.number, "title": measure.title, "sign": SIGNS[measure.better], "meaning": measure.meaning}
-        rows = [row for row in others if row is not None]
-        if len(rows) < len(others):
-            return line | {"values": []}
-        numbers = [rows[0]["value_a"], *(row["value_b"] for row in rows)]
-        baselines = [passport.baseline(measure, at)[1] for passport, at in zip(self.passports, self.layers, strict=True)]
-        values = [
-            (shown_number(number), f"{'at ' * low}baseline {shown_number(baseline.value)}" if baseline else "")
-            for number, baseline, low in zip(numbers, baselines, self.at_baseline, strict=True)
-        ]
-        groups = [where(self.cells, column=name) for name in covered]
-        return line | {
-            "values": values,
-            "differences": [self._difference(row, other) for other, row in enumerate(rows, 1)],
-            "by_coverage": ["–" if group.empty else _signed(group["here"].iloc[0]) for group in groups],
-            "layer": {SUMMARY: SUMMARY, "": ""}.get(self.layers[0], "last"),
-            "remark": next((row["remark"] for row in rows if pd.notna(row["remark"])), ""),
-        }
-
-    def _difference(self, row: pd.Series, other: int) -> dict[str, str]:
-        """The first encoder's value less that of another, with its interval, the languages in which it is better, and p."""
-        tested, ahead = pd.notna(row["p"]), 0 if (row["here"] > 0) == (self.measure.better == "higher") else other
-        won = f"{row['won']} of {row['won'] + row['lost']}" if tested else ""
-        if self.measure.better != "neither" and row["here"] and self.at_baseline[ahead]:
-            won = f"none: {LETTERS[ahead].upper()} is at its baseline"
-        return {
-            "number": _signed(row["here"]),
-            "interval": "" if pd.isna(row["low"]) else f"{_signed(row['low'])} to {_signed(row['high'])}",
-            "won": won,
-            "p": ("<0.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}") if tested else "",
-        }
+    is_tested, ahead = pd.notna(mean["p"]), 0 if (mean["here"] > 0) == (measure.better == "higher") else other
+    won = f"{mean['won']} of {mean['won'] + mean['lost']}" if is_tested else ""
+    if measure.better != "neither" and mean["here"] and low[ahead]:
+        won = f"none: {LETTERS[ahead].upper()} is at its baseline"
+    p = ("<0.001" if mean["p_holm"] < 0.001 else f"{mean['p_holm']:.3f}") if is_tested else ""
+    ends = "" if pd.isna(mean["low"]) else f"{_signed(mean['low'])} to {_signed(mean['high'])}"
+    return {"number": _signed(mean["here"]), "interval": ends, "won": won, "p": p}
 
 
-def _overall(means: dict[str, _Means], passports: Sequence[Passport]) -> list[str]:
-    """A sentence on the number of measures in which each encoder is best."""
-    directed = [of_measure for of_measure in means.values() if of_measure.measure.better != "neither"]
-    best = {of_measure.measure.title: of_measure.best() for of_measure in directed}
-    titles = [[title for title, winner in best.items() if winner == number] for number in (*range(len(passports)), None)]
-    *counts, undecided = [f"{len(of)}" + f" ({', '.join(of)})" * (0 < len(of) <= EXAMPLES) for of in titles]
-    parts = listed([f"{passport.facts['name']} in {count}" for passport, count in zip(passports, counts, strict=True)])
-    return [f"Overall, of {len(best)} measures that have a better side, the clear best is {parts}; in {undecided} there is none."]
+def _overall(lines: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    """A sentence on the measures in which each encoder is best."""
+    best = {line["measure"].title: line["best"] for line in lines if line["measure"].better != "neither"}
+    titles = [[title for title, winner in best.items() if winner == number] for number in (*range(len(names)), None)]
+    *counts, rest = [f"{len(group)}" + f" ({', '.join(group)})" * (0 < len(group) <= EXAMPLES) for group in titles]
+    parts = listed([f"{name} in {count}" for name, count in zip(names, counts, strict=True)])
+    return f"Overall, of {len(best)} measures that have a better side, the clear best is {parts}; in {rest} there is none."
 
 
-def _meaning(passports: Sequence[Passport]) -> list[str]:
+def _meaning(passports: Sequence[Passport], names: Sequence[str]) -> list[str]:
     """A sentence on translations and topics, beside the shares that random weights give."""
     parts = []
     for key, words in SHARES.items():
         texts = []
-        for passport in passports:
-            share, baseline = (passport.value(key, str(passport.depth), baseline=kind) for kind in KINDS)
-            beside = f" (random weights {percent(baseline.value)})" if baseline else ""
-            texts += [f"{percent(share.value)} of sentences in {passport.facts['name']}{beside}"] if share else []
+        for passport, name in zip(passports, names, strict=True):
+            value, random = (passport.value(key, str(passport.depth), baseline=kind) for kind in ("", "random weights"))
+            beside = f" (random weights {percent(random.value)})" if random else ""
+            texts += [f"{percent(value.value)} of sentences in {name}{beside}"] if value else []
         parts += [f"{words} {listed(texts)}"] if texts else []
     return [f"Meaning, at the last layer: {'; '.join(parts)}."] if parts else []
 
 
-def _languages(passports: Sequence[Passport]) -> list[str]:
+def _languages(different: Mapping[str, Sequence[str]]) -> list[str]:
     """A sentence on the languages in which the encoders differ most."""
-    letters = LETTERS[: len(passports)]
-    examples = [
-        f"{name_of(str(language))} ({', '.join(f'{letter.upper()} {percent(row[letter])}' for letter in letters)})"
-        for language, row in most_different(passports).head(EXAMPLES).iterrows()
-    ]
-    return [f"Languages: by nearest neighbours they differ most in {listed(examples)}."] if examples else []
+    examples = [f"{name} ({', '.join(shares)})" for name, shares in [*different.items()][:EXAMPLES]]
+    return (
+        [f"Languages: in the share of nearest neighbours that are translations they differ most in {listed(examples)}."]
+        if examples
+        else []
+    )
+
+
+def _most_different(passports: Sequence[Passport]) -> dict[str, list[str]]:
+    """Names of the languages whose shares of translations as nearest neighbours differ most, and the share of each encoder."""
+    values = shared_values(passports, measures()["neighbours"])[1].drop(columns="family")
+    spread = (values.max(axis=1) - values.min(axis=1)).sort_values(ascending=False, kind="stable")
+    return {name_of(str(code)): [percent(share) for share in values.loc[code]] for code in spread.index[:SHOWN]}
 
 
 def _signed(difference: float) -> str:

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crosslens.encoding.parallel_texts import cut_texts, unmeasurable
+from crosslens.encoding.parallel_texts import unmeasurable
 from crosslens.encoding.samples import SampledWords, read
 from crosslens.encoding.tokens.counts import Vocabulary
+from crosslens.encoding.tokens.schema import counts
 from crosslens.jobs import parquet
 from crosslens.jobs.bounded import parse_json
 from crosslens.jobs.checksums import verified
@@ -16,6 +17,7 @@ from crosslens.measures.shared.parallel import NOT_MEASURED
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.passport.premium import ids_of
 from crosslens.papers.passport.tables_and_figures import KINDS
+from crosslens.reports.cells import where
 
 VERSION = "1.0"
 ROOT = Path(__file__).parents[4]
@@ -49,7 +51,9 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
         "code_sha256": _digest(fingerprint(f"workflow/crosslens/{module}.py") for module in MODULES),
         "subwords_sha256": _digest(_sheet(tokens, languages, Vocabulary.read(inputs.tokenizer))),
         "measures": {key: facts["version"] for key, facts in settings["measures"].items()},
-        "cut": cut_texts(tokens, languages),
+        "cut": {
+            code: part["cut_texts"] for code, part in counts(tokens, "test").items() if part["cut_texts"] and code in languages
+        },
         "languages_not_measured": unmeasurable(tokens, sorted(settings["kinship"]), settings["pivot"]) | _refused(inputs, False),
         "not_measured": ELSEWHERE | _refused(inputs, True),
         "encoder": _encoder(inputs.tokenizer, settings["encoder"]),
@@ -58,8 +62,7 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
 
 def _refused(inputs: Inputs, whole: bool) -> dict[str, str]:
     """Reasons for which measures of the encoder itself refused a language or, if `whole`, for which one refused everything."""
-    records = inputs.records()
-    records = records[(records["definition"] == NOT_MEASURED) & (records["recipe"] == inputs.needs[0].recipe)]
+    records = where(inputs.records(), definition=NOT_MEASURED, recipe=inputs.needs[0].recipe)
     records = records[(records["language"] == "all") == whole]
     return dict(zip(records["measure" if whole else "language"], records["item"], strict=True))
 

@@ -9,13 +9,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from crosslens.papers.passport.facts import Baseline, Passport, name_of
-from crosslens.reports.figures.curves import Curve, draw, handles
-from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, STYLE, WIDTH, Look, frame, surround
+from crosslens.reports.figures.curves import Curve, draw, handles, panels
+from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, STYLE, WIDTH, Look, frame, look, surround
 
 OWN = "own, raw"  # definition of the strip: own-language neighbours
 MIDDLE = 0.5  # share from which a dot's name is to its left
 NAME = 6  # points: names of dots
 LETTER, GAP = 0.0115, 0.015  # widths on the axis of shares: of a letter of a name, and of a dot with its margin
+COMPARED = {
+    "share": "a  Variance between languages",
+    "neighbours": "b  Translation as nearest neighbour",
+    "topic": "c  Topics in other languages",
+}
+RANDOM = "Dashed: the same architecture with random weights. Bands: 95 % intervals over families of languages."
 LEAST = 6  # rows for which the strip has room at least
 PANELS, NAMES, ROW = 1.6, 0.52, 0.115  # inches: heights of the panels, of the names below them, and of a row of the strip
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
@@ -41,6 +47,18 @@ def figure(passport: Passport) -> Figure:
         _strip(bottom.subplots(), neighbours, families)
         surround(whole, "", " ".join(_sentences(passport)))
     return whole
+
+
+def comparison(passports: Sequence[Passport]) -> Figure:
+    """Curves of several encoders over relative depth, a colour and a marker for each, with those of random weights."""
+    grid: dict[str, list[Curve]] = {}
+    for key, title in COMPARED.items():
+        for number, passport in enumerate(passports):
+            like = look(number)
+            whole = curve(passport, key, like, passport.facts["name"])
+            random = curve(passport, key, {**GREY, "color": like["color"]}, "", baseline="random weights")
+            grid.setdefault(title, []).extend(part for part in (random, whole) if part)
+    return panels({"": grid}, "", RANDOM, ylabel="share", ylim=(0, 1), xlabel="relative depth (0: embeddings)")
 
 
 def _panels(passport: Passport) -> dict[str, list[Curve]]:

@@ -118,11 +118,8 @@ def _meaning(passports: Sequence[Passport], names: Sequence[str]) -> list[str]:
 def _languages(different: Mapping[str, Sequence[str]]) -> list[str]:
     """A sentence on the languages in which the encoders differ most."""
     examples = [f"{name} ({', '.join(shares)})" for name, shares in [*different.items()][:EXAMPLES]]
-    return (
-        [f"Languages: in the share of nearest neighbours that are translations they differ most in {listed(examples)}."]
-        if examples
-        else []
-    )
+    words = "in the share of nearest neighbours that are translations they differ most in"
+    return [f"Languages: {words} {listed(examples)}."] if examples else []
 
 
 def _most_different(passports: Sequence[Passport]) -> dict[str, list[str]]:

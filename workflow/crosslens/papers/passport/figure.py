@@ -17,11 +17,14 @@ MIDDLE = 0.5  # share from which a dot's name is to its left
 NAME = 6  # points: names of dots
 LETTER, GAP = 0.0115, 0.015  # widths on the axis of shares: of a letter of a name, and of a dot with its margin
 COMPARED = {
-    "share": "a  Variance between languages",
-    "neighbours": "b  Translation as nearest neighbour",
-    "topic": "c  Topics in other languages",
+    "share": "a  Language variance",
+    "neighbours": "b  Nearest neighbours",
+    "topic": "c  Topic transfer",
 }
-RANDOM = "Dashed: the same architecture with random weights. Bands: 95 % intervals over families of languages."
+RANDOM = (
+    "a: share of variance between languages; b: share of translations that are the nearest neighbour; c: topics right in other "
+    "languages. Dashed: the same architecture with random weights. Bands: 95 % intervals over families of languages."
+)
 LEAST = 6  # rows for which the strip has room at least
 PANELS, NAMES, ROW = 1.6, 0.52, 0.115  # inches: heights of the panels, of the names below them, and of a row of the strip
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
@@ -58,7 +61,7 @@ def comparison(passports: Sequence[Passport]) -> Figure:
             whole = curve(passport, key, like, passport.facts["name"])
             random = curve(passport, key, {**GREY, "color": like["color"]}, "", baseline="random weights")
             grid.setdefault(title, []).extend(part for part in (random, whole) if part)
-    return panels({"": grid}, "", RANDOM, ylabel="share", ylim=(0, 1), xlabel="relative depth (0: embeddings)")
+    return panels({"": grid}, "", RANDOM, ylabel="share", ylim=(0, 1), xlabel="relative depth")
 
 
 def _panels(passport: Passport) -> dict[str, list[Curve]]:

@@ -1,5 +1,5 @@
 # Passports: the page of an encoder with its picture, NAME.html, NAME.svg and NAME.png, its exchange file NAME.json, and the pages
-# of two encoders, A-B.html with A-B.csv. All tell of the tables NAME.csv, which rules/tables_and_figures.smk makes.
+# of encoders side by side, A-B.html with A-B.csv and A-B.svg. All tell of the tables NAME.csv, which rules/tables_and_figures.smk makes.
 
 
 rule passport:
@@ -27,11 +27,13 @@ rule passport:
 
 
 rule comparison:
-    """Compare the passports of two encoders."""
+    """Compare the passports of some encoders."""
     input:
         inputs(GRAPH.comparison),
     output:
         page=report(f"{RESULTS}/passport/{{pair}}.html", category="passport"),
+        figure=f"{RESULTS}/passport/{{pair}}.svg",
+        picture=f"{RESULTS}/passport/{{pair}}.png",
         table=f"{RESULTS}/passport/{{pair}}.csv",
         record=f"{RESULTS}/passport/{{pair}}.csv.json",
     log:

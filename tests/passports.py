@@ -91,9 +91,10 @@ def rows(shift: float = 0.0, depth: int = DEPTH) -> Iterator[dict[str, Any]]:
             yield row(key, definition, "languages", str(layer), here=first + (last - first) * layer / depth)
     for kind, values in (("random weights", RANDOM), ("shuffled pairs", SHUFFLED)):
         for key, here in values.items():
-            for layer in range(depth + 1):
-                column = "languages" if (key, measures()[key].definition) in WHOLE else "families"
-                yield row(key, measures()[key].definition, column, str(layer), kind, here=here, low=here - 0.01, high=here + 0.01)
+            is_whole = (key, measures()[key].definition) in WHOLE
+            for layer in [*map(str, range(depth + 1)), *[SUMMARY] * (not is_whole)]:
+                column = "languages" if is_whole else "families"
+                yield row(key, measures()[key].definition, column, layer, kind, here=here, low=here - 0.01, high=here + 0.01)
     yield row("topic", "raw", "families", str(depth), "formula", here=0.25)
 
 

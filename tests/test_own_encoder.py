@@ -195,6 +195,26 @@ def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, commands: list[tup
     assert refusal in str(status("try", "b/My Model")) and len(commands) == 2
 
 
+def test_a_tokenizer_that_lacks_scripts_is_found_before_any_job(demo: Path, commands: list[tuple[str, ...]]) -> None:
+    latin = Tokenizer(models.Unigram())
+    latin.pre_tokenizer = pre_tokenizers.Metaspace()
+    lines = ["".join(character for character in line if character < "\u0590") for line in texts()]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=900, special_tokens=list(SPECIALS.values()), unk_token="<unk>", initial_alphabet=sorted(set("".join(lines)))
+    )
+    latin.train_from_iterator(lines, trainer)
+    sizes = {"vocab_size": latin.get_vocab_size(), "max_position_embeddings": 130, "type_vocab_size": 1}
+    save(latin, XLMRobertaModel(XLMRobertaConfig(**SHAPE, **sizes), add_pooling_layer=False), demo / "latin")
+    before, line, after = str(status("try", "latin")).split("\n")
+    assert "found unknown subwords: Arabic" in before and "Chinese" in before and "German" not in before and not commands
+    assert after.startswith("into my-latin.yaml, in the place of its own,")
+    overlay = demo / "my-latin.yaml"
+    kept = [line if text.startswith("tokenisations:") else text for text in overlay.read_text().splitlines()]
+    overlay.write_text("\n".join(kept))
+    assert status("try", "latin") == 0 and len(commands) == 1
+    assert yaml.safe_load(overlay.read_text())["tokenisations"] == {"without_unknown": {"maximum": 128, "drop_unknown": False}}
+
+
 def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, commands: list[tuple[str, ...]]) -> None:
     assert status("try", f"{HUB}@{COMMIT}") == 0
     fetched = [Path(file).name for file in commands[0] if COMMIT in file and file.startswith("results/my-tiny/sources/hub/")]

@@ -317,6 +317,13 @@ def test_a_page_names_trainings_whose_start_was_best(values, folder):
         assert re.findall(r"Not trained, in effect: .* which were kept, in (.*)</p>", text) == said
 
 
+def test_a_page_tells_the_share_of_unknown_subwords_that_were_kept(values, folder):
+    write_record("figure8.svg", {}, {}, {"muller2021": {"unknown_subwords": {"pud": {"Chinese": 0.631}, "udpos": {}}}})
+    text = written(about(values, {}), folder, "figure8")
+    (said,) = re.findall('<p class="warning">(Texts of .*)</p>', text)
+    assert said.startswith("Texts of pud with unknown subwords were kept") and said.endswith(": Chinese 63.1 %.")
+
+
 def test_a_page_stands_alone(values, folder):
     text = written(about(values, {"encoders.mbert": E5}), folder, "table8")
     assert re.findall('href="([^"]*)"', text) == ["table8.csv", "table8.csv.json"] and "://" not in text and "<script" not in text

@@ -1,5 +1,6 @@
 """Two passports side by side: planted differences, coverage, and pairs that are refused."""
 
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,16 @@ from browser import CHROMIUM, browser
 from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
 from crosslens.papers.passport import page as pages
-from crosslens.papers.passport.comparison import COVERAGE, Pair, page, table
+from crosslens.papers.passport.comparison import COVERAGE, Pair, table
+from crosslens.papers.passport.comparison_page import page
 from crosslens.papers.passport.facts import Passport, measures
+from crosslens.papers.passport.figure import comparison
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.reports.cells import where
+from crosslens.reports.figures.save import save
 from scipy.stats import binomtest
 from study import REPOSITORY
+from test_samples import check_words
 
 PRETRAINING = Pretraining.read(REPOSITORY / "resources/pretraining.yaml")
 PASSPORT = Path(pages.__file__).parent
@@ -96,10 +101,40 @@ def test_lists_of_languages_are_those_of_the_studies(values: dict[str, Any]) -> 
     assert {facts.get("languages", "mbert") for facts in PRETRAINING.encoders.values()} == {*PRETRAINING.lists}
 
 
+def page_of(passports: list[Passport], folder: Path) -> str:
+    """The page of a comparison with its picture."""
+    figure = comparison(passports)
+    figure.draw_without_rendering()
+    check_words(figure)
+    save(figure, folder / "picture.svg", "passports")
+    pairs = combinations(range(len(passports)), 2)
+    tables = {(a, b): table(Pair.of(passports[a], passports[b]), PRETRAINING) for a, b in pairs}
+    picture = (folder / "picture.svg").read_bytes()
+    return page(tables, passports, picture, PRETRAINING, PASSPORT / "comparison.html.j2", STYLE)
+
+
+def test_three_encoders_are_set_side_by_side(tmp_path: Path) -> None:
+    shifts = {"large": 0.05, "small": 0.0, "tiny": -0.01}
+    three = [Passport.read(passports.write(tmp_path, name, shift)) for name, shift in shifts.items()]
+    text = page_of(three, tmp_path)
+    assert "the clear best is large in 6, small in 0 and tiny in 0" in text and "A − C" in text and "B tiny" not in text
+    assert "10 languages that differ most" in text
+
+
+def test_an_encoder_at_its_baseline_wins_nothing(tmp_path: Path) -> None:
+    better, random = (Passport.read(passports.write(tmp_path, name, shift)) for name, shift in (("one", 0.0), ("two", 0.1)))
+    table = random.table.copy()
+    table.loc[table["baseline_kind"] == "random weights", "here"] = 2.0
+    at_baseline = Passport(table, random.record)
+    assert "the clear best is one in 0 and two in 6" in page_of([better, random], tmp_path)
+    text = page_of([better, at_baseline], tmp_path)
+    assert "two in 0" in text and "none: B is at its baseline" in text and "<b>two.</b> Baselines: no measure of meaning" in text
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_page_works_in_a_browser(tmp_path: Path) -> None:
     compared = pair(tmp_path)
-    html = page(table(compared, PRETRAINING), compared, PRETRAINING, PASSPORT / "comparison.html.j2", STYLE)
+    html = page_of([compared.a, compared.b], tmp_path)
     assert "31 of 31" in html and "widths differ" in html and "only B" in html
     (tmp_path / "page.html").write_text(html, "utf-8")
     with browser() as tab:

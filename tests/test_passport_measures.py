@@ -8,7 +8,8 @@ from conftest import write_states
 from crosslens.jobs.checksums import checksummed
 from crosslens.jobs.errors import DataError
 from crosslens.measures import alignment, language_geometry, topic_transfer
-from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS, Parallel
+from crosslens.measures.shared.parallel import FORMULA, NOT_MEASURED, SHUFFLED_PAIRS, Parallel
+from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.halves import blocks, halves
 
 LANGUAGES = ["de", "en", "es", "fi", "hi", "tr"]
@@ -208,6 +209,39 @@ def test_sentences_are_read_block_by_block_with_what_belongs_to_them(tmp_path):
     assert sentences.ids == ["2", "1", "14", "31"] and sentences.labels.tolist() == sentences.ids
     assert sentences.blocks.tolist() == [0, 0, 1, 2] and sentences.half.tolist() == [0, 0, 1, 1]
     assert sentences.layers == [0, 1] and sentences.states[1][1, :, 0].tolist() == [3, 2, 15, 32]
+
+
+def test_a_language_whose_states_are_not_numbers_is_left_out(tmp_path):
+    with checksummed(tmp_path / "corpus") as temporary:
+        for language, value in {"de": np.nan, "en": 1.0, "es": 2.0}.items():
+            write_states(temporary / f"{language}.parquet", {"layer_0": np.array([[1.0], [value]], np.float32)}, ["1", "14"])
+    sentences = Parallel.read(tmp_path / "corpus", 10)
+    assert (
+        sentences.languages == ["en", "es"]
+        and [record["language"] for record in sentences.left_out] == ["de"]
+        and len(sentences.states[0]) == 2
+    )
+
+
+def test_a_language_whose_states_do_not_vary_costs_no_other(independent):
+    states = independent.states[0].copy()
+    states[0] = 1.0
+    values, all_languages = aligned(parallel(states)), located(parallel(states))
+    assert np.isfinite(values["neighbours", "strong, raw", ""]) and np.isfinite(all_languages["identification", "raw", ""])
+    rows = alignment.of_languages(parallel(states), np.full((len(LANGUAGES), N), 12), 1, K, independent.orders(2, 0))
+    undefined = {row["language"] for row in rows if row["measure"] in ("anc", "cka") and not np.isfinite(row["value"])}
+    assert undefined == {"de"}
+
+
+def test_topics_that_cannot_be_learnt_are_told(tmp_path):
+    ids, states = ["1", "14", "22", "35"], {"layer_0": np.eye(4, dtype=np.float32)}
+    for corpus, languages in (("tests", ("de", "en")), ("training", ("en",))):
+        with checksummed(tmp_path / corpus) as temporary:
+            for language in languages:
+                write_states(temporary / f"{language}.parquet", states, ids, label=["home"] * 4)
+    settings = {"source": "en", "block": 10, "penalties": [1.0], "tolerance": 1e-3}
+    (record,) = topic_transfer.measure(Subject(tmp_path, 0, {}), corpus="tests", training="training", **settings)
+    assert (record["definition"], "value" in record) == (NOT_MEASURED, False) and "at least two classes" in record["item"]
 
 
 @pytest.mark.parametrize(

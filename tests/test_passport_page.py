@@ -13,6 +13,7 @@ from crosslens.papers.passport.figure import figure
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.sentences import sentences
 from crosslens.reports.figures.save import save
+from test_samples import check_words
 
 PASSPORT = Path(pages.__file__).parent
 STYLE = PASSPORT.parents[1] / "reports/page.css"
@@ -96,11 +97,41 @@ def test_unknown_subwords_are_told_before_all_else(passport: Passport) -> None:
 
 def test_sentences_follow_their_rules(passport: Passport) -> None:
     meaning, language, centring, failing, use = (text.replace("\N{NO-BREAK SPACE}", " ") for text in sentences(passport))
-    assert "against 2 % with random weights and 1 % at layer 0" in meaning
+    assert "against 1.6 % with random weights and 1.0 % at layer 0" in meaning
     assert "falls from 52 % to 15 %" in language
     assert "rises from 68 % to 92 %, which helps" in centring
     assert "most sentences have a nearest neighbour of their own language" in failing and "no language" not in failing
     assert "where the largest topic alone has 25 %" in use and "hardly changes" in use
+
+
+def test_cut_and_unmeasured_languages_are_listed(passport: Passport, tmp_path: Path) -> None:
+    facts = passport.facts | {"cut": {"am": 3}, "languages_not_measured": {"ta": "45 of 204 sentences were cut"}}
+    table = passport.table.copy()
+    is_thai = (table["metric"] == "cka") & (table["column"] == "th") & (table["layer"] == "12")
+    table.loc[is_thai, "here"] = float("nan")
+    said = text_of(html(Passport(table, passport.record | {"passport": facts}), tmp_path))
+    assert "Amharic 3." in said and "Tamil (45 of 204 sentences were cut)" in said and "in 32 of 33 languages" in said
+    assert "CKA, debiased in Thai (no value at the last layer, where its states do not vary)" in said
+
+
+def test_languages_that_fail_are_named(passport: Passport) -> None:
+    strong = {"metric": "neighbours", "definition": "strong, raw", "layer": "12"}
+    failing = passport_with(passport, dict.fromkeys(["am", "ha", "th", "ta"], 0.0), **strong)
+    assert pages._line(failing, measures()["neighbours"])["worst"] == "Amharic, Hausa, Thai, Tamil: 0.00"
+    picture = figure(passport)
+    picture.draw_without_rendering()
+    check_words(picture)  # names of dots lie on no other
+
+
+def test_an_encoder_at_its_baselines_is_told(passport: Passport) -> None:
+    random = Passport(
+        passport.table, passport.record | {"passport": passport.facts | {"encoder": passport.encoder | {"source": "random"}}}
+    )
+    assert sentences(random)[0].startswith("Baselines: no measure of meaning is above its baseline")
+    place = {"metric": "neighbours", "baseline_kind": "random weights", "layer": "12"}
+    (text, meaning) = sentences(passport_with(passport, {"families": 0.7}, **place))[:2]
+    assert text == "Baselines: at the last layer the encoder is no better than its baseline in Strong alignment."
+    assert "which is at the baseline: 70" in meaning
 
 
 def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tmp_path: Path) -> None:

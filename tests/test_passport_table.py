@@ -56,6 +56,15 @@ def test_means_over_languages_and_families(values):
     assert_golden(chosen[["column", "layer", "here", "low", "high", "n", "remark"]].round(4), "passport_means")
 
 
+def test_a_language_without_a_value_costs_no_mean(values):
+    gap = values.copy()
+    gap[1, NINE.index("de")] = np.nan
+    frame, others = lines(records(gap)), lines(records(values)[lambda rows: rows["language"] != "de"])
+    for column in ("languages", "families"):
+        row, other = (where(part, column=column, layer="1").iloc[0] for part in (frame, others))
+        assert (row["here"], row["n"]) == (other["here"], other["n"])
+
+
 def test_the_summary_is_of_the_layer_that_the_other_half_chooses():
     order = sorted(NINE, key=lambda code: (languages_table()[code]["family"], code))
     first, second = ([NINE.index(code) for code in order[start::2]] for start in (0, 1))

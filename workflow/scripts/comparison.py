@@ -1,19 +1,28 @@
-"""Compare the passports of two encoders, as a table and a page."""
+"""Compare the passports of some encoders, as a table, a picture and a page."""
 
+from itertools import combinations
 from pathlib import Path
 
+import pandas as pd
 from crosslens.jobs import logs
 from crosslens.jobs.checksums import checksummed
-from crosslens.papers.passport.comparison import Pair, page, table
+from crosslens.papers.passport.comparison import Pair, table
+from crosslens.papers.passport.comparison_page import page
 from crosslens.papers.passport.facts import Passport
+from crosslens.papers.passport.figure import comparison
 from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.reports.figures.save import save
 from crosslens.reports.provenance import write_table
 
 files, output = snakemake.input, snakemake.output
 logs.start(snakemake.log[0], output.page)
-pair = Pair.of(*(Passport.read(Path(file)) for file in files.tables))
+passports = [Passport.read(Path(file)) for file in files.tables]
 pretraining = Pretraining.read(Path(files.pretraining))
-cells = table(pair, pretraining)
-write_table(cells, output.table, {"passports": [passport.facts for passport in (pair.a, pair.b)]}, {})
+pairs = combinations(range(len(passports)), 2)
+tables = {(a, b): table(Pair.of(passports[a], passports[b]), pretraining) for a, b in pairs}
+write_table(pd.concat(tables.values()), output.table, {"passports": [passport.facts for passport in passports]}, {})
+save(comparison(passports), Path(output.figure), f"passports of {', '.join(passport.facts['name'] for passport in passports)}")
+picture = Path(output.figure).read_bytes()
 with checksummed(output.page) as temporary:
-    temporary.write_text(page(cells, pair, pretraining, Path(files.template), Path(files.style)), encoding="utf-8")
+    text = page(tables, passports, picture, pretraining, Path(files.template), Path(files.style))
+    temporary.write_text(text, encoding="utf-8")

@@ -4,6 +4,7 @@
 `make passport ENCODER=...`: python -m crosslens.commands.own_encoder passport ENCODER
 """
 
+import csv
 import json
 import logging
 import re
@@ -20,6 +21,7 @@ from typing import Any
 from joblib import cpu_count
 from pydantic import ValidationError
 
+from crosslens.config.base import languages_table
 from crosslens.config.encoders import FolderEncoder, HubEncoder
 from crosslens.config.presets import read_yaml
 from crosslens.config.tokenisations import Tokenisation
@@ -28,6 +30,7 @@ from crosslens.corpora.sources.registry import load
 from crosslens.encoding.encoders.build import build
 from crosslens.encoding.encoders.describe import describe
 from crosslens.encoding.encoders.folder import COUNTED, Description, read
+from crosslens.encoding.encoders.special import unknown_subword
 from crosslens.encoding.encoders.trim import trim
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import written
@@ -100,6 +103,8 @@ PURPOSES = {
         longest=2048,  # bytes of a sentence can be more than 512
     ),
 }
+SYNTHETIC = Path(__file__).parents[3] / "resources/synthetic"
+NOTICEABLE = 0.05  # share of unknown subwords
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
 
 
@@ -148,7 +153,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         except DataError:
             entry["corpora"], remark = [], f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
     settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
-    positions, usual = _positions(description), _longest_text(purpose)
+    positions, usual = _positions(description), int(_configured(purpose, "maximum"))
     lines = [
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
@@ -164,6 +169,32 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
     return "\n".join(lines) + "\n"
 
 
+def _check_unknown(purpose: Purpose, path: Path, description: Description) -> None:
+    """Raise DataError where a tokenizer lacks much of the purpose's texts, and its overlay does not say what is done with these.
+
+    The texts are those of the synthetic corpus, whose words are tokenised. path: of the overlay.
+    """
+    stated = read_yaml(path).get("tokenisations", {}).get(purpose.tokenisation, {})
+    if "drop_unknown" in stated or not _configured(purpose, "drop_unknown"):
+        return
+    tokenizer = description.word_tokenizer()
+    unknown, shares = unknown_subword(tokenizer), {}
+    for file in sorted(SYNTHETIC.glob("*/lexicon.csv")):
+        lines = (line for line in file.read_text("utf-8").splitlines() if not line.startswith("#"))
+        words = [row["lemma"] for row in csv.DictReader(lines)]
+        subwords = tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False).ids
+        shares[file.parent.name] = subwords.count(unknown) / max(len(subwords), 1) if unknown is not None else 0.0
+    if lacking := [f"{languages_table()[code]['name']} {share:.0%}" for code, share in shares.items() if share > NOTICEABLE]:
+        line = json.dumps({purpose.tokenisation: {**stated, "drop_unknown": False}})
+        raise DataError(
+            f"{path}: expected a tokenizer with the characters of the demo's languages, found unknown subwords: "
+            f"{', '.join(lacking)}. Texts that have one are dropped, so that little or nothing is left of these languages. To "
+            f"keep them, write the line\n"
+            f"tokenisations: {line}\n"
+            f"into {path}{', in the place of its own' * bool(stated)}, and run again; to drop them nevertheless, with true"
+        )
+
+
 def _positions(description: Description) -> int | None:
     """Subwords of the longest text that the encoder has positions for; None if config.json states no limit."""
     config = description.config
@@ -177,12 +208,12 @@ def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, Any]:
     return encoder.model_dump(include={"source", "path", "id", "revision"})
 
 
-def _longest_text(purpose: Purpose) -> int:
-    """Subwords of the longest text that the encoder reads."""
-    maxima = [
-        read_yaml(Path(file)).get("tokenisations", {}).get(purpose.tokenisation, {}).get("maximum") for file in purpose.files
-    ]
-    return int(next(filter(None, reversed(maxima)), Tokenisation().maximum))
+def _configured(purpose: Purpose, key: str) -> Any:
+    """Value of a key of the purpose's tokenisation, without the overlay of an encoder."""
+    values: dict[str, Any] = {}
+    for file in purpose.files:
+        values |= read_yaml(Path(file)).get("tokenisations", {}).get(purpose.tokenisation, {})
+    return values.get(key, getattr(Tokenisation(), key))
 
 
 def _snakemake(*options: str) -> int:
@@ -223,6 +254,7 @@ def main(arguments: Sequence[str]) -> None:
             with written(path) as temporary:
                 temporary.write_text(overlay(purpose, name, encoder, description), "utf-8")
             print(f"The encoder passed its trial. Its overlay, for you to edit: {path}", flush=True)
+        _check_unknown(purpose, path, description)
     except DataError as error:
         sys.exit(f"{key}: {error}")
     status = _snakemake(*purpose.command(name))

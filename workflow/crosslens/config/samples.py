@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Literal, Self
 
+from pydantic import Field
+
 from crosslens.config.base import Count, Frozen, Split
 from crosslens.config.whole import PaperSection
 
@@ -16,6 +18,8 @@ class Sampling(Frozen):
     sample_per_label: Count | None = None  # tanti2021, appendix B: points of a language and label
     sample_per_language: Count | None = None  # or points of a language, each from another text
     means: bool = False  # instead of words: all texts, and of each the mean of its states without special subwords, at all layers
+    # of parallel texts, whose other languages are left out where they cannot be measured beside this one; None: of other texts
+    pivot: str | None = Field(None, exclude_if=lambda pivot: pivot is None)
     all_layers: bool = False  # the words' states at all layers, not at those of `states.layers` alone
     seed: int = 0
 

@@ -51,7 +51,7 @@ def run(
     all. precision: of the forward pass; dtype: of the stored states, float16 or float32.
     """
     torch.set_num_threads(threads)
-    verified(encoder)
+    verified(encoder), verified(words)
     weights = [verified(path) for path in weights]
 
     @cache
@@ -61,6 +61,7 @@ def run(
     sampled_units = units.model_copy(update={"unit": samples.unit})
     final_states = FinalStates([encoder / WEIGHTS, *weights], sampled_units, machine(threads, precision))
     files = [(corpus, language) for corpus, sampling in samples.corpora.items() for language in sampling.languages]
+    files = [file for file in files if (words / "{}/{}.parquet".format(*file)).exists()]  # others cannot be measured
     with checksummed(output) as temporary:
         for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
             table, parts = parquet.read(words / corpus / f"{language}.parquet", schema=SCHEMA), []

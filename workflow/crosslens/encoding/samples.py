@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from crosslens.config.samples import Samples, Sampling
+from crosslens.encoding.parallel_texts import unmeasurable
 from crosslens.encoding.sampling import sample_words
 from crosslens.encoding.texts import load
 from crosslens.jobs import parquet
@@ -64,12 +65,16 @@ class SampledWords:
 
 
 def write(settings: Samples, tokens: Mapping[str, Path], folder: Path) -> None:
-    """Draw words and write them to folder/CORPUS/LANG.parquet. tokens: corpus -> its folder of tokens."""
+    """Draw words and write them to folder/CORPUS/LANG.parquet. tokens: corpus -> its folder of tokens.
+
+    Languages of parallel texts that cannot be measured have no file. Raises DataError where nothing is left to measure.
+    """
     with checksummed(folder) as temporary:
-        for corpus, settings_of_corpus in settings.corpora.items():
-            for language in settings_of_corpus.languages:
-                files = [(split, tokens[corpus] / f"{language}.{split}.parquet") for split in settings_of_corpus.splits()]
-                parts = [_sampled(settings, settings_of_corpus, language, split, file) for split, file in files]
+        for corpus, sampling in settings.corpora.items():
+            left_out = unmeasurable(tokens[corpus], sampling.languages, sampling.pivot) if sampling.pivot else {}
+            for language in (language for language in sampling.languages if language not in left_out):
+                files = [(split, tokens[corpus] / f"{language}.{split}.parquet") for split in sampling.splits()]
+                parts = [_sampled(settings, sampling, language, split, file) for split, file in files]
                 parquet.write(pa.concat_tables(parts), temporary / corpus / f"{language}.parquet")
 
 

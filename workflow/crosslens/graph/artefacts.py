@@ -352,15 +352,15 @@ class Artefacts:
         return list(section.encoders) if section else []
 
     @cached_property
-    def compared(self) -> dict[str, tuple[str, str]]:
-        """Pairs of encoders whose passports are compared, by name. Raises DataError where an encoder has the name of a pair."""
+    def compared(self) -> dict[str, tuple[str, ...]]:
+        """Encoders whose passports are compared, by name. Raises DataError where an encoder has the name of a comparison."""
         section: Any = self.config.paper("passport")
-        pairs = {f"{a}-{b}": (a, b) for a, b in section.compare} if section else {}
-        if doubled := [name for name in pairs if name in self.passports]:
+        comparisons = {"-".join(names): tuple(names) for names in section.compare} if section else {}
+        if doubled := [name for name in comparisons if name in self.passports]:
             raise DataError(
                 f"papers.passport.compare: {doubled[0]} is also the name of an encoder; give one of them another name"
             )
-        return pairs
+        return comparisons
 
     def built_tables(self) -> dict[str, str]:
         """Places of the tables that exist, with the identities of their checksum files."""

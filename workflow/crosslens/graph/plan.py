@@ -275,7 +275,7 @@ class Graph(Artefacts):
         return Step("passport", "figures", inputs, facts=facts)
 
     def comparison(self, pair: str) -> Step:
-        """passport/PAIR.html and .csv: the passports of two encoders, side by side."""
+        """passport/PAIR.html, .csv, .svg and .png: the passports of some encoders, side by side."""
         self.config.expect_study()
         tables = [f"{self.results}/passport/{encoder}.csv" for encoder in self.compared[pair]]
         template = "workflow/crosslens/papers/passport/comparison.html.j2"

@@ -31,7 +31,8 @@ def measure(
     subwords = [lengths(tokens / f"{language}.test.parquet", parallel.ids) for language in parallel.languages]
     orders = parallel.orders(shuffles, subject.seed)
     common = {"corpus": corpus, "split": "test"}
-    yield from (common | record for record in of_languages(parallel, np.stack(subwords), parallel.number(pivot), k, orders))
+    records = of_languages(parallel, np.stack(subwords), parallel.number(pivot), k, orders)
+    yield from (common | record for part in (parallel.left_out, records) for record in part)
 
 
 def of_languages(parallel: Parallel, subwords: np.ndarray, pivot: int, k: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from crosslens.encoding.stored_states import read
 from crosslens.jobs.errors import DataError
-from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS, Parallel, mean_over_blocks
+from crosslens.measures.shared.parallel import FORMULA, NOT_MEASURED, SHUFFLED_PAIRS, Parallel, mean_over_blocks
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.f1 import macro_f1, overall, token_counts
 from crosslens.numerics.halves import blocks, centred, halves
@@ -27,31 +28,39 @@ def measure(
 
     corpus: parallel sentences with topics, the tests. training: sentences of the same numbering with topics in `source`. Probes
     learn from one half of the articles and are tested on the other, in turns; for the official split they learn from all of
-    `training`. penalties, tolerance: see `logistic_probe`. Raises DataError where the training sentences have no topics.
+    `training`. penalties, tolerance: see `logistic_probe`. Where sentences have no topics, or too few to learn from, a record
+    says why nothing was measured.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
-    number, common = parallel.number(source), {"corpus": corpus, "split": "test"}
+    common = {"corpus": corpus, "split": "test"}
     options = {"penalties": penalties, "tolerance": tolerance, "seed": subject.seed}
+    try:
+        records = list(_of_layers(parallel, subject.folder, training, source, block, options))
+    except DataError as error:
+        records = [{"measure": "topic", "language": "all", "definition": NOT_MEASURED, "item": str(error)}]
+    yield from (common | record for record in records)
+
+
+def _of_layers(
+    parallel: Parallel, folder: Path, training: str, source: str, block: int, options: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of all layers and the share of the largest topic; arguments as for `measure` and `of_layer`.
+
+    Raises DataError where the sentences of a half have fewer than two topics.
+    """
+    number = parallel.number(source)
     for layer, states in zip(parallel.layers, parallel.states, strict=True):
-        train = read(subject.folder / training, layer)
-        train = train.take(train.languages == source)
+        train = read(folder / training, layer)
+        train = train.take((train.languages == source) & np.isfinite(train.vectors).all(1))
         if not train.has_labels() or not (parallel.labels != "").all():
-            raise DataError(
-                f"{subject.folder}: expected sentences with topics in {training} and {corpus}, found none: name others"
-            )
+            raise DataError(f"{folder}: expected sentences with topics in {training} and the parallel texts, found none")
         ids = [text.partition("/")[2] for text in train.texts]
         english = Training(train.vectors.astype(np.float64), train.labels, blocks(ids, block), halves(ids, block))
         for record in of_layer(parallel, states.astype(np.float64), english, number, options):
-            yield common | {"layer": layer} | record
+            yield {"layer": layer} | record
     share = max(np.unique(parallel.labels, return_counts=True)[1]) / len(parallel.labels)
-    yield common | {
-        "measure": "topic",
-        "language": "all",
-        "definition": RAW,
-        "item": FORMULA,
-        "value": float(share),
-        "n": len(parallel.labels),
-    }
+    formula = {"definition": RAW, "item": FORMULA, "value": float(share), "n": len(parallel.labels)}
+    yield {"measure": "topic", "language": "all"} | formula
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,12 @@ class Counts:
         return cls(counts, unknown, words, metadata(path).get("cut_texts", 0))
 
 
+def unknown_shares(folder: Path, vocabulary: Vocabulary) -> dict[str, float]:
+    """Language -> share of unknown subwords in its test texts, where there are any. folder: of a corpus's tokens."""
+    counts = {path.name.split(".")[0]: Counts.read(path, vocabulary) for path in sorted(verified(folder).glob("*.test.parquet"))}
+    return {language: part.unknown / part.subwords for language, part in counts.items() if part.unknown}
+
+
 def changed_subwords(path: Path, altered: Path, vocabulary: Vocabulary) -> tuple[int, int]:
     """Number of subwords that the texts of a file of tokens lose under another tokenisation, and number of all their subwords.
 

@@ -1,5 +1,6 @@
 """Hidden states of parallel sentences in several languages, and means over pairs of languages with their intervals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +15,8 @@ from crosslens.numerics.halves import blocks, halves
 from crosslens.numerics.intervals import jackknife
 from crosslens.numerics.streams import stream
 
+NOT_FINITE = "its states are not finite numbers; extract them in float32"
+NOT_MEASURED = "not measured"  # definition of a record without a value, whose item is the reason
 SHUFFLED_PAIRS, FORMULA = "shuffled pairs", "formula"  # floors, as items of their records; those of a measure itself have none
 
 
@@ -28,12 +31,14 @@ class Parallel:
     half: np.ndarray  # (n,) 0 or 1, half of the blocks that each lies in
     layers: list[int]
     states: list[np.ndarray]  # of each layer, (K, n, d) float32
+    left_out: Sequence[dict[str, str]] = ()  # a record without a value for each language that cannot be measured
 
     @classmethod
     def read(cls, folder: Path, block: int) -> Self:
         """States of a corpus from its folder. block: length of a block in the numbering of sentences.
 
-        Raises DataError where the sentences of languages differ, or their ids are no numbers.
+        Languages whose states are not finite are left out. Raises DataError where the sentences of languages differ, their ids
+        are no numbers, or fewer than two languages are left.
         """
         paths = by_language(folder)
         pairs = {language: read_layers(path) for language, path in paths.items()}
@@ -47,17 +52,22 @@ class Parallel:
                 )
         depths, groups = layers(folder), blocks(ids, block)
         order = np.argsort(groups, kind="stable")  # blocks side by side, which the jackknife of CKA leaves out as runs
-        states = [np.stack([pairs[language][1][number][order] for language in paths]) for number in range(len(depths))]
-        if unfit := [layer for layer, values in zip(depths, states, strict=True) if not np.isfinite(values).all()]:
-            raise DataError(f"{folder}: expected finite states, found others at layer {unfit[0]}; extract them in float32")
+        languages = [language for language, (_, parts) in pairs.items() if all(np.isfinite(part).all() for part in parts)]
+        refused = {"measure": "neighbours", "definition": NOT_MEASURED, "item": NOT_FINITE}
+        left_out = [refused | {"language": language} for language in paths if language not in languages]
+        if len(languages) < 2:
+            raise DataError(f"{folder}: expected finite states in two languages or more, found others; extract them in float32")
+        states = [np.stack([pairs[language][1][number][order] for language in languages]) for number in range(len(depths))]
         labels = parquet.read(next(iter(paths.values())), columns=["label"])["label"].to_numpy(zero_copy_only=False)
         sentences = [ids[row] for row in order]
-        return cls([*paths], sentences, labels[order], groups[order], halves(sentences, block), depths, states)
+        return cls(languages, sentences, labels[order], groups[order], halves(sentences, block), depths, states, left_out)
 
     def number(self, language: str) -> int:
         """Place of a language among the languages. Raises DataError where it is missing."""
         if language not in self.languages:
-            raise DataError(f"parallel texts: expected {language} among the languages, found {', '.join(self.languages)}: add it")
+            raise DataError(
+                f"parallel texts: expected {language} among the languages with finite states, found {', '.join(self.languages)}"
+            )
         return self.languages.index(language)
 
     def orders(self, draws: int, seed: int) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""Two passports side by side: differences paired by language, with intervals over families, and their tests."""
+"""Passports side by side, two at a time: differences paired by language, with intervals over families, and their tests."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,10 @@ from scipy.stats import binomtest
 
 from crosslens.jobs.errors import DataError
 from crosslens.numerics.estimates import holm_adjusted, over_families
-from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, MEANS, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
-from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
+from crosslens.papers.passport.facts import FAMILIES, LANGUAGES, LEAST, SUMMARY, TABLE_COLUMNS, Measure, Passport, measures
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.terms import PIVOT
-from crosslens.reports.cells import rounded, where
-from crosslens.reports.templates import read_template
+from crosslens.reports.cells import rounded
 
 COLUMNS = (*TABLE_COLUMNS, "value_a", "value_b", "won", "lost", "p", "p_holm")
 """Columns of A-B.csv. here: A's value less B's, of a language, or the mean over families; won, lost: languages in which A is
@@ -24,6 +21,7 @@ better, or worse, than B; p: of a two-sided sign test; p_holm: corrected for all
 COVERAGE = {(True, True): "both cover", (True, False): "only A", (False, True): "only B", (False, False): "neither"}
 """Whether A and B were pretrained on a language -> name of such languages."""
 DIGITS = 6
+LETTERS = "abcdef"  # columns of encoders that are compared, in their order
 
 
 @dataclass(frozen=True)
@@ -41,19 +39,20 @@ class Pair:
             raise DataError(f"passports of {names}: expected the same {reason}; make both anew")
         return cls(a, b)
 
-    def values(self, measure: Measure) -> tuple[str, pd.DataFrame]:
-        """Layer at which a measure is compared, and values of the languages that both have but English: a, b, family by language.
 
-        The layer is that of summaries, "" of measures without layers, or else the last one. There are no languages where the
-        measure is one of a layer as a whole.
-        """
-        for layers in ((SUMMARY,) * 2, ("",) * 2, (str(self.a.depth), str(self.b.depth))):
-            a, b = (passport.languages(measure.key, layer) for passport, layer in zip((self.a, self.b), layers, strict=True))
-            if len(a) and len(b):
-                values = pd.DataFrame({"a": a["here"], "b": b["here"], "family": a["family"]}).dropna()
-                layer = layers[0] if layers[0] == layers[1] in (SUMMARY, "") else "last"
-                return layer, values.drop(PIVOT, errors="ignore")
-        return "", pd.DataFrame(columns=["a", "b", "family"])
+def shared_values(passports: Sequence[Passport], measure: Measure) -> tuple[str, pd.DataFrame]:
+    """Layer at which a measure is compared, and values of the languages that all have but English: a, b, ..., family by language.
+
+    The layer is that of summaries, "" of measures without layers, or else the last one. There are no languages where the
+    measure is one of a layer as a whole.
+    """
+    names = LETTERS[: len(passports)]
+    for name, layers in ((SUMMARY, [SUMMARY] * len(names)), ("", [""] * len(names)), ("last", [str(p.depth) for p in passports])):
+        frames = [passport.languages(measure.key, layer) for passport, layer in zip(passports, layers, strict=True)]
+        if all(map(len, frames)):
+            values = {letter: frame["here"] for letter, frame in zip(names, frames, strict=True)}
+            return name, pd.DataFrame({**values, "family": frames[0]["family"]}).dropna().drop(PIVOT, errors="ignore")
+    return "", pd.DataFrame(columns=[*names, "family"])
 
 
 def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterable[str]:
@@ -81,7 +80,7 @@ def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
 
 def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[str, Any]]:
     """Lines of a measure; none where one of the passports does not have it."""
-    layer, values = pair.values(measure)
+    layer, values = shared_values((pair.a, pair.b), measure)
     place = {"row": measure.title, "metric": measure.key, "definition": measure.definition, "layer": layer}
     place |= {"family": "", "baseline_kind": ""}
     if values.empty:
@@ -138,50 +137,3 @@ def _by_coverage(pair: Pair, values: pd.DataFrame, pretraining: Pretraining) -> 
 
 def _numbers(a: float, b: float) -> dict[str, Any]:
     return {"here": rounded(a - b, DIGITS), "value_a": rounded(a, DIGITS), "value_b": rounded(b, DIGITS)}
-
-
-def page(cells: pd.DataFrame, pair: Pair, pretraining: Pretraining, template: Path, style: Path) -> str:
-    """The page of a comparison as HTML.
-
-    cells: see `table`.
-    template, style: files of the Jinja template and of the style sheet that all pages share.
-    """
-    a, b = (title_facts(passport, pretraining) for passport in (pair.a, pair.b))
-    covered = [name for name in COVERAGE.values() if (cells["column"] == name).any()]
-    return read_template(template).render(
-        names=[pair.a.facts["name"], pair.b.facts["name"]],
-        facts={label: (text, b[label]) for label, text in a.items()},
-        covered=covered,
-        lines=[_shown(measure, where(cells, metric=measure.key), covered) for measure in measures().values()],
-        languages=int(cells["n"].max()) if cells["n"].notna().any() else 0,
-        version=pair.a.facts["version"],
-        style=style.read_text("utf-8"),
-    )
-
-
-def _shown(measure: Measure, cells: pd.DataFrame, covered: Sequence[str]) -> dict[str, Any]:
-    """A line of the page: both values, their difference with its interval, languages won, and means by coverage."""
-    means = cells[cells["column"].isin(MEANS)]
-    line = {"number": measure.number, "title": measure.title, "sign": SIGNS[measure.better], "meaning": measure.meaning}
-    if means.empty:
-        return line | dict.fromkeys(("a", "b", "difference", "interval", "won", "p", "layer", "remark"), "") | {"by_coverage": []}
-    mean = means.iloc[0]
-    tested = pd.notna(mean["p"])
-    groups = {name: where(cells, column=name) for name in covered}
-    return line | {
-        "a": shown_number(mean["value_a"]),
-        "b": shown_number(mean["value_b"]),
-        "difference": _signed(mean["here"]),
-        "interval": "" if pd.isna(mean["low"]) else f"{_signed(mean['low'])} to {_signed(mean['high'])}",
-        "won": f"{mean['won']} of {mean['won'] + mean['lost']}" if tested else "",
-        "p": ("<0.001" if mean["p_holm"] < 0.001 else f"{mean['p_holm']:.3f}") if tested else "",
-        "layer": mean["layer"],
-        "remark": "" if pd.isna(mean["remark"]) else mean["remark"],
-        "by_coverage": ["–" if group.empty else _signed(group["here"].iloc[0]) for group in groups.values()],
-    }
-
-
-def _signed(difference: float) -> str:
-    """A difference with its sign."""
-    text = shown_number(difference)
-    return f"+{text}" if difference > 0 and float(text) else text

@@ -16,8 +16,8 @@ class Passport(PaperSection):
     encoder: str = Field("", description="not needed: the first of encoders")
     tokenisation: str = Field("sentences", description="key of tokenisations: how sentences become tokens; one that cuts none")
     encoders: list[Name] = Field(min_length=1, description="keys of encoders, of each of which a passport is made")
-    compare: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
-        [], description="pairs of encoders whose passports are compared"
+    compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
+        [], description="lists of two to six encoders whose passports are compared side by side"
     )
     parallel: str = Field("sib200_parallel", description="key of corpora: the same sentences, with topics, in all languages")
     topics: str = Field("sib200_english", description="key of corpora: English sentences from which topics are learnt")

@@ -5,19 +5,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from crosslens.encoding.parallel_texts import unmeasurable
 from crosslens.encoding.samples import SampledWords, read
 from crosslens.encoding.tokens.counts import Vocabulary
+from crosslens.encoding.tokens.schema import counts
 from crosslens.jobs import parquet
 from crosslens.jobs.bounded import parse_json
 from crosslens.jobs.checksums import verified
 from crosslens.jobs.fingerprint import Fingerprints
+from crosslens.measures.shared.parallel import NOT_MEASURED
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.passport.premium import ids_of
 from crosslens.papers.passport.tables_and_figures import KINDS
+from crosslens.reports.cells import where
 
 VERSION = "1.0"
 ROOT = Path(__file__).parents[4]
-NOT_MEASURED = {
+ELSEWHERE = {
     "identification, word": "single words are not among the sentences",
     "neighbours, as used": "prompts and pooling of the makers are not read",
 }
@@ -30,6 +34,7 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
     (folder,) = inputs.samples.values()
     sentences, training = (read(folder / settings[corpus]) for corpus in ("parallel", "topics"))
     languages = sorted({*sentences.languages.tolist()})
+    tokens = inputs.tokens[settings["parallel"]]
     ids = ids_of(sentences, languages[0])
     fingerprint = Fingerprints(ROOT, cached=False)
     return {
@@ -42,13 +47,24 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
         "n": len(ids),
         "seeds": settings["seeds"],
         "sentences_sha256": _digest(ids),
-        "inputs_sha256": _digest(part for texts in (sentences, training) for part in _rows(texts)),
+        "inputs_sha256": _digest([*_texts(tokens, sorted(settings["kinship"])), *_rows(training)]),
         "code_sha256": _digest(fingerprint(f"workflow/crosslens/{module}.py") for module in MODULES),
-        "subwords_sha256": _digest(_sheet(inputs.tokens[settings["parallel"]], languages, Vocabulary.read(inputs.tokenizer))),
+        "subwords_sha256": _digest(_sheet(tokens, languages, Vocabulary.read(inputs.tokenizer))),
         "measures": {key: facts["version"] for key, facts in settings["measures"].items()},
-        "not_measured": NOT_MEASURED,
+        "cut": {
+            code: part["cut_texts"] for code, part in counts(tokens, "test").items() if part["cut_texts"] and code in languages
+        },
+        "languages_not_measured": unmeasurable(tokens, sorted(settings["kinship"]), settings["pivot"]) | _refused(inputs, False),
+        "not_measured": ELSEWHERE | _refused(inputs, True),
         "encoder": _encoder(inputs.tokenizer, settings["encoder"]),
     }
+
+
+def _refused(inputs: Inputs, whole: bool) -> dict[str, str]:
+    """Reasons for which measures of the encoder itself refused a language or, if `whole`, for which one refused everything."""
+    records = where(inputs.records(), definition=NOT_MEASURED, recipe=inputs.needs[0].recipe)
+    records = records[(records["language"] == "all") == whole]
+    return dict(zip(records["measure" if whole else "language"], records["item"], strict=True))
 
 
 def _encoder(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,6 +106,15 @@ def _rows(sentences: SampledWords) -> Iterable[str]:
     """Ids and texts of sentences, one after the other."""
     for pair in zip(sentences.texts.tolist(), sentences.words.tolist(), strict=True):
         yield from pair
+
+
+def _texts(tokens: Path, languages: list[str]) -> Iterable[str]:
+    """Ids and texts of the parallel sentences as `_rows` gives them, of languages that were not measured too."""
+    for language in languages:
+        table = parquet.read(tokens / f"{language}.test.parquet", columns=["id", "words"])
+        for id, words in zip(table["id"].to_pylist(), table["words"].to_pylist(), strict=True):
+            yield f"{language}/{id}"
+            yield " ".join(words)
 
 
 def _sheet(tokens: Path, languages: list[str], vocabulary: Vocabulary) -> Iterable[str]:

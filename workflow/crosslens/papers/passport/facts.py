@@ -18,6 +18,7 @@ MEASURES = Path(__file__).with_name("measures.yaml")
 TABLE_COLUMNS = (*COLUMNS, "layer", "family", "baseline_kind")
 NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are text
 SUMMARY = "summary"  # the layer that is best on the other half of the languages
+CLOSE = 0.02  # standard error of a share of 204 sentences
 LEAST = 8  # families for an interval over them
 FAMILIES, LANGUAGES = "families", "languages"  # columns of means
 MEANS = (FAMILIES, LANGUAGES)  # in the order in which they are shown, if there are both
@@ -113,6 +114,25 @@ class Passport:
         rows = where(self.rows(key, definition), layer=layer)
         rows = rows[~rows["column"].isin(MEANS) & rows["here"].notna()]
         return rows.set_index("column")[["here", "family"]]
+
+    def baseline(self, measure: Measure, layer: str) -> tuple[Baseline, Interval | None]:
+        """Kind and value of a measure's first baseline, or of the highest one where higher is better; "" and None without one."""
+        baselines = {kind: value for kind in measure.baselines if (value := self.value(measure.key, layer, baseline=kind))}
+        if not baselines:
+            return "", None
+        kind = max(baselines, key=lambda kind: baselines[kind].value) if measure.better == "higher" else next(iter(baselines))
+        return kind, baselines[kind]
+
+    def at_baseline(self, measure: Measure, layer: str) -> bool:
+        """Whether a measure cannot be told from its baseline, or is below it where higher is better.
+
+        It can be told from one outside its interval or, without an interval, further than CLOSE from it.
+        """
+        value, (_, baseline) = self.value(measure.key, layer), self.baseline(measure, layer)
+        if value is None or baseline is None:
+            return False
+        low, high = (value.low, value.high) if value.low == value.low else (value.value - CLOSE, value.value + CLOSE)
+        return low <= baseline.value <= high or (measure.better == "higher" and baseline.value > value.value)
 
     def last(self, key: str) -> str:
         """The layer whose value a table shows: the last one, or "" of a measure that has no layers."""

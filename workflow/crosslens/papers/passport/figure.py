@@ -9,13 +9,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from crosslens.papers.passport.facts import Baseline, Passport, name_of
-from crosslens.reports.figures.curves import Curve, draw, handles
-from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, SMALL, STYLE, WIDTH, Look, frame, surround
+from crosslens.reports.figures.curves import Curve, draw, handles, panels
+from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, STYLE, WIDTH, Look, frame, look, surround
 
 OWN = "own, raw"  # definition of the strip: own-language neighbours
-NAMED = 3  # dots of the strip that are named beside it, at most
+MIDDLE = 0.5  # share from which a dot's name is to its left
+NAME = 6  # points: names of dots
+LETTER, GAP = 0.0115, 0.015  # widths on the axis of shares: of a letter of a name, and of a dot with its margin
+COMPARED = {
+    "share": "a  Language variance",
+    "neighbours": "b  Nearest neighbours",
+    "topic": "c  Topic transfer",
+}
+RANDOM = (
+    "a: share of variance between languages; b: share of translations that are the nearest neighbour; c: topics right in other "
+    "languages. Dashed: the same architecture with random weights. Bands: 95 % intervals over families of languages."
+)
 LEAST = 6  # rows for which the strip has room at least
-PANELS, NAMES, ROW = 1.6, 0.52, 0.105  # inches: heights of the panels, of the names below them, and of a row of the strip
+PANELS, NAMES, ROW = 1.6, 0.52, 0.115  # inches: heights of the panels, of the names below them, and of a row of the strip
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
 SECOND: Look = {"color": COLOURS[1], "marker": "s", "markersize": 2.4, "linewidth": 1.0, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
 BAND: Look = {**GREY, "linestyle": "-", "linewidth": 0.7}
@@ -26,7 +37,7 @@ def figure(passport: Passport) -> Figure:
     """Where the language is, whether translations are neighbours, and topic transfer, by layer; below them the languages."""
     neighbours = passport.languages("neighbours", str(passport.depth), OWN)
     families = [str(family) for family in neighbours.groupby("family")["here"].mean().sort_values(ascending=False).index]
-    height = ROW * max(len(families), LEAST)
+    height = ROW * max(len({*_places(neighbours, families).values()}), LEAST)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         heights = [PANELS, NAMES, height + 0.5]
         whole = Figure((WIDTH, sum(heights) + 0.35), layout="constrained")
@@ -41,33 +52,45 @@ def figure(passport: Passport) -> Figure:
     return whole
 
 
+def comparison(passports: Sequence[Passport]) -> Figure:
+    """Curves of several encoders over relative depth, a colour and a marker for each, with those of random weights."""
+    grid: dict[str, list[Curve]] = {}
+    for key, title in COMPARED.items():
+        for number, passport in enumerate(passports):
+            like = look(number)
+            whole = curve(passport, key, like, passport.facts["name"])
+            random = curve(passport, key, {**GREY, "color": like["color"]}, "", baseline="random weights")
+            grid.setdefault(title, []).extend(part for part in (random, whole) if part)
+    return panels({"": grid}, "", RANDOM, ylabel="share", ylim=(0, 1), xlabel="relative depth")
+
+
 def _panels(passport: Passport) -> dict[str, list[Curve]]:
     """Title of a panel -> its curves that were measured."""
     titles = ("a  Where the language is", "b  Translation as nearest neighbour", "c  Topics, learned in English")
     curves: tuple[list[Curve | None], ...] = (
         [
-            _curve(passport, "identification", FIRST, "identification"),
-            _curve(passport, "identification", DASHED, "identification, random weights", baseline="random weights"),
-            _curve(passport, "share", SECOND, "share of variance"),
-            _curve(passport, "share", BAND, "share, random weights", baseline="random weights"),
+            curve(passport, "identification", FIRST, "identification"),
+            curve(passport, "identification", DASHED, "identification, random weights", baseline="random weights"),
+            curve(passport, "share", SECOND, "share of variance"),
+            curve(passport, "share", BAND, "share, random weights", baseline="random weights"),
         ],
         [
-            _curve(passport, "neighbours", FIRST, "raw", "strong, raw"),
-            _curve(passport, "neighbours", SECOND, "language means subtracted", "strong, centred"),
-            _curve(passport, "neighbours", BAND, "raw, random weights", "strong, raw", "random weights"),
+            curve(passport, "neighbours", FIRST, "raw", "strong, raw"),
+            curve(passport, "neighbours", SECOND, "language means subtracted", "strong, centred"),
+            curve(passport, "neighbours", BAND, "raw, random weights", "strong, raw", "random weights"),
             _level(passport.curve("neighbours", "strong, raw").filter(["0"], axis="index"), "raw, layer 0"),
         ],
         [
-            _curve(passport, "topic", FIRST, "English", column="en"),
-            _curve(passport, "topic", SECOND, "mean of the others"),
-            _curve(passport, "topic", BAND, "others, random weights", baseline="random weights"),
+            curve(passport, "topic", FIRST, "English", column="en"),
+            curve(passport, "topic", SECOND, "mean of the others"),
+            curve(passport, "topic", BAND, "others, random weights", baseline="random weights"),
             _level(passport.curve("topic", baseline="formula"), "largest topic"),
         ],
     )
     return {title: [curve for curve in panel if curve] for title, panel in zip(titles, curves, strict=True)}
 
 
-def _curve(
+def curve(
     passport: Passport,
     key: str,
     look: Look,
@@ -107,37 +130,43 @@ def _name(axis: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> None:
-    """Draw a row for each family and a dot for each language, at its share of own-language neighbours."""
+    """Draw rows for each family and a dot for each language, with its name, at its share of own-language neighbours."""
     frame(axis, "both")
-    rows = {family: -number for number, family in enumerate(families)}
-    heights = neighbours["family"].map(rows)
+    places = _places(neighbours, families)
+    heights = [-places[str(code)] for code in neighbours.index]
     axis.scatter(neighbours["here"], heights, s=16, color=COLOURS[0], edgecolor="white", linewidth=0.4, zorder=3)
-    for family, dots in _apart(neighbours)[1].groupby("family", sort=False):
-        names = ", ".join(name_of(str(language)) for language in dots.index)
-        axis.text(1.01, rows[str(family)], names, transform=axis.get_yaxis_transform(), fontsize=SMALL, va="center")
-    axis.set_yticks([*rows.values()], [_with_number(family, neighbours) for family in rows])
-    axis.set_ylim(-len(rows) + 0.4, 0.6)
+    for code, share in neighbours["here"].items():
+        side = -1 if share > MIDDLE else 1
+        axis.annotate(
+            name_of(str(code)), (share, -places[str(code)]), (4 * side, 0), textcoords="offset points",
+            fontsize=NAME, va="center", ha="left" if side > 0 else "right",
+        )  # fmt: skip
+    firsts = {family: min(places[str(code)] for code in codes) for family, codes in neighbours.groupby("family").groups.items()}
+    axis.set_yticks([-firsts[family] for family in families], families)
+    for family in families[1:]:
+        axis.axhline(0.5 - firsts[family], color="#E5E5E5", linewidth=0.5)
+    axis.set_ylim(-max(places.values(), default=0) - 0.6, 0.6)
     axis.set_xlim(-0.02, 1.02)
     axis.tick_params(axis="y", length=0)
-    axis.set_title(
-        "d  Own-language neighbours at the last layer, lower is better: a row is a family, a dot is a language", loc="left"
-    )
+    axis.set_title("d  Own-language neighbours at the last layer, lower is better", loc="left")
     axis.set_xlabel("share of sentences whose nearest neighbour, English ones included, is of their own language")
 
 
-def _apart(neighbours: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """The end of the strip at which languages stand apart, and these: the right one, unless too many are there alike."""
-    for end, ascending in (("right", False), ("left", True)):
-        ordered = neighbours.sort_values("here", ascending=ascending, kind="stable")
-        apart = ordered[ordered["here"] != ordered["here"].iloc[NAMED]].head(NAMED) if len(ordered) > NAMED else ordered
-        if len(apart) and apart["here"].iloc[0] == ordered["here"].iloc[0]:
-            return end, apart
-    return "", neighbours.head(0)
-
-
-def _with_number(family: str, neighbours: pd.DataFrame) -> str:
-    number = int((neighbours["family"] == family).sum())
-    return f"{family} ({number})" if number > 1 else family
+def _places(neighbours: pd.DataFrame, families: Sequence[str]) -> dict[str, int]:
+    """Row of each language, so that no name lies on another: the first of its family's rows in which there is room."""
+    rows, first = dict[str, int](), 0
+    for family in families:
+        ends = list[list[tuple[float, float]]]()  # of the names in each of the family's rows
+        for code, share in neighbours.loc[neighbours["family"] == family, "here"].sort_values().items():
+            width = GAP + LETTER * len(name_of(str(code)))
+            low, high = (share - width, share + GAP) if share > MIDDLE else (share - GAP, share + width)
+            free = [all(low > end or high < start for start, end in names) for names in ends]
+            number = free.index(True) if True in free else len(ends)
+            ends += [[]] * (number == len(ends))
+            ends[number] = [*ends[number], (low, high)]
+            rows[str(code)] = first + number
+        first += len(ends)
+    return rows
 
 
 def _sentences(passport: Passport) -> Iterator[str]:
@@ -147,8 +176,5 @@ def _sentences(passport: Passport) -> Iterator[str]:
         yield "Means over families of languages, with 95 % intervals over families."
     if len(bands[1]):
         yield f"Random weights: {len(passport.facts['seeds'])} encoders of the same architecture, and their range."
-    end, apart = _apart(passport.languages("neighbours", str(passport.depth), OWN))
-    if len(apart):
-        yield f"d names the languages furthest to the {end}."
     if passport.encoder.get("prenorm"):
         yield "Shaded: the last layer, the only one that is normalised, so that the last step of a curve is not of depth alone."

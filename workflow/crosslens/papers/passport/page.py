@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from crosslens.jobs.quantities import duration
+from crosslens.jobs.quantities import duration, listed
 from crosslens.numerics.intervals import Interval
-from crosslens.papers.passport.facts import SUMMARY, Measure, Passport, measures, name_of
+from crosslens.papers.passport.facts import MEANS, SUMMARY, Measure, Passport, measures, name_of
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.sentences import sentences
+from crosslens.reports.cells import where
 from crosslens.reports.templates import read_template
 
 SECTIONS = {"A": "Text into pieces", "B": "Where the language is", "C": "Same meaning, same place", "D": "Use"}
@@ -31,6 +32,8 @@ def page(passport: Passport, picture: bytes, pretraining: Pretraining, template:
         sections=_sections(passport),
         sentences=sentences(passport),
         absent=_absent(passport),
+        cut=", ".join(f"{name_of(language)} {count}" for language, count in passport.facts.get("cut", {}).items()),
+        n=passport.facts["n"],
         corpus=_corpus(passport.facts),
         command=passport.record.get("command"),
         seconds=duration(sum(seconds.values())) if (seconds := passport.facts.get("seconds")) else "",
@@ -74,7 +77,7 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
     """A line of the table: values at layer 0, the last layer and the summary layer, baseline, and the worst languages."""
     key, last = measure.key, passport.last(measure.key)
     value = passport.value(key, last)
-    kind, baseline = _baseline(passport, measure, last)
+    kind, baseline = passport.baseline(measure, last)
     return {
         "number": measure.number,
         "title": measure.title,
@@ -87,22 +90,13 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
         "summary": _number(passport.value(key, SUMMARY)),
         "baseline": _number(baseline),
         "baseline_kind": kind,
-        "within": bool(value and baseline and value.low <= baseline.value <= value.high),
+        "at_baseline": passport.at_baseline(measure, last),
         "worst": _worst(passport, measure, last),
     }
 
 
-def _baseline(passport: Passport, measure: Measure, layer: str) -> tuple[str, Interval | None]:
-    """Kind and value of a measure's first baseline, or of the highest one where higher is better."""
-    baselines = {kind: value for kind in measure.baselines if (value := passport.value(measure.key, layer, baseline=kind))}
-    if not baselines:
-        return "", None
-    kind = max(baselines, key=lambda kind: baselines[kind].value) if measure.better == "higher" else next(iter(baselines))
-    return kind, baselines[kind]
-
-
 def _worst(passport: Passport, measure: Measure, layer: str) -> str:
-    """Names and values of the worst languages, the worst first, or how many have the worst value where they are more.
+    """Names and values of the worst languages, the worst first; all that have the worst value are named.
 
     None of a measure that is neither better high nor low.
     """
@@ -111,7 +105,8 @@ def _worst(passport: Passport, measure: Measure, layer: str) -> str:
     values = passport.languages(measure.key, layer)["here"].sort_values(ascending=measure.better == "higher", kind="stable")
     numbers = values.map(shown_number)
     if len(numbers) and (equal := int((numbers == numbers.iloc[0]).sum())) > WORST:
-        return f"{equal} languages {numbers.iloc[0]}"
+        names = "all" if equal == len(numbers) else ", ".join(name_of(str(language)) for language in numbers.index[:equal])
+        return f"{names}: {numbers.iloc[0]}"
     return ", ".join(f"{name_of(str(language))} {number}" for language, number in numbers.head(WORST).items())
 
 
@@ -120,13 +115,32 @@ def _absent(passport: Passport) -> dict[str, str]:
     titles = {key: measure.title for key, measure in measures().items()}
     reasons = {titles.get(key, key): reason for key, reason in passport.facts["not_measured"].items()}
     missing = [measure.title for key, measure in measures().items() if passport.value(key, passport.last(key)) is None]
-    return {title: "no value in the table" for title in missing} | reasons
+    languages = {name_of(code): reason for code, reason in passport.facts.get("languages_not_measured", {}).items()}
+    return {title: "no value in the table" for title in missing} | _gaps(passport) | languages | reasons
+
+
+def _gaps(passport: Passport) -> dict[str, str]:
+    """Measures that some measured languages lack at the last layer, and why."""
+    gaps = {}
+    for key, measure in measures().items():
+        rows = where(passport.rows(key), layer=passport.last(key))
+        codes = rows.loc[rows["here"].isna() & ~rows["column"].isin(MEANS), "column"]
+        if len(codes):
+            names = listed([name_of(code) for code in codes])
+            gaps[f"{measure.title} in {names}"] = "no value at the last layer, where its states do not vary"
+    return gaps
 
 
 def _corpus(facts: Mapping[str, Any]) -> str:
     """The texts in a line."""
     parts = [facts["corpus"], f"commit {facts['commit'][:12]}" * bool(facts.get("commit")), facts.get("split") or ""]
-    return f"{', '.join(filter(None, parts))}: {facts['n']:,} sentences in {len(facts['languages'])} languages"
+    return f"{', '.join(filter(None, parts))}: {facts['n']:,} sentences in {_languages(facts)} languages"
+
+
+def _languages(facts: Mapping[str, Any]) -> str:
+    """Number of measured languages, of all if some were not measured."""
+    measured, others = len(facts["languages"]), len(facts.get("languages_not_measured", {}))
+    return f"{measured} of {measured + others}" if others else str(measured)
 
 
 def _number(value: Interval | None) -> str:

@@ -23,7 +23,7 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 def samples(config: Config) -> dict[str, Samples]:
     """Draws of all parallel sentences and of those from which topics are learnt, by encoder; their states are averaged."""
     paper = section(config)
-    parallel = Sampling(languages=tuple(config.corpora[paper.parallel].languages), means=True)
+    parallel = Sampling(languages=tuple(config.corpora[paper.parallel].languages), means=True, pivot=PIVOT)
     topics = Sampling(languages=(PIVOT,), means=True, sample_split="train")
     shared: dict[str, Any] = {"tokenisation": paper.tokenisation, "unit": "text", "labels": paper.labels(config)}
     return {

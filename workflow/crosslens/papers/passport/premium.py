@@ -9,7 +9,6 @@ import numpy as np
 
 from crosslens.encoding.samples import SampledWords
 from crosslens.encoding.tokens.counts import Counts, Vocabulary
-from crosslens.jobs.errors import DataError
 from crosslens.measures.shared.parallel import FORMULA, estimate, lengths
 from crosslens.papers.passport.terms import UNKNOWN
 
@@ -22,8 +21,10 @@ def premium(
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of each language; the baseline is the premium of a model that reads bytes.
 
+    Of a sentence that was cut, the subwords that are left count.
+
     tokens: folder of the parallel sentences' tokens. sentences: the texts themselves. blocks: (n,) block of each sentence, for
-    intervals. Raises DataError where a sentence was cut.
+    intervals.
     """
     vocabulary = Vocabulary.read(tokenizer)
     is_byte = np.array([bool(BYTE.fullmatch(subword)) for subword in vocabulary.subwords])
@@ -33,11 +34,6 @@ def premium(
         texts = sentences.words[_tested(sentences, language)].tolist()
         all_subwords = lengths(file, ids_of(sentences, language))
         counts[language] = Counts.read(file, vocabulary)
-        if counts[language].cut_texts:
-            raise DataError(
-                f"{file}: expected whole sentences, found {counts[language].cut_texts} that were cut; name a tokenisation with a "
-                "larger maximum"
-            )
         special = all_subwords.sum() - counts[language].subwords  # as many in each sentence
         subwords[language] = all_subwords - special / len(all_subwords)
         sizes[language] = np.array([len(text.encode()) for text in texts]), np.array([len(text) for text in texts])

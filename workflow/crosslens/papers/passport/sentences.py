@@ -10,17 +10,17 @@ import pandas as pd
 from crosslens.config.base import languages_table
 from crosslens.jobs.quantities import listed
 from crosslens.numerics.intervals import Interval
-from crosslens.papers.passport.facts import SUMMARY, Passport, name_of
+from crosslens.papers.passport.facts import SUMMARY, Passport, measures, name_of
 from crosslens.papers.passport.terms import UNKNOWN
 
 NOTICEABLE = 0.05  # change of a share that is called one
 MAJORITY = 0.5  # share of own-language neighbours from which a language stands apart
-MOST = 5  # languages that a sentence names; of more, only their number is given
+MOST = 5  # languages whose share of unknown subwords a sentence gives
 
 
 def sentences(passport: Passport) -> list[str]:
     """Sentences on the numbers, in the order of the page: text, meaning, language, centring, languages that fail, and use."""
-    rules = (_text, _meaning, _language, _centring, _failing, _use)
+    rules = (warnings, _meaning, _language, _centring, _failing, _use)
     return [text for rule in rules for text in rule(passport)]
 
 
@@ -28,12 +28,30 @@ def _text(passport: Passport) -> Iterator[str]:
     shares = passport.languages("premium", "", UNKNOWN)["here"].sort_values(ascending=False, kind="stable")
     large_shares = shares[shares > NOTICEABLE]
     if len(large_shares):
-        worst = listed([f"{name_of(str(language))} {_percent(share)}" for language, share in large_shares.head(MOST).items()])
+        worst = listed([f"{name_of(str(language))} {percent(share)}" for language, share in large_shares.head(MOST).items()])
         among = ", among them" if len(large_shares) > MOST else ":"
         yield (
-            f"Text: the tokenizer lacks characters; more than {_percent(NOTICEABLE)} of the pieces of {len(large_shares)} of "
-            f"{len(shares)} languages are unknown{among} {worst}. Their other values are of what remains of the sentences."
+            f"Text: the tokenizer lacks characters; more than {100 * NOTICEABLE:.0f}\N{NO-BREAK SPACE}% of the pieces of "
+            f"{len(large_shares)} of {len(shares)} languages are unknown{among} {worst}. Their other values are of what remains "
+            "of the sentences."
         )
+
+
+def warnings(passport: Passport) -> Iterator[str]:
+    """Sentences on what takes the meaning from other numbers: unknown subwords, and measures at their baselines."""
+    yield from _text(passport)
+    yield from _at_baselines(passport)
+
+
+def _at_baselines(passport: Passport) -> Iterator[str]:
+    """A sentence on an encoder whose measures are at their baselines, as of one with random weights."""
+    layers = {measure: passport.last(key) for key, measure in measures().items() if measure.better == "higher"}
+    measured = [measure for measure, layer in layers.items() if passport.value(measure.key, layer)]
+    low = [measure.title for measure in measured if passport.at_baseline(measure, layers[measure])]
+    if passport.encoder.get("source") == "random" or (low and len(low) == len(measured)):
+        yield "Baselines: no measure of meaning is above its baseline; the encoder cannot be told from one with random weights."
+    elif low:
+        yield f"Baselines: at the last layer the encoder is no better than its baseline in {listed(low)}."
 
 
 def _meaning(passport: Passport) -> Iterator[str]:
@@ -44,12 +62,13 @@ def _meaning(passport: Passport) -> Iterator[str]:
         passport.value("neighbours", str(passport.depth), baseline="random weights"),
     )
     if last and first and untrained:
-        than = "no more than" if untrained.value >= (last.low if last.low == last.low else last.value) else "against"
-        best = f"; the layer that is best on other languages gives {_percent(summary.value)}" if summary else ""
+        is_low = passport.at_baseline(measures()["neighbours"], str(passport.depth))
+        than = "which is at the baseline:" if is_low else "against"
+        best = f"; the layer that is best on other languages gives {percent(summary.value)}" if summary else ""
         yield (
-            f"Meaning: at the last layer {_percent(last.value)} of sentences have their translation as nearest neighbour among "
-            f"all sentences of English and their own language, {than} {_percent(untrained.value)} with random weights and "
-            f"{_percent(first.value)} at layer 0{best}."
+            f"Meaning: at the last layer {percent(last.value)} of sentences have their translation as nearest neighbour among "
+            f"all sentences of English and their own language, {than} {percent(untrained.value)} with random weights and "
+            f"{percent(first.value)} at layer 0{best}."
         )
 
 
@@ -61,7 +80,7 @@ def _language(passport: Passport) -> Iterator[str]:
     )
     if probe and first and last:
         yield (
-            f"Language: a linear probe names the language of {_percent(probe.value)} of sentences at the last layer, and the "
+            f"Language: a linear probe names the language of {percent(probe.value)} of sentences at the last layer, and the "
             f"share of variance that lies between languages {_change(first, last)} from layer 0 to the last."
         )
 
@@ -84,14 +103,13 @@ def _failing(passport: Passport) -> Iterator[str]:
     if shares.empty or strong.empty:
         return
     apart = [name_of(str(language)) for language in shares[shares > MAJORITY].index]
-    names = listed(apart) if len(apart) <= MOST else f"{len(apart)} of {len(shares)} languages"
-    names = names if apart else "no language"
+    names = f"all {len(shares)} languages" if len(apart) == len(shares) else listed(apart) if apart else "no language"
     text = f"Languages: in {names} most sentences have a nearest neighbour of their own language rather than an English one"
     latin, different = _by_script(strong)
     if len(latin) and len(different):
         text += (
             f"; sentences of languages in Latin script, as English is, have their translation as nearest neighbour in "
-            f"{_percent(latin.mean())} of cases, the others in {_percent(different.mean())}"
+            f"{percent(latin.mean())} of cases, the others in {percent(different.mean())}"
         )
     yield f"{text}."
 
@@ -102,11 +120,11 @@ def _use(passport: Passport) -> Iterator[str]:
     if english and rest:
         chance = passport.value("topic", last, baseline="formula")
         erased = passport.value("topic", last, "erased")
-        baseline = f", where the largest topic alone has {_percent(chance.value)}" if chance else ""
+        baseline = f", where the largest topic alone has {percent(chance.value)}" if chance else ""
         effect = f"; with the language erased, the others' accuracy {_change(rest, erased)}" if erased else ""
         yield (
-            f"Use: a topic classifier trained on English is right on {_percent(english.value)} of English sentences and on "
-            f"{_percent(rest.value)} in the other languages{baseline}{effect}."
+            f"Use: a topic classifier trained on English is right on {percent(english.value)} of English sentences and on "
+            f"{percent(rest.value)} in the other languages{baseline}{effect}."
         )
 
 
@@ -120,11 +138,10 @@ def _change(before: Interval, after: Interval) -> str:
     """How a share changes, in words with both values."""
     change = after.value - before.value
     if abs(change) < NOTICEABLE:
-        return f"hardly changes ({_percent(before.value)}, then {_percent(after.value)})"
-    return f"{'rises' if change > 0 else 'falls'} from {_percent(before.value)} to {_percent(after.value)}"
+        return f"hardly changes ({percent(before.value)}, then {percent(after.value)})"
+    return f"{'rises' if change > 0 else 'falls'} from {percent(before.value)} to {percent(after.value)}"
 
 
-def _percent(share: float) -> str:
-    """A share in percent; one that is above 0 is not written as 0."""
-    percent = 100 * share
-    return f"{percent:.1f}\N{NO-BREAK SPACE}%" if 0 < abs(percent) < 0.95 else f"{percent:.0f}\N{NO-BREAK SPACE}%"
+def percent(share: float) -> str:
+    """A share in percent, below ten with a decimal."""
+    return f"{100 * share:.{int(0 < abs(share) < 0.0995)}f}\N{NO-BREAK SPACE}%"

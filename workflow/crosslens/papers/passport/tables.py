@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.encoding.samples import read
-from crosslens.measures.shared.parallel import FORMULA, SHUFFLED_PAIRS
+from crosslens.measures.shared.parallel import FORMULA, NOT_MEASURED, SHUFFLED_PAIRS
 from crosslens.numerics.estimates import over_families
 from crosslens.numerics.halves import blocks
 from crosslens.numerics.intervals import Interval, jackknife
@@ -33,6 +33,7 @@ record = description  # facts that stand in the record of the table
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """The passport of an encoder. settings: see `papers.passport.items`."""
     records = inputs.records().assign(item=lambda frame: frame["item"].fillna(""))
+    records = records[records["definition"] != NOT_MEASURED]
     is_encoder = records["recipe"] == settings["recipe"]
     encoder = pd.concat([records[is_encoder], _premium(inputs, settings)], ignore_index=True)
     lines = [*_lines(encoder, settings), *_twins(records[~is_encoder & (records["item"] == "")], settings)]
@@ -100,7 +101,7 @@ class _Values:
 
         Halves are by turns within families, so that each half has about half of a family. lower: whether lower is better.
         """
-        frame = self.by_language["value"]
+        frame = self.by_language["value"].dropna(how="all")
         if len(frame) < 2 or len(self.averaged) < 2:
             return {}
         ordered = sorted(self.averaged, key=lambda language: (self.families[language], language))
@@ -169,8 +170,9 @@ def _formula(place: Mapping[str, Any], values: _Values, encoder: _Values, *, sum
 def _means(place: Mapping[str, Any], layer: str, by_language: pd.Series, values: _Values) -> Iterator[dict[str, Any]]:
     """Lines of the means over languages and over families, of the encoder with intervals over families if there are enough.
 
-    by_language: numbers whose mean is taken.
+    by_language: numbers whose mean is taken; nan of a language whose states do not vary, which is left out.
     """
+    by_language = by_language.dropna()
     if by_language.empty:
         return
     numbers, remark = by_language.to_numpy(dtype=float), ""

@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from crosslens.config.base import languages_table
+from crosslens.encoding.tokens.counts import Vocabulary, unknown_shares
 from crosslens.numerics.definitions import ACCURACY
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.names import (
@@ -33,6 +35,18 @@ SCORES = ("macro F1", "micro F1", "accuracy")  # in percent; V-measures and mutu
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A table in percent. settings: runs, the configured ones by task; wiki, key of the corpus of paragraphs."""
     return table_of(name, named(inputs.records(), settings["wiki"]), inputs.published, settings["runs"])
+
+
+def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How texts were read, for the record of a table; where those with unknown subwords were kept, also the shares of these."""
+    facts = {key: settings[key] for key in ("tokenisation", "drop_unknown")}
+    if inputs.tokenizer is None:
+        return facts
+    vocabulary, names = Vocabulary.read(inputs.tokenizer), languages_table()
+    shares = {corpus: unknown_shares(folder, vocabulary) for corpus, folder in inputs.tokens.items()}
+    return facts | {
+        "unknown_subwords": {key: {names[code]["name"]: share for code, share in part.items()} for key, part in shares.items()}
+    }
 
 
 def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:

@@ -77,10 +77,13 @@ def _shared(runs: Collection[str], config: Config) -> dict[str, Any]:
 
 def _table(name: str, config: Config) -> TableOrFigure:
     table = TABLES[name]
-    needs = _needs(table.kinds, table.runs, config)
+    needs, paper = _needs(table.kinds, table.runs, config), section(config)
     if SPELLING in table.runs:  # spelling does not depend on the model, so one recipe and seed is enough
-        needs += tuple(Need(SPELLING, recipe_name(task, "frozen"), (config.seeds[0],)) for task in section(config).tasks)
-    return _item(name, config, "tables", needs=needs, settings=_shared(table.runs, config))
+        needs += tuple(Need(SPELLING, recipe_name(task, "frozen"), (config.seeds[0],)) for task in paper.tasks)
+    drop_unknown = config.tokenisations[paper.tokenisation].drop_unknown
+    settings = _shared(table.runs, config) | {"tokenisation": paper.tokenisation, "drop_unknown": drop_unknown}
+    corpora = () if drop_unknown else (*(task.corpus for task in paper.tasks.values()), paper.language_corpus)
+    return _item(name, config, "tables", needs=needs, settings=settings, corpora=corpora, tokenizer=not drop_unknown)
 
 
 def _findings(config: Config) -> TableOrFigure:

@@ -1,0 +1,135 @@
+"""The page of a comparison of passports in one file: three sentences, the picture, languages, and values beside baselines."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from crosslens.jobs.quantities import listed
+from crosslens.papers.passport.comparison import COVERAGE, LETTERS, shared_values
+from crosslens.papers.passport.facts import MEANS, SUMMARY, Measure, Passport, measures, name_of
+from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
+from crosslens.papers.passport.pretraining import Pretraining
+from crosslens.papers.passport.sentences import percent, warnings
+from crosslens.reports.cells import where
+from crosslens.reports.templates import read_template
+
+CERTAIN = 0.05  # corrected probability below which a difference without an interval counts
+SHOWN, EXAMPLES = 10, 3  # languages of the table, and names in a sentence
+SHARES = {"neighbours": "the nearest neighbour is the translation for", "topic": "topics are right in the other languages for"}
+Tables = Mapping[tuple[int, int], pd.DataFrame]  # of each pair of encoders, by their numbers: see `comparison.table`
+
+
+def page(
+    tables: Tables, passports: Sequence[Passport], picture: bytes, pretraining: Pretraining, template: Path, style: Path
+) -> str:
+    """The page of a comparison as HTML.
+
+    picture: the figure as SVG.
+    template, style: files of the Jinja template and of the style sheet that all pages share.
+    """
+    names, facts = [passport.facts["name"] for passport in passports], [title_facts(part, pretraining) for part in passports]
+    covered = [name for name in COVERAGE.values() if len(names) == 2 and (tables[0, 1]["column"] == name).any()]
+    lines = [_line(measure, tables, passports, covered) for measure in measures().values()]
+    languages = _most_different(passports)
+    return read_template(template).render(
+        names=names,
+        letters=LETTERS[: len(names)].upper(),
+        facts={label: [texts[label] for texts in facts] for label in facts[0]},
+        findings=[_overall(lines, names), *_meaning(passports, names), *_languages(languages)],
+        warnings=[(name, text) for name, passport in zip(names, passports, strict=True) for text in warnings(passport)],
+        picture=b64encode(picture).decode(),
+        different=languages,
+        covered=covered,
+        lines=lines,
+        languages=int(tables[0, 1]["n"].max()) if tables[0, 1]["n"].notna().any() else 0,
+        version=passports[0].facts["version"],
+        style=style.read_text("utf-8"),
+    )
+
+
+def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], covered: Sequence[str]) -> dict[str, Any]:
+    """A line of the table: values and baselines, what sets the first encoder apart from each other one, and the best encoder."""
+    line: dict[str, Any] = {"measure": measure, "sign": SIGNS[measure.better], "values": [], "best": None}
+    cells = {pair: where(table, metric=measure.key) for pair, table in tables.items()}
+    means = {pair: rows[rows["column"].isin(MEANS)].iloc[:1].to_dict("records") for pair, rows in cells.items()}
+    if not all(means.values()):
+        return line
+    layer = means[0, 1][0]["layer"]
+    layers = [layer if layer in (SUMMARY, "") else str(passport.depth) for passport in passports]
+    low = [passport.at_baseline(measure, at) for passport, at in zip(passports, layers, strict=True)]
+    wins = [0] * len(passports)
+    for (a, b), (mean,) in means.items():
+        is_certain = mean["low"] > 0 or mean["high"] < 0 or (pd.isna(mean["low"]) and mean["p_holm"] < CERTAIN)
+        wins[a if (mean["here"] > 0) == (measure.better == "higher") else b] += is_certain
+    numbers = [means[0, 1][0]["value_a"], *(means[0, other][0]["value_b"] for other in range(1, len(passports)))]
+    for passport, at, is_low, number in zip(passports, layers, low, numbers, strict=True):
+        baseline = passport.baseline(measure, at)[1]
+        text = f"{'at ' * is_low}baseline {shown_number(baseline.value)}" if baseline else ""
+        line["values"].append((shown_number(number), text))
+    groups = [where(cells[0, 1], column=name) for name in covered]
+    return line | {
+        "best": next((one for one, won in enumerate(wins) if won == len(wins) - 1 and not low[one]), None),
+        "differences": [_difference(measure, means[0, other][0], low, other) for other in range(1, len(passports))],
+        "by_coverage": ["–" if group.empty else _signed(group["here"].iloc[0]) for group in groups],
+        "layer": layer,
+        "remark": "" if pd.isna(means[0, 1][0]["remark"]) else means[0, 1][0]["remark"],
+    }
+
+
+def _difference(measure: Measure, mean: Mapping[Any, Any], low: Sequence[bool], other: int) -> dict[str, str]:
+    """The first encoder's value less that of another, with its interval, the languages in which it is better, and p.
+
+    low: whether each encoder is at its baseline.
+    """
+    is_tested, ahead = pd.notna(mean["p"]), 0 if (mean["here"] > 0) == (measure.better == "higher") else other
+    won = f"{mean['won']} of {mean['won'] + mean['lost']}" if is_tested else ""
+    if measure.better != "neither" and mean["here"] and low[ahead]:
+        won = f"none: {LETTERS[ahead].upper()} is at its baseline"
+    p = ("<0.001" if mean["p_holm"] < 0.001 else f"{mean['p_holm']:.3f}") if is_tested else ""
+    ends = "" if pd.isna(mean["low"]) else f"{_signed(mean['low'])} to {_signed(mean['high'])}"
+    return {"number": _signed(mean["here"]), "interval": ends, "won": won, "p": p}
+
+
+def _overall(lines: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    """A sentence on the measures in which each encoder is best."""
+    best = {line["measure"].title: line["best"] for line in lines if line["measure"].better != "neither"}
+    titles = [[title for title, winner in best.items() if winner == number] for number in (*range(len(names)), None)]
+    *counts, rest = [f"{len(group)}" + f" ({', '.join(group)})" * (0 < len(group) <= EXAMPLES) for group in titles]
+    parts = listed([f"{name} in {count}" for name, count in zip(names, counts, strict=True)])
+    return f"Overall, of {len(best)} measures that have a better side, the clear best is {parts}; in {rest} there is none."
+
+
+def _meaning(passports: Sequence[Passport], names: Sequence[str]) -> list[str]:
+    """A sentence on translations and topics, beside the shares that random weights give."""
+    parts = []
+    for key, words in SHARES.items():
+        texts = []
+        for passport, name in zip(passports, names, strict=True):
+            value, random = (passport.value(key, str(passport.depth), baseline=kind) for kind in ("", "random weights"))
+            beside = f" (random weights {percent(random.value)})" if random else ""
+            texts += [f"{percent(value.value)} of sentences in {name}{beside}"] if value else []
+        parts += [f"{words} {listed(texts)}"] if texts else []
+    return [f"Meaning, at the last layer: {'; '.join(parts)}."] if parts else []
+
+
+def _languages(different: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence on the languages in which the encoders differ most."""
+    examples = [f"{name} ({', '.join(shares)})" for name, shares in [*different.items()][:EXAMPLES]]
+    words = "in the share of nearest neighbours that are translations they differ most in"
+    return [f"Languages: {words} {listed(examples)}."] if examples else []
+
+
+def _most_different(passports: Sequence[Passport]) -> dict[str, list[str]]:
+    """Names of the languages whose shares of translations as nearest neighbours differ most, and the share of each encoder."""
+    values = shared_values(passports, measures()["neighbours"])[1].drop(columns="family")
+    spread = (values.max(axis=1) - values.min(axis=1)).sort_values(ascending=False, kind="stable")
+    return {name_of(str(code)): [percent(share) for share in values.loc[code]] for code in spread.index[:SHOWN]}
+
+
+def _signed(difference: float) -> str:
+    """A difference with its sign."""
+    text = shown_number(difference)
+    return f"+{text}" if difference > 0 and float(text) else text

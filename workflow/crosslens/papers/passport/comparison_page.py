@@ -64,27 +64,27 @@ def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], cover
     for (a, b), (mean,) in means.items():
         is_certain = mean["low"] > 0 or mean["high"] < 0 or (pd.isna(mean["low"]) and mean["p_holm"] < CERTAIN)
         wins[a if (mean["here"] > 0) == (measure.better == "higher") else b] += is_certain
-    numbers = [means[0, 1][0]["value_a"], *(means[0, other][0]["value_b"] for other in range(1, len(passports)))]
+    numbers = [means[0, 1][0]["value_a"], *(means[0, place][0]["value_b"] for place in range(1, len(passports)))]
     for passport, at, is_low, number in zip(passports, layers, low, numbers, strict=True):
         baseline = passport.baseline(measure, at)[1]
         text = f"{'at ' * is_low}baseline {shown_number(baseline.value)}" if baseline else ""
         line["values"].append((shown_number(number), text))
     groups = [where(cells[0, 1], column=name) for name in covered]
     return line | {
-        "best": next((one for one, won in enumerate(wins) if won == len(wins) - 1 and not low[one]), None),
-        "differences": [_difference(measure, means[0, other][0], low, other) for other in range(1, len(passports))],
+        "best": next((place for place, won in enumerate(wins) if won == len(wins) - 1 and not low[place]), None),
+        "differences": [_difference(measure, means[0, place][0], low, place) for place in range(1, len(passports))],
         "by_coverage": ["–" if group.empty else _signed(group["here"].iloc[0]) for group in groups],
         "layer": layer,
         "remark": "" if pd.isna(means[0, 1][0]["remark"]) else means[0, 1][0]["remark"],
     }
 
 
-def _difference(measure: Measure, mean: Mapping[Any, Any], low: Sequence[bool], other: int) -> dict[str, str]:
+def _difference(measure: Measure, mean: Mapping[Any, Any], low: Sequence[bool], second: int) -> dict[str, str]:
     """The first encoder's value less that of another, with its interval, the languages in which it is better, and p.
 
     low: whether each encoder is at its baseline.
     """
-    is_tested, ahead = pd.notna(mean["p"]), 0 if (mean["here"] > 0) == (measure.better == "higher") else other
+    is_tested, ahead = pd.notna(mean["p"]), 0 if (mean["here"] > 0) == (measure.better == "higher") else second
     won = f"{mean['won']} of {mean['won'] + mean['lost']}" if is_tested else ""
     if measure.better != "neither" and mean["here"] and low[ahead]:
         won = f"none: {LETTERS[ahead].upper()} is at its baseline"

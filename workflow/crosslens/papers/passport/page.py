@@ -139,8 +139,8 @@ def _corpus(facts: Mapping[str, Any]) -> str:
 
 def _languages(facts: Mapping[str, Any]) -> str:
     """Number of measured languages, of all if some were not measured."""
-    measured, others = len(facts["languages"]), len(facts.get("languages_not_measured", {}))
-    return f"{measured} of {measured + others}" if others else str(measured)
+    measured, unmeasured = len(facts["languages"]), len(facts.get("languages_not_measured", {}))
+    return f"{measured} of {measured + unmeasured}" if unmeasured else str(measured)
 
 
 def _number(value: Interval | None) -> str:

@@ -138,8 +138,8 @@ def _correlations(
                     yield from _lines(row, column, name, f"{definition}; {over}", plain)
                 for constants, covariates in _covariates(rows, distances, texts).items() if definition == ALL else ():
                     all_finite = is_finite & np.isfinite(covariates).all(axis=1)
-                    given = partial(x[all_finite], y[all_finite], covariates[all_finite])
-                    yield from _lines(row, column, "partial r", f"{definition}; {over}; given {constants}", given)
+                    correlation = partial(x[all_finite], y[all_finite], covariates[all_finite])
+                    yield from _lines(row, column, "partial r", f"{definition}; {over}; given {constants}", correlation)
 
 
 def _covariates(

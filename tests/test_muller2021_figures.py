@@ -71,7 +71,7 @@ def records():
 def rows_and_names(drawn, columns):
     """Names of the rows, above the labels of their axes, and those of the curves of the first row."""
     rows = [axis.get_ylabel().rpartition("\n")[0] for axis in drawn.axes[::columns]]
-    return rows, {text.get_text() for text in drawn.axes[columns - 1].get_legend().get_texts()}
+    return rows, {text.get_text() for text in drawn.legends[0].get_texts()}
 
 
 @pytest.mark.parametrize("name", [f"figure{number}" for number in range(1, 9)])

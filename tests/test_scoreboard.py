@@ -173,7 +173,7 @@ def test_the_page_counts_verdicts_and_folds_cells(laptop):
     text = page(laptop, "Scoreboard", "snakemake scoreboard", TEMPLATE)
     is_result = laptop["verdict"].isin(COMPUTED)
     items = len(laptop.assign(is_result=is_result)[["paper", "item", "is_result"]].drop_duplicates())
-    assert text.count("<details") == items + 2 and text.count("<details class=\"item\" open") == 1
+    assert text.count("<details") == items + 2 and text.count('<details class="item" open') == 1
     assert text.count("<tr") == len(laptop) + items + 1 + len(PUBLISHED)  # cells, heads, counts by paper
     within = (laptop["paper"] == "liu2020") & (laptop["item"] == "table3")
     assert text.index(f"liu2020, table3: {within.sum()} within</summary>") < text.index("Without a result here")

@@ -12,7 +12,6 @@ from crosslens.jobs.errors import DataError
 from crosslens.papers.wording import interval
 from crosslens.reports.paper import TableOrFigure
 
-
 APPENDIX = "_appendix"  # after the name of a figure: its further panels, which would make it too large
 
 

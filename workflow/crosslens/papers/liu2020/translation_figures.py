@@ -37,7 +37,9 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         chance = where(scaled, definition=RANDOM, weight=most)
         by_layer.append(_curve(chance, "layer", DOTTED, f"random, {alpha(most)}"))
         note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + masked_note
-        return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", unit="%", ylim=(0, 1), xlabel="layer of the shift")
+        return panels(
+            {"": {"": by_layer}}, title, note, ylabel="convert rate", unit="%", ylim=(0, 1), xlabel="layer of the shift"
+        )
     chosen = layers[:: max(1, len(layers) // 4)]
     zero = pd.DataFrame({"weight": [0.0], "value": [level]})
     by_weight = [

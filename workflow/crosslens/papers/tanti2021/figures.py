@@ -21,9 +21,9 @@ PROBES = {"language, target": PROBE_WITHIN, "language, wiki": PROBE_ACROSS}
 UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "NLI label")}
 HEADER = ("in percent", "V", "chance V", "head accuracy", "head F1", "probe accuracy")
 CAPTION = (
-    "t-SNE; marks: figure 2; no names where V is at most {near} points above chance. V: V-measure of k-means on the full vectors. "
-    "Head: predicts what the panel shows; its F1 is that of the authors' code ({paper}). Probe: trained on the same corpus until it "
-    "converges. Seeds of the scores: {seeds}; of the points: {seed}."
+    "t-SNE; marks: figure 2. V: V-measure of k-means on the full vectors; where it is at most {near} points above chance, labels "
+    "have no names. Head: predicts what the panel shows; its F1 is that of the authors' code ({paper}). Probe: trained on the "
+    "same corpus until it converges. Seeds of the scores: {seeds}; of the points: {seed}."
 )
 KEY_CAPTION = "Circles: branches of Indo-European; triangles: other families."
 
@@ -50,7 +50,7 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
     units, label = UNITS[task]
     families_by_code = families(languages)
     names = {code: languages[code]["name"] for code in families_by_code}
-    rows, letters, table = [], iter("abcdef"), [HEADER]
+    rows, letters, table = [], iter("abcdef"), [[*HEADER]]
     for clusters in PANELS:
         corpus, units_shown = ("wiki", "paragraphs") if clusters == "language, wiki" else ("target", units)
         item, by = ("task", "label") if clusters == "labels" else (clusters, "language")
@@ -63,7 +63,7 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
             probe = _percent(of_run, item, PROBES[item]) if item in PROBES else math.nan
             heading = f"({next(letters)}) {CAPTIONS[run]}: {units_shown} by {label if by == 'label' else 'language'}"
             numbers = (agreement, chance, accuracy, f1, probe)
-            table.append((heading, *("" if math.isnan(number) else f"{number:.1f}" for number in numbers)))
+            table.append([heading, *("" if math.isnan(number) else f"{number:.1f}" for number in numbers)])
             grouped = not agreement <= chance + NEAR
             row_panels.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), heading, grouped))
         if by == "label":

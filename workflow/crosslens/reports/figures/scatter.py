@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark, legend_marks, surround
 
@@ -91,12 +92,12 @@ def panels(rows: Sequence[Row], title: str, note: str, table: Sequence[Sequence[
 
 def _tabulate(figure: Figure, line: Sequence[Axes], table: Sequence[Sequence[str]]) -> None:
     """Write a table across a line of axes: names at the left, numbers at the right."""
-    axis = figure.add_subplot(line[0].get_gridspec()[-1, :])
+    axis = figure.add_subplot(figure.axes[0].get_subplotspec().get_gridspec()[-1, :])  # type: ignore[union-attr]
     for hidden in (axis, *line):
         hidden.axis("off")
     names = max(len(cells[0]) for cells in table) / sum(max(map(len, column)) for column in zip(*table, strict=True))
     widths = [names, *[(1 - names) / (len(table[0]) - 1)] * (len(table[0]) - 1)]
-    drawn = axis.table([*map(list, table)], colWidths=widths, cellLoc="right", bbox=(0, 0, 1, 1), edges="horizontal")
+    drawn = axis.table([*map(list, table)], colWidths=widths, cellLoc="right", bbox=Bbox.unit(), edges="horizontal")
     drawn.auto_set_font_size(False)
     for (_, column), cell in drawn.get_celld().items():
         cell.set(linewidth=0.4, edgecolor=PALE)

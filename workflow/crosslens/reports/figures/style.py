@@ -120,4 +120,9 @@ def families(languages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 def look(number: int) -> Look:
     """Colour, marker and width of one of several curves; none is black, which is reserved for controls."""
-    return {"color": COLOURS[number % (len(COLOURS) - 1)], "marker": MARKERS[number % len(MARKERS)], "markersize": 2.0, "linewidth": 0.9}
+    return {
+        "color": COLOURS[number % (len(COLOURS) - 1)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 2.0,
+        "linewidth": 0.9,
+    }

@@ -37,10 +37,10 @@ def kind(recipe: Recipe) -> str:
 def items(config: Config) -> dict[str, TableOrFigure]:
     """Tables and figures by name."""
     items_by_name = {name: _item(name, config) for name in captions.items(PAPER)}
-    if others := [encoder for encoder in section(config).texts if encoder != section(config).encoder]:
+    if further_encoders := [encoder for encoder in section(config).texts if encoder != section(config).encoder]:
         for name in SPLIT:
-            further = _probes(name, config, others)
-            items_by_name[f"{name}{APPENDIX}"] = appendix(further, f"of {listed(others)}")
+            further = _probes(name, config, further_encoders)
+            items_by_name[f"{name}{APPENDIX}"] = appendix(further, f"of {listed(further_encoders)}")
     return items_by_name
 
 
@@ -72,11 +72,11 @@ def _removal(config: Config) -> TableOrFigure:
     )
 
 
-def _probes(name: str, config: Config, shown: Sequence[str] = ()) -> TableOrFigure:
-    """A figure of probes. shown: encoders; none, the paper's, beside the others and its control in figure 3."""
+def _probes(name: str, config: Config, columns: Sequence[str] = ()) -> TableOrFigure:
+    """A figure of probes. columns: encoders; none, the paper's, beside the others and its control in figure 3."""
     paper, probing = section(config), section(config).probing
     main, control = pretrained(paper.encoder), untrained(paper.encoder)
-    encoders = {encoder: pretrained(encoder) for encoder in shown or (paper.texts if name == "figure3" else [paper.encoder])}
+    encoders = {encoder: pretrained(encoder) for encoder in columns or (paper.texts if name == "figure3" else [paper.encoder])}
     recipes = [*encoders.values(), *([control] if name == "figure3" else [])]
     settings = {
         "encoders": {recipe: encoder for encoder, recipe in encoders.items()},

@@ -75,8 +75,8 @@ def similarities(
     if edited:
         names = {REF: "REF"} | {blocks: f"re-init. {blocks}" for blocks in layers}
         tuned = [
-            Encoder(recipe_name(tasks[0], "en", blocks), named, look(number))
-            for number, (blocks, named) in enumerate(names.items())
+            Encoder(recipe_name(tasks[0], "en", blocks), label, look(number))
+            for number, (blocks, label) in enumerate(names.items())
         ]
     chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(columns)].dropna(subset=["value"])
     tables: Similarities = dict(iter(chosen.groupby(["measure", "recipe", "language", "definition"])))  # type: ignore[arg-type]

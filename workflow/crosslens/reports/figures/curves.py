@@ -96,9 +96,9 @@ def panels(
                 if isinstance(xlabel, Mapping) or row == rows[-1]:
                     label = xlabel if isinstance(xlabel, str) else xlabel[row]
                     axis.set_xlabel(textwrap.fill(label, int(LABEL * width / len(columns))))
-        named = {curve.name: curve for curve in all_curves if curve.name}
-        if named:
-            figure.legend(handles=handles([*named.values()]), loc="outside right center", handlelength=2.2)
+        curve_by_name = {curve.name: curve for curve in all_curves if curve.name}
+        if curve_by_name:
+            figure.legend(handles=handles([*curve_by_name.values()]), loc="outside right center", handlelength=2.2)
         surround(figure, title, note, width)
     return figure
 

@@ -97,9 +97,9 @@ def _tabulate(figure: Figure, line: Sequence[Axes], table: Sequence[Sequence[str
         hidden.axis("off")
     names = max(len(cells[0]) for cells in table) / sum(max(map(len, column)) for column in zip(*table, strict=True))
     widths = [names, *[(1 - names) / (len(table[0]) - 1)] * (len(table[0]) - 1)]
-    drawn = axis.table([*map(list, table)], colWidths=widths, cellLoc="right", bbox=Bbox.unit(), edges="horizontal")
-    drawn.auto_set_font_size(False)
-    for (_, column), cell in drawn.get_celld().items():
+    grid = axis.table([*map(list, table)], colWidths=widths, cellLoc="right", bbox=Bbox.unit(), edges="horizontal")
+    grid.auto_set_font_size(False)
+    for (_, column), cell in grid.get_celld().items():
         cell.set(linewidth=0.4, edgecolor=PALE)
         cell.PAD = 0.02
         cell.get_text().set(fontsize=SMALL, ha="right" if column else "left")

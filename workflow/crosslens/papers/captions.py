@@ -57,9 +57,9 @@ def captioned(
     return TableOrFigure(form or ("figure" if name.startswith("figure") else "table"), title, shows, caption, module, **fields)
 
 
-def appendix(figure: TableOrFigure, panels: str, **fields: Any) -> TableOrFigure:
-    """The appendix of a figure. panels: which it has, in words; fields: of TableOrFigure that differ."""
-    return replace(figure, title=f"{figure.title}, appendix", shows=f"{figure.shows}, {panels}", **fields)
+def appendix(figure: TableOrFigure, panels: str) -> TableOrFigure:
+    """The appendix of a figure. panels: which it has, in words."""
+    return replace(figure, title=f"{figure.title}, appendix", shows=f"{figure.shows}, {panels}")
 
 
 def _filled(text: str, values: Mapping[str, Any], shared: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ rule scoreboard:
     conda:
         "../envs/figures.yaml"
     params:
-        **params(GRAPH.scoreboard, "template", *contents(STUDIES.papers)),
+        **params(GRAPH.scoreboard, "template", "style", *contents(STUDIES.papers)),
         tables=lambda wildcards: GRAPH.built_tables(),  # also those that the same call has made before
     message:
         "Set the printed cells beside ours"

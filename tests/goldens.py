@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -28,7 +29,8 @@ def assert_golden(table: pd.DataFrame, name: str) -> None:
 
 def assert_golden_curves(figure: Figure, name: str) -> None:
     """Title, note and all curves of a figure are those of the file of that name."""
-    names = {look: label for axis in figure.axes for look, label in named_looks(axis)}
+    legends = filter(None, [*figure.legends, *(axis.get_legend() for axis in figure.axes)])
+    names = {look: label for legend in legends for look, label in named_looks(legend)}
     texts = {"title": figure.get_suptitle(), "note": figure.get_supxlabel()}
     rows = [("", "", kind, " ".join(text.split())) for kind, text in texts.items()]
     for number, axis in enumerate(figure.axes):
@@ -37,12 +39,11 @@ def assert_golden_curves(figure: Figure, name: str) -> None:
     assert_golden(pd.DataFrame(rows, columns=["panel", "name", "kind", "values"]), name)
 
 
-def named_looks(axis: Axes) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Look, and colour alone, and name of each line in the legend of a panel."""
-    if (legend := axis.get_legend()) is not None:
-        for text, line in zip(legend.get_texts(), legend.legend_handles, strict=True):
-            yield look_of(line), text.get_text()
-            yield look_of(line)[:1], text.get_text()
+def named_looks(legend: Legend) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Look, and colour alone, and name of each line in a legend."""
+    for text, line in zip(legend.get_texts(), legend.legend_handles, strict=True):
+        yield look_of(line), text.get_text()
+        yield look_of(line)[:1], text.get_text()
 
 
 def look_of(line: Any) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from crosslens.reports.provenance import write_table
 
 FAMILIES = {
     "en": "Indo-European", "de": "Indo-European", "es": "Indo-European", "ru": "Indo-European", "el": "Indo-European",
-    "hy": "Indo-European", "hi": "Indo-European", "bn": "Indo-European", "fi": "Uralic", "tr": "Altaic", "kk": "Altaic",
+    "hy": "Indo-European", "hi": "Indo-European", "bn": "Indo-European", "fi": "Uralic", "tr": "Turkic", "kk": "Turkic",
     "ar": "Afro-Asiatic", "he": "Afro-Asiatic", "am": "Afro-Asiatic", "ha": "Afro-Asiatic", "tzm": "Afro-Asiatic",
     "sw": "Niger-Congo", "yo": "Niger-Congo", "zu": "Niger-Congo", "zh": "Sino-Tibetan", "ja": "Japanese", "ko": "Korean",
     "vi": "Austro-Asiatic", "th": "Tai-Kadai", "id": "Austronesian", "ta": "Dravidian", "ka": "Kartvelian", "eu": "Basque",
-    "mn": "Altaic", "quy": "Quechuan", "nqo": "Mande", "gn": "Tupian",
+    "mn": "Mongolic", "quy": "Quechuan", "nqo": "Mande", "gn": "Tupian",
 }  # fmt: skip
 DEPTH = 12
 WEAK = {"tzm": 0.6, "nqo": 0.55, "gn": 0.4, "quy": 0.35, "yo": 0.2}

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from crosslens.config.base import languages_table
-from crosslens.reports.figures import curves, dots, heatmap
+from crosslens.reports.figures import curves, dots, heatmap, style
 from crosslens.reports.figures.curves import Curve
 from crosslens.reports.figures.save import save
 from crosslens.reports.figures.scatter import Panel, Row, panels
@@ -94,6 +94,24 @@ def test_the_same_figure_gives_the_same_bytes_and_png_has_300_dots_an_inch(tmp_p
     with Image.open(tmp_path / "0.png") as picture:
         assert picture.info["dpi"] == pytest.approx((300, 300), abs=0.1)
         assert picture.width == 2160  # 7.2 inches
+
+
+def test_a_legend_has_each_name_once_in_the_order_of_the_curves():
+    def curve(values, number, name):
+        return Curve(np.arange(3), values, values, values, style.look(number), name)
+
+    first, second = curve(np.array([2.0, 1.0, 0.0]), 0, "first"), curve(np.arange(3.0), 1, "second")
+    (legend,) = curves.panels({"a": {"": [first, second]}, "b": {"": [second]}}, "", "", ylabel="score").legends
+    assert [text.get_text() for text in legend.get_texts()] == ["first", "second"]
+
+
+def test_classes_that_do_not_group_have_no_names():
+    points, classes = np.random.default_rng(0).normal(size=(40, 2)), np.array(["x", "y"] * 20)
+    row = Row(
+        [Panel(points, classes, "named"), Panel(points, classes, "at chance", named=False)], {"x": "X", "y": "Y"}, marks("xy")
+    )
+    named, at_chance = panels([row], "", "").axes
+    assert len(named.texts) == 2 and not at_chance.texts
 
 
 def test_a_value_alone_in_a_curve_is_a_mark():

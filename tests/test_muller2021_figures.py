@@ -6,7 +6,7 @@ import pytest
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.records import RECORDS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
-from crosslens.papers.muller2021.figures import COLUMNS, correlations, similarities
+from crosslens.papers.muller2021.figures import COLUMNS, PARTS, correlations, similarities
 from crosslens.papers.muller2021.names import Study
 from goldens import assert_golden_curves
 
@@ -71,7 +71,7 @@ def records():
 def rows_and_names(drawn, columns):
     """Names of the rows, above the labels of their axes, and those of the curves of the first row."""
     rows = [axis.get_ylabel().rpartition("\n")[0] for axis in drawn.axes[::columns]]
-    return rows, {text.get_text() for text in drawn.axes[columns - 1].get_legend().get_texts()}
+    return rows, {text.get_text() for text in drawn.legends[0].get_texts()}
 
 
 @pytest.mark.parametrize("name", [f"figure{number}" for number in range(1, 9)])
@@ -124,6 +124,15 @@ def test_further_sets_of_layers_have_curves_of_their_own():
     drawn = figure("figure2", made(sets=("init1-2", "init3-4")), NAMES, ("1-2", "3-4"))
     names = rows_and_names(drawn, len(DEFINITIONS))[1]
     assert names == {"REF", "re-init. 1-2", "re-init. 3-4", "pretrained", "untrained"}
+
+
+def test_a_set_of_layers_has_one_look_in_all_tasks_and_the_appendix_has_the_other_definitions(records):
+    looks = [
+        {text.get_text(): line.get_color() for text, line in zip(legend.get_texts(), legend.legend_handles, strict=True)}
+        for legend in (figure(name, records[records["language"] == "fr"]).legends[0] for name in ("figure6", "figure7"))
+    ]
+    assert looks[0] == looks[1] and len(set(looks[0].values())) == len(looks[0])
+    assert [definition for part in PARTS.values() for definition in part] == list(COLUMNS)
 
 
 @pytest.mark.parametrize(

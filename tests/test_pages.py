@@ -43,10 +43,10 @@ def cells(lines, folder):
 
 def test_cells_have_fixed_decimals_and_numbered_notes(tmp_path):
     found = laid_out(cells(LINES, tmp_path), 2)
-    (part,) = found["parts"]
+    part, without_ours = found["parts"]
     assert (part["corner"], part["columns"], found["notes"]) == ("F1", ["REF", "delta <1>"], ["few", "odd", "no score"])
     assert list(part["groups"]) == [""]  # one metric and definition: a line is a row
-    first, second, third = part["groups"][""]
+    (first, second), (third,) = part["groups"][""], without_ours["groups"][""]
     assert [each["name"] for each in (first, second, third)] == ["EN->X", "EN->EN", "EN->DE"]
     reference, delta = first["cells"]
     assert reference == {"here": "64.10", "details": ["63.00 to 65.00", "sd 0.50", "n 1,234"], "published": "64.17",
@@ -57,9 +57,8 @@ def test_cells_have_fixed_decimals_and_numbered_notes(tmp_path):
 
 
 def groups(lines, decimals):
-    """Return the groups of lines of a table that has one part."""
-    (part,) = laid_out(lines, decimals)["parts"]
-    return part["groups"]
+    """Return the groups of lines that a table shows first."""
+    return laid_out(lines, decimals)["parts"][0]["groups"]
 
 
 def differences(lines, decimals):
@@ -67,12 +66,12 @@ def differences(lines, decimals):
 
 
 def test_differences_are_those_of_the_table(tmp_path):
-    assert differences(cells(LINES, tmp_path), 2) == ["-0.07", "-0.50", "", ""]
+    assert differences(cells(LINES, tmp_path), 2) == ["-0.07", "-0.50", ""]
     set_apart(table(LINES, "muller2021", "table8"), ["the encoder is another"]).to_csv(tmp_path / "apart.csv", index=False)
     with (tmp_path / "apart.csv").open(newline="") as stream:
         lines = list(csv.DictReader(stream))
     for decimals in (2, None):
-        assert differences(lines, decimals) == ["", "", "", ""]
+        assert differences(lines, decimals) == ["", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +134,19 @@ def test_definitions_that_were_not_printed_are_folded_and_constant_ones_are_note
     assert further == {"strict, F1": ["A", "B"], "rare, share": ["bigram"]} and page_table["parts"][1]["lines"] == 3
     assert [part["columns"] for part in page_table["parts"]] == [["x"], ["x", "y"]]
     assert page_table["constant"] == ["texts cut: 0.00 in every row and column"]
+
+
+def test_the_lines_that_decide_stand_with_the_printed_ones_and_columns_without_our_values_are_left_out(tmp_path):
+    lines = [line("A", "x", "F1", "printed", {"here": 1, "low": 0, "high": 2, "seeds": 1}, 3),
+             line("A", "y", "F1", "printed", {"here": None}, 4),
+             line("A", "x", "accuracy", "probe", {"here": 5, "seeds": 1}),
+             line("A", "x", "accuracy", "other", {"here": 6, "seeds": 1}),
+             line("A, de", "all", "F1", "printed", {"here": 7})]  # fmt: skip
+    first, folded = laid_out(cells(lines, tmp_path), 1, {("A", "F1", "printed"): 0.25}, ["probe"])["parts"]
+    printed, probe = (row for group in first["groups"].values() for row in group)
+    assert first["columns"] == ["x"] and (printed["cells"][0]["here"], probe["cells"][0]["here"]) == ("1.0", "5.0")
+    assert printed["width"] == "0.2" and printed["cells"][0]["details"] == []  # between runs, and not over texts
+    assert folded["columns"] == ["x", "all"] and folded["lines"] == 2
 
 
 # --- what names mean ------------------------------------------------------------------------------------------------------
@@ -328,22 +340,22 @@ def test_a_page_stands_alone(values, folder):
     text = written(about(values, {"encoders.mbert": E5}), folder, "table8")
     assert re.findall('href="([^"]*)"', text) == ["table8.csv", "table8.csv.json"] and "://" not in text and "<script" not in text
     for wanted in (
-        "These numbers are not comparable with the paper's: the encoder is intfloat/multilingual-e5-small (quantised to 4 bits)",
+        "Not comparable with the paper's numbers: the encoder is intfloat/multilingual-e5-small (quantised to 4 bits)",
         "<dt>REF</dt><dd>no layer is re-initialised before fine-tuning</dd>",
         "<code>snakemake --profile demo table8.csv</code>",
         "delta &lt;1&gt;",
-        "<b>64.10</b><sup>1,2</sup>",
+        "<b>64.1<sup>1,2</sup></b>",
     ):
         assert wanted in text, wanted
     assert "(-0.07)" not in text
     comparable = written(about(values, {}), folder, "table8")
-    assert "not comparable" not in comparable and '<span class="published">paper 64.17 (-0.07)</span>' in comparable
+    assert "Not comparable" not in comparable and '<span class="published">paper 64.2 (-0.1)</span>' in comparable
 
 
 def test_a_report_has_contents_and_whatever_it_shows_in_one_file(values, folder):
     text = written(about(values, {}), folder, "table8", "figure8", report=True)
     links, ids, sources = (re.findall(f'{name}="([^"]*)"', text) for name in ("href", "id", "src"))
     inside = {link.removeprefix("#") for link in links if link.startswith("#")}
-    assert inside == {"table8", "figure8", "definitions", "made", "data"} <= set(ids)
+    assert inside == {"table8", "figure8"} <= set(ids) and text.index('id="summary"') < text.index('id="table8"')
     assert [source.partition(",")[0] for source in sources] == ["data:image/svg+xml;base64"] and "://" not in text
     assert re.search(r"Grid search.*\(<code>results/muller2021/table3_search.html</code>\)", text)  # not shown, but named

@@ -150,7 +150,7 @@ def test_losses_of_the_source_of_targets_and_their_difference():
     assert targets.attrs["recipes"] == ["muller2021/parsing/en/init1-2", "muller2021/parsing/en/ref"]
     by_family = muller2021.losses(numbers, ["1-2"], "targets", by_family=True)
     assert {name.rpartition(", ")[2]: [*rows.index] for name, rows in by_family.items()} == {
-        "Indo-European": ["de", "fr"], "Altaic": ["tr"], "Sino-Tibetan": ["zh"]}  # fmt: skip
+        "Indo-European": ["de", "fr"], "Turkic": ["tr"], "Sino-Tibetan": ["zh"]}  # fmt: skip
     assert muller2021.losses(numbers, ["1-2"], "targets", sources=["ru"]) == {}
     assert not muller2021.losses(numbers, ["1-2"], "targets", before="1-2")[place].to_numpy().any()
 

@@ -16,9 +16,11 @@ from crosslens.reports.paper import Paper, Place
 from crosslens.reports.scoreboard import (  # fmt: skip
     CITED,
     COLUMNS,
+    COMPUTED,
     ILLEGIBLE,
     NO_TABLE,
     NOT_RUN,
+    SETTING,
     UNDECIDED,
     VERDICTS,
     WITHIN,
@@ -91,7 +93,7 @@ def test_every_printed_cell_stands_in_the_line_that_shows_it(key, study, tmp_pat
         tables[paper.path(name)] = read_table(tmp_path / "table.csv").assign(here=1.0, seeds=1)  # all have a value
     board = scoreboard([paper], PUBLISHED, tables)
     cells = board[board["table"].isin(tables)]
-    assert len(cells) > 50 and set(cells["verdict"]) == {UNDECIDED}
+    assert len(cells) > 50 and set(cells["verdict"]) == {SETTING if key == "tanti2021" else UNDECIDED}
     assert {paper.path(name) for name in QUICK[key]} == set(cells["table"])
     for cell in cells.to_dict("records"):
         place = paper.place(Place(*(cell[name] for name in KEY[1:])))
@@ -169,11 +171,13 @@ def test_no_interval_from_one_run_or_from_equal_ones():
 
 def test_the_page_counts_verdicts_and_folds_cells(laptop):
     text = page(laptop, "Scoreboard", "snakemake scoreboard", TEMPLATE)
-    items = laptop.groupby(["paper", "item"]).ngroups
-    assert text.count("<details") == items and "<details open" not in text
+    is_result = laptop["verdict"].isin(COMPUTED)
+    items = len(laptop.assign(is_result=is_result)[["paper", "item", "is_result"]].drop_duplicates())
+    assert text.count("<details") == items + 2 and text.count('<details class="item" open') == 1
     assert text.count("<tr") == len(laptop) + items + 1 + len(PUBLISHED)  # cells, heads, counts by paper
     within = (laptop["paper"] == "liu2020") & (laptop["item"] == "table3")
-    assert f"<summary>table3 <small>{within.sum()} within</small></summary>" in text
+    assert text.index(f"liu2020, table3: {within.sum()} within</summary>") < text.index("Without a result here")
+    assert f"{is_result.sum()} have a result here" in text
     assert "http" not in text and ">nan<" not in text
 
 

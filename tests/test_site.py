@@ -75,7 +75,7 @@ def test_links_to_committed_tables_lead_to_reports_on_the_site(tmp_path):
     assert "[6](../results/laptop/muller2021/report.html#table6)" in text and "demo-float32/table1.csv" in text
     links = re.findall(r"\]\((\.\./results/[^)#]+)#(\w+)\)", text)
     pages = {link: (tmp_path / "docs/runs" / link).read_text(encoding="utf-8") for link, _ in links}
-    assert all(f'<section id="{anchor}">' in pages[link] for link, anchor in links) and len(links) > 15
+    assert all(f'<details class="item" id="{anchor}"' in pages[link] for link, anchor in links) and len(links) > 15
 
 
 def test_every_command_of_make_is_documented():

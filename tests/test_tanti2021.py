@@ -273,8 +273,9 @@ def drawn_figure(name, labels):
 
 @pytest.mark.parametrize(("name", "labels"), [("figure3", ("NOUN", "VERB")), ("figure6", NLI)])
 def test_figures_have_six_panels_that_say_what_they_show(name, labels):
-    """Scores of each panel, and points and name of each class, none in Turkish."""
+    """Points and name of each class, none in Turkish, and below them the scores of each panel."""
     figure = drawn_figure(name, labels)
+    table = figure.axes[-1].tables[0]
     assert figure.get_suptitle() == "A title"
     rows = []
     for axis in figure.axes:
@@ -282,4 +283,5 @@ def test_figures_have_six_panels_that_say_what_they_show(name, labels):
         numbers = [len(dots.get_offsets()) for dots in axis.collections if not dots.get_rasterized()]  # but the grey ones
         title = axis.get_title(loc="left").replace("\n", " | ")
         rows += [(title, *each) for each in zip(names, numbers, strict=True)]
+    rows += [(cell.get_text().get_text(), "score", line) for (line, _), cell in sorted(table.get_celld().items())]
     assert_golden(pd.DataFrame(rows, columns=["panel", "class", "points"]), f"tanti2021/{name}")

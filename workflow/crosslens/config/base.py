@@ -23,6 +23,8 @@ from crosslens.jobs.bounded import read_text
 from crosslens.jobs.errors import DataError, short
 
 LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
+WALS_FAMILIES = {"Turkic": "Altaic", "Mongolic": "Altaic"}
+"""Families of Glottolog that WALS v2020.4 takes for one, which few linguists do: family in resources/languages.csv -> in WALS."""
 
 Rate = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -55,11 +57,16 @@ class ConfigError(DataError):
 def languages_table() -> dict[str, dict[str, str]]:
     """resources/languages.csv: code -> the columns of its row.
 
-    Columns: name, script (ISO 15924), iso639_3, glottocode; wals (code), family and genus as in WALS v2020.4; wikipedia (name of
-    the database), cc100 (file of CC-100). Cells are empty if a source does not have the language. A code with _ is a language in
-    a second script, which only CC-100 distinguishes.
+    Columns: name, script (ISO 15924), iso639_3, glottocode; wals (code) and genus as in WALS v2020.4; family, which is also
+    WALS's but for WALS_FAMILIES; wikipedia (name of the database), cc100 (file of CC-100). Cells are empty if a source does not
+    have the language. A code with _ is a language in a second script, which only CC-100 distinguishes.
     """
     return {row["code"]: row for row in csv.DictReader(io.StringIO(read_text(LANGUAGES_CSV), newline=""))}
+
+
+def wals_family(family: str) -> str:
+    """The family of WALS that a family of resources/languages.csv belongs to."""
+    return WALS_FAMILIES.get(family, family)
 
 
 @cache

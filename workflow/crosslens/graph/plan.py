@@ -24,7 +24,7 @@ ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.json
 """Files of a table and of a figure: what is shown, and last its record."""
 STYLE = "workflow/crosslens/reports/page.css"
 PAGE = ("workflow/crosslens/reports/page.html.j2", STYLE, "resources/terms.yaml")
-SCOREBOARD = "workflow/crosslens/reports/scoreboard.html.j2"
+SCOREBOARD = {"template": "workflow/crosslens/reports/scoreboard.html.j2", "style": STYLE}
 CLAIMS = ("workflow/crosslens/reports/claims/claims.html.j2", STYLE)
 PASSPORT = {
     "style": STYLE,
@@ -287,9 +287,9 @@ class Graph(Artefacts):
         """scoreboard.csv and .html: printed cells beside those of the tables that exist. These are no inputs, nor made."""
         self.config.expect_study()
         published = [printed(paper.key) for paper in self.studies.papers]
-        inputs = {"published": self.existing(*published), "template": SCOREBOARD}
+        inputs = {"published": self.existing(*published), **SCOREBOARD}
         modules = [f"papers/{paper.key}/paper" for paper in self.studies.papers]
-        facts = {"template": self.content(SCOREBOARD)} | self.contents_of(published)
+        facts = {name: self.content(file) for name, file in SCOREBOARD.items()} | self.contents_of(published)
         return Step("scoreboard", "figures", inputs, {"heading": f"Scoreboard: {self.results}"}, modules, facts)
 
     def claims(self) -> Step:

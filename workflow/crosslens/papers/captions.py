@@ -1,6 +1,7 @@
 """Titles and captions of items: papers/KEY/captions.yaml."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from string import Formatter
@@ -10,6 +11,8 @@ from crosslens.config.presets import read_yaml
 from crosslens.jobs.errors import DataError
 from crosslens.papers.wording import interval
 from crosslens.reports.paper import TableOrFigure
+
+APPENDIX = "_appendix"  # after the name of a figure: its further panels, which would make it too large
 
 
 @cache
@@ -52,6 +55,11 @@ def captioned(
         ) from None
     caption = "\n\n".join(filter(None, [text, texts.get("end", "")]))
     return TableOrFigure(form or ("figure" if name.startswith("figure") else "table"), title, shows, caption, module, **fields)
+
+
+def appendix(figure: TableOrFigure, panels: str) -> TableOrFigure:
+    """The appendix of a figure. panels: which it has, in words."""
+    return replace(figure, title=f"{figure.title}, appendix", shows=f"{figure.shows}, {panels}")
 
 
 def _filled(text: str, values: Mapping[str, Any], shared: Mapping[str, str]) -> str:

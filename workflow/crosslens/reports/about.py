@@ -94,6 +94,7 @@ class About:
                     "heading": _heading(item),
                     "caption": f"**{self.rehearsal}.** {item.caption}" if self.rehearsal else item.caption,
                     "decimals": item.decimals,
+                    "decides": list(item.decides),
                 }
                 for item in items.values()
             ],

@@ -4,7 +4,7 @@ import csv
 import re
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,8 @@ def page(
     items = [
         _item(item, file, spreads.get(file.stem, {}), *glossary) for item, file in zip(settings["items"], files, strict=True)
     ]
-    definitions = {name: meaning for item in items for name, meaning in item["definitions"].items()}
     style = template.with_name("page.css").read_text("utf-8")
-    content = {**settings, "items": items, "definitions": definitions, "command": command, "style": style}
+    content = {**settings, "items": items, "command": command, "style": style}
     return read_template(template).render(content)
 
 
@@ -65,9 +64,11 @@ def _item(
         if (stages := training.get("stages_without_improvement"))
     ]
     if file.suffix == ".svg":
-        return item | {"image": b64encode(verified(file).read_bytes()).decode(), "names": {}, "definitions": {}}
-    cells = _cells(verified(file))
-    return item | {"table": table(cells, settings["decimals"], widths), **meanings(cells, names, definitions)}
+        return item | {"image": b64encode(verified(file).read_bytes()).decode()}
+    laid_out = table(_cells(verified(file)), settings["decimals"], widths, settings["decides"])
+    for part in laid_out["parts"]:
+        part |= meanings(part.pop("cells"), names, definitions)
+    return item | {"table": laid_out}
 
 
 def _cells(file: Path) -> list[dict[str, str]]:
@@ -77,15 +78,16 @@ def _cells(file: Path) -> list[dict[str, str]]:
 
 
 def table(
-    cells: Sequence[Mapping[str, str]], decimals: int | None, widths: Mapping[Line, float] = {}
+    cells: Sequence[Mapping[str, str]], decimals: int | None, widths: Mapping[Line, float] = {}, decides: Collection[str] = ()
 ) -> dict[str, Any]:  # fmt: skip
     """Cells (crosslens.reports.cells, as text) laid out as printed: parts of the table, numbered notes, constant values.
 
-    widths: see `crosslens.reports.spread`; shown beside lines of a single seed. decimals: of our values; None: as they are, but
-    two for scores, which rest on n units. Differences are those of the table; those of counts and settings are shown where they
-    are not 0. The first part has the lines that are read first, see `_headline`, the second, if any, the others; a part is a
-    corner, columns and groups of lines under one heading. Lines are grouped by row where the lines of each row stand together,
-    otherwise by metric and definition. Remarks become notes, and so does a definition under which each row has one value.
+    widths: see `crosslens.reports.spread`; shown beside lines of a single seed, instead of the intervals of their cells.
+    decimals: of our values, and of printed ones at most; None: as they are, but two for scores, which rest on n units.
+    Differences are those of the table; none of counts and settings is shown. The first part has the lines and columns that are
+    read first, see `_headline`, the second, if any, the other lines; a part is a corner, columns, groups of lines under one
+    heading, and its cells. Lines are grouped by row where the lines of each row stand together, otherwise by metric and
+    definition. Remarks become notes, and so does a definition under which each row has one value.
     """
     all_columns = list(dict.fromkeys(cell["column"] for cell in cells))
     notes: dict[str, int] = {}
@@ -94,40 +96,47 @@ def table(
     for cell in cells:
         if (cell["metric"], cell["definition"]) not in constant:
             lines[cell["row"], cell["metric"], cell["definition"]][cell["column"]] = cell
-    printed = max((_decimals(cell["published"]) for cell in cells), default=0) if decimals is not None else None
+    printed = None if decimals is None else min(decimals, max((_decimals(cell["published"]) for cell in cells), default=0))
     several = len({cell["seeds"] for cell in cells if cell["here"] and cell["seeds"]}) > 1
-    headline = _headline(lines)
+    headline = _headline(lines, decides)
     parts, spread_shown = [], False
     for keys in filter(None, (headline, [key for key in lines if key not in headline])):
         ways = {definition or metric for _, metric, definition in keys}
-        columns = [column for column in all_columns if any(column in lines[key] for key in keys)]
+        filled = {column for key in keys for column, cell in lines[key].items() if cell["here"] or keys is not headline}
+        columns = [column for column in all_columns if column in filled or not filled]
         groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for key, (heading, name, detail) in zip(keys, _headings(keys), strict=True):
-            cells_of_line = [
-                _cell(lines[key][column], decimals, printed, several, notes) if column in lines[key] else None
-                for column in columns
-            ]
             single = any(cell["here"] and cell["seeds"] == "1" for cell in lines[key].values())
             width = _number(str(widths[key]), decimals) if single and key in widths else ""
+            cells_of_line = [
+                _cell(lines[key][column], decimals, printed, several, notes, not width) if column in lines[key] else None
+                for column in columns
+            ]
             spread_shown |= bool(width)
             groups[heading].append({"name": name, "detail": detail, "width": width, "cells": cells_of_line})
         corner = "".join(ways) if len(ways) == 1 else ""
-        parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys)})
+        part_cells = [cell for key in keys for cell in lines[key].values()]
+        parts.append({"corner": corner, "columns": columns, "groups": groups, "lines": len(keys), "cells": part_cells})
     equal = [_equal(*way, constant[way], decimals) for way in constant]
-    return {"parts": parts, "notes": list(notes), "constant": equal, "spread_shown": spread_shown}
+    values = [cell for cell in cells if cell["here"]]
+    counts = {"numbers": len(values), "compared": sum(bool(cell["published"]) for cell in values)}
+    return {"parts": parts, "notes": list(notes), "constant": equal, "spread_shown": spread_shown, **counts}
 
 
 def _cell(
-    cell: Mapping[str, str], decimals: int | None, printed: int | None, several: bool, notes: dict[str, int]
+    cell: Mapping[str, str], decimals: int | None, printed: int | None, several: bool, notes: dict[str, int], detailed: bool
 ) -> dict[str, Any]:  # fmt: skip
-    """A cell for the template. printed: decimals of printed values; notes: numbers of remarks, to which new ones are added."""
+    """A cell for the template.
+
+    printed: decimals of printed values; several: see `_details`; notes: numbers of remarks, to which new ones are added;
+    detailed: whether its interval stands below it.
+    """
     places = 2 if decimals is None and cell["n"] else decimals
-    difference = _number(cell["difference"], decimals, sign=True)
     return {
         "here": _number(cell["here"], places),
-        "details": _details(cell, places, several) if cell["here"] else [],
+        "details": _details(cell, places, several) if cell["here"] and detailed else [],
         "published": _number(cell["published"], printed),
-        "difference": "" if decimals is None and difference == "+0" else difference,
+        "difference": "" if decimals is None else _number(cell["difference"], decimals, sign=True),
         "notes": sorted(notes.setdefault(remark, len(notes) + 1) for remark in cell["remark"].split("; ") if remark),
     }
 
@@ -163,17 +172,21 @@ def _equal(metric: str, definition: str, values: Mapping[str, str], decimals: in
     return f"{definition or metric}, the same in every column: {parts}"
 
 
-def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]]) -> list[Line]:
-    """The lines of the definitions that the paper printed, and the first line of each row that has none of these.
+def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]], decides: Collection[str]) -> list[Line]:
+    """The lines with values of ours that are of a definition that the paper printed or that decides, and share its columns.
 
-    All lines where nothing was printed.
+    Of a row that has none of these the first such line. Lines without values of ours are left out unless all are. All lines
+    where nothing was printed.
     """
+    lines = {key: cells for key, cells in lines.items() if any(cell["here"] for cell in cells.values())} or lines
     printed = {key[1:] for key, cells in lines.items() if any(cell["published"] for cell in cells.values())}
     if not printed:
         return list(lines)
-    rows = {key[0] for key in lines if key[1:] in printed}
-    first = {key[0]: key for key in reversed([*lines])}
-    return [key for key in lines if key[1:] in printed or (key[0] not in rows and first[key[0]] == key)]
+    columns = {column for cells in lines.values() for column, cell in cells.items() if cell["published"]}
+    near = {key: key[1:] in printed or key[2] in decides for key, cells in lines.items() if columns & cells.keys()}
+    rows = {key[0] for key, chosen in near.items() if chosen}
+    first = {key[0]: key for key in reversed([*near])}
+    return [key for key, chosen in near.items() if chosen or (key[0] not in rows and first[key[0]] == key)]
 
 
 def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> list[str]:

@@ -58,8 +58,9 @@ class TableOrFigure:
     tokenisation: of these tokens; None, the paper's; tokenisations: further ones, under which it reads the same corpora; cites:
     key of another paper whose published values it shows; typology: key of the corpus of that kind that it reads; samples: names
     of the samples that it reads; tokenizer: whether it reads the encoder's folder, without weights or, if `weights`, with them;
-    decimals: of the numbers on its page; None, as they are, for counts and hyperparameters; searched: whether it shows a search,
-    whose training runs do not belong to the tables; page: whether it has a page of the usual layout, and a place in the report.
+    decimals: of the numbers on its page; None, as they are, for counts and hyperparameters; decides: definitions that its page
+    shows beside the printed ones, not folded; searched: whether it shows a search, whose training runs do not belong to the
+    tables; page: whether it has a page of the usual layout, and a place in the report.
     """
 
     form: Literal["table", "figure"]
@@ -78,7 +79,8 @@ class TableOrFigure:
     samples: tuple[str, ...] = ()
     tokenizer: bool = False
     weights: bool = False
-    decimals: int | None = 2
+    decimals: int | None = 1
+    decides: tuple[str, ...] = ()
     searched: bool = False
     page: bool = True
 

@@ -4,7 +4,7 @@ It tells of the tables that exist, under the definition that the paper's code us
 """
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,17 @@ COLUMNS = (
 """published: as printed; ours: the mean over seeds; low, high: the 95 % prediction interval of one new run, widened by the
 rounding of the print; seeds: training runs that it is from; reason: why there is no other verdict; table: of ours, below the
 results, that has the cell; note: on the printed number."""
-WITHIN, OUTSIDE, UNDECIDED = "within", "outside", "undecided"
-NOT_COMPARABLE, NOT_RUN, NO_TABLE, CITED, ILLEGIBLE = "not comparable", "not run", "no table", "cited", "illegible"
+WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE = "within", "outside", "undecided", "not comparable"
+SETTING, NOT_RUN, NO_TABLE, CITED, ILLEGIBLE = "setting", "not run", "no table", "cited", "illegible"
+COMPUTED = (WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE)
+"""Verdicts on what was computed here; the others are on cells that have no result here."""
+SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of what is configured
 VERDICTS = {
-    WITHIN: "the printed value lies in the prediction interval of one new run or, a count or setting, is ours after rounding",
-    OUTSIDE: "it does not, with the paper's encoder and corpora",
-    UNDECIDED: "no interval with the paper's encoder and corpora, since fewer than two seeds differ",
+    WITHIN: "the printed value lies in the prediction interval of one new run or, a count, is ours after rounding",
+    OUTSIDE: "it does not",
+    UNDECIDED: "there is no interval, since fewer than two seeds differ",
     NOT_COMPARABLE: "ours is of another encoder or other corpora",
+    SETTING: "a hyperparameter: configured, not computed",
     NOT_RUN: "no table that exists has a value of ours",
     NO_TABLE: "a number of the text, or no number: no table here has a line for it",
     CITED: "a number of another paper, which nothing here computes",
@@ -114,14 +118,16 @@ def _line(paper: Paper, cell: Mapping[Any, str], decimals: int, tables: Mapping[
             "verdict": NOT_RUN,
             "reason": cell_here["remark"].partition("; ")[0] or "the table has no value for this cell",
         }
+    if cell["metric"] in SETTINGS:
+        return line | {"verdict": SETTING, "ours": cell_here["here"], "difference": rounded(cell_here["here"] - number, 12)}
     return line | _judged(number, cell_here, decimals, BOUNDS.get(cell["unit"]))
 
 
 def _judged(number: float, cell_here: Line, decimals: int, bound: float | None) -> dict[str, Any]:
     """Ours, its interval and difference, and the verdict. bound: the highest score, None of what has no bounds.
 
-    What rests on no seed, as counts and settings do, is the same in every run: it is within where it is the same after rounding,
-    whatever it was made of, since no other corpus would have the same counts.
+    What rests on no seed, as counts do, is the same in every run: it is within where it is the same after rounding, whatever it
+    was made of, since no other corpus would have the same counts.
     """
     here, seeds, rounding = float(cell_here["here"]), cell_here["seeds"], 0.5 * 10.0**-decimals
     line = {"ours": here, "seeds": seeds}
@@ -143,28 +149,27 @@ def _judged(number: float, cell_here: Line, decimals: int, bound: float | None) 
 
 
 def page(board: pd.DataFrame, heading: str, command: str | None, template: Path) -> str:
-    """The page of the scoreboard: how many cells have each verdict, by paper and item, and behind a click the cells."""
-    verdicts = {verdict: meaning for verdict, meaning in VERDICTS.items() if (board["verdict"] == verdict).any()}
-    papers = {
-        key: {"counts": _counts(cells, verdicts), "items": _items(cells, verdicts)}
-        for key, cells in board.groupby("paper", sort=False)
-    }
-    return read_template(template).render(heading=heading, command=command, verdicts=verdicts, papers=papers, number=len(board))
+    """The page of the scoreboard: how many cells of each paper have each verdict; behind a click the cells, results first."""
+    papers = dict(iter(board.groupby("paper", sort=False)))
+    is_result = board["verdict"].isin(COMPUTED)
+    parts = {"Results": _items(board[is_result]), "Without a result here": _items(board[~is_result])}
+    return read_template(template).render(
+        heading=heading, command=command, number=len(board), results=int(is_result.sum()),
+        verdicts={verdict: meaning for verdict, meaning in VERDICTS.items() if (board["verdict"] == verdict).any()},
+        counts={key: cells["verdict"].value_counts().to_dict() for key, cells in papers.items()},
+        parts={name: items for name, items in parts.items() if items},
+        style=template.with_name("page.css").read_text("utf-8"),
+    )  # fmt: skip
 
 
-def _counts(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, int]:
-    """How many cells have each verdict."""
-    return {verdict: int((cells["verdict"] == verdict).sum()) for verdict in verdicts}
-
-
-def _items(cells: pd.DataFrame, verdicts: Iterable[str]) -> dict[str, Any]:
-    """The cells of a paper by item, and how many have each verdict."""
+def _items(cells: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Cells by paper and item, and how many of these have each verdict."""
     return {
-        str(item): {
-            "counts": _counts(of_item, verdicts),
+        f"{paper}, {item}": {
+            "counts": of_item["verdict"].value_counts().to_dict(),
             "cells": [{name: _text(value) for name, value in cell.items()} for cell in of_item.to_dict("records")],
         }
-        for item, of_item in cells.groupby("item", sort=False)
+        for (paper, item), of_item in cells.groupby(["paper", "item"], sort=False)
     }
 
 

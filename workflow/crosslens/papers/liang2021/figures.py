@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from crosslens.numerics import definitions as scores
 from crosslens.numerics.windows import BAND, BEYOND, CONTIGUOUS, FIRST, FOLLOWING, SCATTERED
+from crosslens.papers.captions import APPENDIX
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.names import METHODS
 from crosslens.reports.cells import last_layer, where
@@ -29,16 +30,16 @@ class Task(NamedTuple):
 
 
 TASKS = (
-    Task("language\nidentification\n(accuracy)", "language_identification", scores.PAIRS, "language",
-         ("shuffled languages", scores.PAIRS_SHUFFLED, "language")),
-    Task("the same,\nother texts\n(accuracy)", "language_identification", scores.PAIRS_TEXTS, "language"),
-    Task("typology,\nsame languages\n(micro F1)", "typology", scores.FEATURES, "typology",
-         ("shuffled values", scores.FEATURES_SHUFFLED, "typology")),
-    Task("typology,\nfamilies held out\n(micro F1)", "typology", scores.FEATURES_HELD_OUT, "typology"),
-    Task("similarity,\nfamilies\n(V-measure)", "language_similarity", scores.V_CENTRED, "family",
-         ("shuffled families", scores.V_CHANCE, "family")),
-    Task("similarity,\ngenera\n(V-measure)", "language_similarity", scores.V_CENTRED, "genus",
-         ("shuffled genera", scores.V_CHANCE, "genus")),
+    Task("language\nidentification,\naccuracy", "language_identification", scores.PAIRS, "language",
+         ("shuffled labels", scores.PAIRS_SHUFFLED, "language")),
+    Task("the same,\nother texts,\naccuracy", "language_identification", scores.PAIRS_TEXTS, "language"),
+    Task("typology,\nsame languages,\nmicro F1", "typology", scores.FEATURES, "typology",
+         ("shuffled labels", scores.FEATURES_SHUFFLED, "typology")),
+    Task("typology, fam-\nilies held out,\nmicro F1", "typology", scores.FEATURES_HELD_OUT, "typology"),
+    Task("similarity,\nfamilies,\nV-measure", "language_similarity", scores.V_CENTRED, "family",
+         ("shuffled labels", scores.V_CHANCE, "family")),
+    Task("similarity,\ngenera,\nV-measure", "language_similarity", scores.V_CENTRED, "genus",
+         ("shuffled labels", scores.V_CHANCE, "genus")),
 )  # fmt: skip
 MAIN = tuple(task for task in TASKS if task.definition != scores.PAIRS_TEXTS)
 WINDOWS: Mapping[str, tuple[str, Look]] = {
@@ -54,8 +55,8 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     layer_dimensions, kind of measure -> coordinates.
     """  # fmt: skip
     records = inputs.records().dropna(subset=["value"])
-    functions = {"figure1": by_dimension, "figure2": by_band, "figure3": by_layer, "figure5": of_groups, "subspaces": of_methods}
-    return functions[name](records, settings)
+    figure_of = {"figure1": by_dimension, "figure2": by_band, "figure3": by_layer, "figure5": of_groups, "subspaces": of_methods}
+    return figure_of[name.removesuffix(APPENDIX)](records, settings)
 
 
 def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
@@ -76,7 +77,7 @@ def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
             curves += _level(last, recipe, task, of_method)
             grid[task.row][column] = curves
     title = "Scores of probes by number of directions of a language subspace, last layer"
-    return panels(grid, title, _note(records), ylabel="", ylim=(0, 1), xlabel="directions (x)")
+    return panels(grid, title, _note(records), ylabel="", unit="%", ylim=(0, 1), xlabel="number of directions, x")
 
 
 def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
@@ -97,7 +98,8 @@ def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
             ]
     title = f"Scores of probes on {size} adjacent directions of a language subspace, relative to random directions, last layer"
     note = f"Difference from the mean of several random sets of {size} directions, of all or of those beyond the subspace's rank."
-    return panels(grid, title, f"{note} {_note(records)}", ylabel="", ylim=(-0.1, 0.1), xlabel=f"window of {size} that ends at")
+    return panels(grid, title, f"{note} {_note(records)}", ylabel="", unit="points", ylim=(-0.1, 0.1),
+                  xlabel="last direction of the window")  # fmt: skip
 
 
 def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
@@ -120,7 +122,7 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
             grid[row][encoder] = curves
     title = "Scores of probes on the first x directions of a language subspace, by layer"
     note = f"Random directions and the untrained encoder: {METHODS[settings['methods'][0]]}. {_note(records)}"
-    return panels(grid, title, note, ylabel="", ylim=(0, 1), xlabel=LAYERS)
+    return panels(grid, title, note, ylabel="", unit="%", ylim=(0, 1), xlabel=LAYERS)
 
 
 def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
@@ -132,15 +134,15 @@ def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
         curves += _curve(_minus(bands, beyond, 2), "x", style, str(name))
     title = "Identification of languages within groups from two adjacent directions of the group's subspace"
     note = f"Accuracy minus that of two directions beyond the subspace's rank; mean over all pairs. {_note(records)}"
-    return panels({"": {"": curves}}, title, note, ylabel="difference of\naccuracies", ylim=(0, 0.1),
-                  xlabel="window of two that ends at")  # fmt: skip
+    return panels({"": {"": curves}}, title, note, ylabel="difference of\naccuracies", unit="points", ylim=(0, 0.1),
+                  xlabel="last direction of the window")  # fmt: skip
 
 
 def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
     """Comparison of all methods: pairs of languages, and each language against the rest, told apart by the first directions."""
     last = last_layer(records)
     recipe = next(iter(settings["untrained"]))
-    rows = {"pairwise\n(accuracy)": scores.PAIRS, "one vs. rest\n(accuracy)": scores.ONE_AGAINST_REST}
+    rows = {"pairwise,\naccuracy": scores.PAIRS, "one vs. rest,\naccuracy": scores.ONE_AGAINST_REST}
     grid: dict[str, dict[str, list[Curve]]] = {}
     for row, definition in rows.items():
         curves: list[Curve] = []
@@ -152,7 +154,7 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
         grid[row] = {"": curves}
     title = "Languages told apart by the first x directions of language subspaces"
     note = f"{spread(last, recipe, settings['methods'][0])} {_note(records)}".strip()
-    return panels(grid, title, note, ylabel="", ylim=(0, 1), xlabel="directions (x)")
+    return panels(grid, title, note, ylabel="", unit="%", ylim=(0, 1), xlabel="number of directions, x")
 
 
 def spread(records: pd.DataFrame, recipe: str, method: str) -> str:

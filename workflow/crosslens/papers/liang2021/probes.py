@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crosslens.config.base import languages_table
+from crosslens.config.base import languages_table, wals_family
 from crosslens.config.recipes import Recipe
 from crosslens.config.whole import Config
 from crosslens.papers.liang2021.config import section
@@ -25,7 +25,10 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
     fits = {"corpus": corpus, "seeds": paper.seeds, "share": probing.share, "draws": probing.draws}
     windows = fits | probing.model_dump(include={"methods", "dimensions", "bands", "band"})
     table = {language: languages_table()[language] for language in languages}
-    classes = {kind: {language: row[kind] for language, row in table.items()} for kind in ("genus", "family")}
+    classes = {  # as in the paper, of WALS
+        "genus": {language: row["genus"] for language, row in table.items()},
+        "family": {language: wals_family(row["family"]) for language, row in table.items()},
+    }
     typology, similarity = probing.typology, probing.similarity
     settings: dict[str, Mapping[str, Any]] = {
         IDENTIFICATION: windows

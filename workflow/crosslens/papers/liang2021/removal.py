@@ -49,7 +49,7 @@ def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence
     bands = by_seeds([scored["seed"].nunique()], "mean over {} seeds. Bands: their range", "of one seed")
     title = "Loss of tagging scores without directions of the last layer"
     note = f"F1 from all directions less F1 without some, mean over all languages, {bands}."
-    return panels(grid, title, note, ylabel="loss of F1", ylim=(0, 0.1), xlabel="removed directions")
+    return panels(grid, title, note, ylabel="loss of F1", unit="points", ylim=(0, 0.1), xlabel="removed directions")
 
 
 def _curves(records: pd.DataFrame, parts: Sequence[Mapping[str, Any]]) -> list[Curve]:

@@ -1,10 +1,13 @@
 """liang2021: the tables and figures, each with its needs and the settings of its module."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from crosslens.config.recipes import Recipe
 from crosslens.config.whole import Config, once
+from crosslens.jobs.quantities import listed
 from crosslens.papers import captions
+from crosslens.papers.captions import APPENDIX, appendix
 from crosslens.papers.liang2021.config import section
 from crosslens.papers.liang2021.names import PAPER, pretrained, untrained
 from crosslens.papers.liang2021.probes import GROUPS, IDENTIFICATION, SIMILARITY, TYPOLOGY
@@ -18,6 +21,7 @@ PROBES = {
     "figure5": (GROUPS,),
     "subspaces": (IDENTIFICATION,),
 }
+SPLIT = ("figure1", "figure2")  # with a column for each method, which have the panels of further encoders in an appendix
 
 
 def kind(recipe: Recipe) -> str:
@@ -32,7 +36,12 @@ def kind(recipe: Recipe) -> str:
 @once
 def items(config: Config) -> dict[str, TableOrFigure]:
     """Tables and figures by name."""
-    return {name: _item(name, config) for name in captions.items(PAPER)}
+    items_by_name = {name: _item(name, config) for name in captions.items(PAPER)}
+    if further_encoders := [encoder for encoder in section(config).texts if encoder != section(config).encoder]:
+        for name in SPLIT:
+            further = _probes(name, config, further_encoders)
+            items_by_name[f"{name}{APPENDIX}"] = appendix(further, f"of {listed(further_encoders)}")
+    return items_by_name
 
 
 def _item(name: str, config: Config) -> TableOrFigure:
@@ -63,11 +72,12 @@ def _removal(config: Config) -> TableOrFigure:
     )
 
 
-def _probes(name: str, config: Config) -> TableOrFigure:
+def _probes(name: str, config: Config, columns: Sequence[str] = ()) -> TableOrFigure:
+    """A figure of probes. columns: encoders; none, the paper's, beside the others and its control in figure 3."""
     paper, probing = section(config), section(config).probing
-    encoders = {encoder: pretrained(encoder) for encoder in paper.texts}
-    main, control = encoders[paper.encoder], untrained(paper.encoder)
-    recipes = {"figure5": [main], "subspaces": [main], "figure3": [*encoders.values(), control]}.get(name, [*encoders.values()])
+    main, control = pretrained(paper.encoder), untrained(paper.encoder)
+    encoders = {encoder: pretrained(encoder) for encoder in columns or (paper.texts if name == "figure3" else [paper.encoder])}
+    recipes = [*encoders.values(), *([control] if name == "figure3" else [])]
     settings = {
         "encoders": {recipe: encoder for encoder, recipe in encoders.items()},
         "untrained": {main: control},

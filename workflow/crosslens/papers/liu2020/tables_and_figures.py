@@ -196,4 +196,5 @@ def _item(name: str, config: Config, module: str, needs: list[tuple[str, str]], 
         return pretrained if kind in (RETRIEVAL, MASKED, SUBWORDS) else tuple(paper.seeds)
 
     item_needs = tuple(Need(kind, recipe, seeds(kind, recipe)) for kind, recipe in needs)
-    return captions.captioned(PAPER, name, module, single=single, needs=item_needs, settings=settings)
+    decimals = 2 if name == "table2" else 1  # convert rates are from 0 to 1
+    return captions.captioned(PAPER, name, module, single=single, needs=item_needs, settings=settings, decimals=decimals)

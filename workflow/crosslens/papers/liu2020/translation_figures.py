@@ -37,17 +37,19 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         chance = where(scaled, definition=RANDOM, weight=most)
         by_layer.append(_curve(chance, "layer", DOTTED, f"random, {alpha(most)}"))
         note = "Bands: 95 % interval over pairs. Random: vectors of the same length in random directions." + masked_note
-        return panels({"": {"": by_layer}}, title, note, ylabel="convert rate", ylim=(0, 1), xlabel="layer of the shift")
+        return panels(
+            {"": {"": by_layer}}, title, note, ylabel="convert rate", unit="%", ylim=(0, 1), xlabel="layer of the shift"
+        )
     chosen = layers[:: max(1, len(layers) // 4)]
     zero = pd.DataFrame({"weight": [0.0], "value": [level]})
     by_weight = [
-        _curve(pd.concat([zero, where(grid, layer=layer)]), "weight", look(number), f"layer {layer:.0f}")
+        _curve(pd.concat([zero, where(grid, layer=layer)]), "weight", look(len(by_layer) + number), f"layer {layer:.0f}")
         for number, layer in enumerate(chosen)
     ]
     note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift." + masked_note
     rows = {"by weight": {"": by_weight}, "by layer": {"": by_layer}}
     xlabels = {"by weight": "alpha, the weight of the shift", "by layer": "layer of the shift"}
-    return panels(rows, title, note, ylabel="BLEU-1", ylim=(0, 20), xlabel=xlabels)
+    return panels(rows, title, note, ylabel="BLEU-1 (points)", ylim=(0, 20), xlabel=xlabels)
 
 
 def _curve(records: pd.DataFrame, x: str, style: Look, label: str) -> Curve:

@@ -6,7 +6,7 @@ output.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import count, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 
 from crosslens.jobs.errors import DataError
 from crosslens.measures.shared.cka import HEADINGS, LENGTH_OUT, MAY_BE_PRINTED, OURS
+from crosslens.papers.captions import APPENDIX
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.correlation import spearman_by_layer
-from crosslens.papers.muller2021.names import COMPARED, PRETRAINED, REF, UNTRAINED, Study, recipe_name
+from crosslens.papers.muller2021.names import COMPARED, PRETRAINED, REF, SPLIT, UNTRAINED, Study, recipe_name
 from crosslens.papers.wording import by_seeds
 from crosslens.reports.cells import extent
 from crosslens.reports.figures.curves import Curve, panels
@@ -25,6 +26,8 @@ from crosslens.reports.figures.style import GREY, Look, look
 TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
 WORDS = {**HEADINGS, LENGTH_OUT: "linear, debiased (length out; ours)"}
 COLUMNS = {definition: WORDS[definition].replace(" (", "\n(") for definition in (OURS, LENGTH_OUT, *MAY_BE_PRINTED)}
+PARTS = {"": (OURS, LENGTH_OUT), APPENDIX: MAY_BE_PRINTED}
+"""End of the name of a figure of SPLIT -> definitions that it shows; the others show all."""
 CKA, FLOOR = "cka", "cka floor"
 
 NOTE_CORRELATIONS = "Bands: 95 % interval over languages."
@@ -48,26 +51,34 @@ CONTROLS = (
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """A figure. settings: study, the fields of Study; layers, sets of re-initialised blocks."""
-    study = Study(**settings["study"])
-    if name == "figure3":
-        return correlations(inputs.records(), study)
-    return similarities(name, inputs.records(), study, settings["layers"])
+    study, records = Study(**settings["study"]), inputs.records()
+    figure = name.removesuffix(APPENDIX)
+    definitions = PARTS[name.removeprefix(figure)] if figure in SPLIT else COLUMNS
+    columns = {definition: COLUMNS[definition] for definition in definitions}
+    if figure == "figure3":
+        return correlations(records, study, columns)
+    return similarities(figure, records, study, settings["layers"], columns)
 
 
-def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequence[str]) -> Figure:
+def similarities(
+    name: str, records: pd.DataFrame, study: Study, layers: Sequence[str], columns: Mapping[str, str] = COLUMNS
+) -> Figure:  # fmt: skip
     """All figures but figure 3: a row for each target, with curves of the controls below those of fine-tuned encoders.
 
     Figure 4 has a row for each encoder, and a curve for each target. records: the paper's; curves without records are left out.
     study: its parallel languages in their order (where Russian is missing, figures 1 and 2 show the first available one);
-    layers: sets of re-initialised blocks, which figures 2 and 6 to 8 show next to the encoder without any. Raises DataError when
-    no curve of a fine-tuned encoder is left.
+    layers: sets of re-initialised blocks, which figures 2 and 6 to 8 show next to the encoder without any, the same looks for
+    all tasks; columns: definition -> heading. Raises DataError when no curve of a fine-tuned encoder is left.
     """
     targets, tasks, edited = COMPARED[name]
-    tuned = [_tuned(task, "REF" if edited else TASKS[task]) for task in tasks]
-    other_looks = filter(lambda curve_look: curve_look != tuned[0].look, map(look, count(len(TASKS))))
-    for blocks, curve_look in zip(layers if edited else (), other_looks, strict=False):
-        tuned.append(Encoder(recipe_name(tasks[0], "en", blocks), f"re-init. {blocks}", curve_look))
-    chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(COLUMNS)].dropna(subset=["value"])
+    tuned = [_tuned(task) for task in tasks]
+    if edited:
+        names = {REF: "REF"} | {blocks: f"re-init. {blocks}" for blocks in layers}
+        tuned = [
+            Encoder(recipe_name(tasks[0], "en", blocks), label, look(number))
+            for number, (blocks, label) in enumerate(names.items())
+        ]
+    chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(columns)].dropna(subset=["value"])
     tables: Similarities = dict(iter(chosen.groupby(["measure", "recipe", "language", "definition"])))  # type: ignore[arg-type]
     tuned_keys = [key for key in tables if key[:2] in {(CKA, encoder.recipe) for encoder in tuned}]
     languages = _present(name, {language for _, _, language, _ in tuned_keys}, study, targets, tuned)
@@ -79,7 +90,7 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
         rows = {language: [(encoder, code) for encoder in (*CONTROLS, *tuned)] for code, language in languages.items()}
     grid = {
         row: {column: [curve for line in lines for curve in _curves(tables, *line, definition)]
-              for definition, column in COLUMNS.items()}
+              for definition, column in columns.items()}
         for row, lines in rows.items()
     }  # fmt: skip
     how = f"for {TASKS[tasks[0]]}" if len(tasks) == 1 else "for each task"
@@ -89,15 +100,18 @@ def similarities(name: str, records: pd.DataFrame, study: Study, layers: Sequenc
     bands = by_seeds(scored.groupby("recipe")["seed"].nunique(), "range over {} seeds", "95 % jackknife interval over documents")
     note = f"{extent(tuned_records['n'])} sentence pairs. Bands: {bands}. Dotted: shuffled pairs."
     title += " without (REF) and with re-initialised layers" if edited else ""
-    return panels(grid, title, note, ylabel="CKA", ylim=(0, 1))
+    return panels(grid, title, note, ylabel="CKA (0 to 1)", ylim=(0, 1))
 
 
-def correlations(records: pd.DataFrame, study: Study) -> Figure:
-    """Figure 3: a row for each task; curves of its encoder and of the controls, correlations with the task's scores."""
-    grid: dict[str, dict[str, list[Curve]]] = {row: {column: [] for column in COLUMNS.values()} for row in TASKS.values()}
+def correlations(records: pd.DataFrame, study: Study, columns: Mapping[str, str] = COLUMNS) -> Figure:
+    """Figure 3: a row for each task; curves of its encoder and of the controls, correlations with the task's scores.
+
+    columns: definition -> heading.
+    """
+    grid: dict[str, dict[str, list[Curve]]] = {row: {column: [] for column in columns.values()} for row in TASKS.values()}
     counts = []
-    for (task, row), (definition, column) in product(TASKS.items(), COLUMNS.items()):
-        for encoder in (*CONTROLS, _tuned(task, "fine-tuned")):
+    for (task, row), (definition, column) in product(TASKS.items(), columns.items()):
+        for encoder in (*CONTROLS, _tuned(task)):
             table = spearman_by_layer(records, task, study, definition=definition, recipe=encoder.recipe).dropna(subset=["r"])
             if len(table):
                 grid[row][column].append(
@@ -111,12 +125,12 @@ def correlations(records: pd.DataFrame, study: Study) -> Figure:
         )
     title = "Spearman correlation of CKA with English and score after fine-tuning on English, over languages"
     note = f"{extent(pd.concat(counts))} languages. {NOTE_CORRELATIONS}"
-    return panels(grid, title, note, ylabel="rho", ylim=(-1, 1))
+    return panels(grid, title, note, ylabel="rho (−1 to 1)", ylim=(-1, 1))
 
 
-def _tuned(task: str, name: str) -> Encoder:
+def _tuned(task: str) -> Encoder:
     """The encoder that is fine-tuned on English for a task; each task has a look of its own in all figures."""
-    return Encoder(recipe_name(task, "en", REF), name, look(list(TASKS).index(task)))
+    return Encoder(recipe_name(task, "en", REF), TASKS[task], look(list(TASKS).index(task)))
 
 
 def _present(

@@ -28,6 +28,7 @@ PRINTED_LAYERS = 12  # of the paper's encoder
 BY_LANGUAGE = {"parsing": "table6", "pos": "table7", "ner": "table8"}
 
 ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"figure{number}" for number in range(1, 9))
+SPLIT = ITEMS[-6:]  # figures of several rows, which have the panels of further definitions in an appendix
 
 
 class Compared(NamedTuple):

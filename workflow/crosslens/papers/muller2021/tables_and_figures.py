@@ -5,8 +5,9 @@ from typing import Any
 
 from crosslens.config.whole import Config, once
 from crosslens.papers import captions
+from crosslens.papers.captions import APPENDIX, appendix
 from crosslens.papers.muller2021.config import section
-from crosslens.papers.muller2021.names import COMPARED, ITEMS, PRETRAINED, REF, UNTRAINED, item_recipes, recipe_name
+from crosslens.papers.muller2021.names import COMPARED, ITEMS, PRETRAINED, REF, SPLIT, UNTRAINED, item_recipes, recipe_name
 from crosslens.papers.muller2021.recipes import PAPER, recipes, set_name, study, trials
 from crosslens.reports.paper import Need, TableOrFigure
 
@@ -21,7 +22,8 @@ def items(config: Config) -> dict[str, TableOrFigure]:
         "table3_search": _search(config),
         "change": _change(config),
     }
-    return {name: items_by_name[name] for name in captions.items(PAPER)}
+    further = {f"{name}{APPENDIX}": appendix(items_by_name[name], "by definitions that may be the printed one") for name in SPLIT}
+    return {name: items_by_name[name] for name in captions.items(PAPER)} | further
 
 
 def _item(name: str, config: Config) -> TableOrFigure:

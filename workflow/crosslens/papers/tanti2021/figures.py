@@ -1,5 +1,6 @@
 """tanti2021: figure 2, the key, and figures 3 to 6, t-SNE of hidden states by label and by language."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,21 +12,20 @@ from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, PROBE_WITHIN,
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.tanti2021.names import CAPTIONS, FIGURES, LABELS, PANELS, PAPER_F1, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
-from crosslens.reports.cells import where
+from crosslens.reports.cells import NEAR, where
 from crosslens.reports.figures.scatter import Panel, Row, keys, panels
 from crosslens.reports.figures.style import FAMILY_MARKS, families, marks
 
 PROBES = {"language, target": PROBE_WITHIN, "language, wiki": PROBE_ACROSS}
 """Item of the records -> the probe that is trained on other texts of the corpus on which it is tested."""
-UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "inference label")}
+UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "NLI label")}
+HEADER = ("in percent", "V", "chance V", "head accuracy", "head F1", "probe accuracy")
 CAPTION = (
-    "t-SNE of the states that the heads read, one column per model. Panels by language: a small map for each, its points in the "
-    "colour of its family (figure 2), those of all languages in grey. In percent: V, V-measure of k-means on the full vectors "
-    "(chance: against shuffled truth), mean over runs; accuracy of the head that predicts what the panel shows, with its F1 as "
-    "computed by the authors' code ({paper}); accuracy of a probe that is trained on the same corpus until it converges: what "
-    "the states still tell of the language. Seeds of the scores: {seeds}; of the points: {seed}."
+    "t-SNE; marks: figure 2. V: V-measure of k-means on the full vectors; where it is at most {near} points above chance, labels "
+    "have no names. Head: predicts what the panel shows; its F1 is that of the authors' code ({paper}). Probe: trained on the "
+    "same corpus until it converges. Seeds of the scores: {seeds}; of the points: {seed}."
 )
-KEY_CAPTION = "Of figures 3 to 6. Families as in WALS; circles: branches of Indo-European, triangles: other families."
+KEY_CAPTION = "Circles: branches of Indo-European; triangles: other families."
 
 Languages = Mapping[str, Mapping[str, str]]  # code -> name, family and genus of all languages of the study
 
@@ -33,7 +33,7 @@ Languages = Mapping[str, Mapping[str, str]]  # code -> name, family and genus of
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """A figure. settings: title; languages, code -> name, family and genus; tasks; wiki, key of the corpus of paragraphs."""
     if name == "figure2":
-        return key(settings["languages"], settings["tasks"], settings["title"])
+        return key(settings["languages"], settings["tasks"])
     points = pd.concat([parquet.read(path).to_pandas() for _, _, path in inputs.by_seed("projection")])
     points["corpus"] = points["corpus"].map(lambda corpus: "wiki" if corpus == settings["wiki"] else "target")
     scores = named(inputs.records("classification", "clusters", "probes"), settings["wiki"])
@@ -41,7 +41,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: Languages, title: str) -> Figure:
-    """Figures 3 to 6: six panels, a row for labels and for each corpus's languages, a column a model.
+    """Figures 3 to 6: six panels, a row for labels and for each corpus's languages, a column a model; their scores in a table.
 
     points: recipe, corpus (target, wiki), x, y, label, language; scores: `named` records; languages: code -> name, family and
     genus.
@@ -50,20 +50,22 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
     units, label = UNITS[task]
     families_by_code = families(languages)
     names = {code: languages[code]["name"] for code in families_by_code}
-    rows, letters = [], iter("abcdef")
+    rows, letters, table = [], iter("abcdef"), [[*HEADER]]
     for clusters in PANELS:
         corpus, units_shown = ("wiki", "paragraphs") if clusters == "language, wiki" else ("target", units)
-        item, by, head = ("task", "label", "task") if clusters == "labels" else (clusters, "language", "language")
+        item, by = ("task", "label") if clusters == "labels" else (clusters, "language")
         row_panels = []
         for run in runs:
             here = where(points, recipe=recipe_name(task, run), corpus=corpus)
             of_run = where(scores, recipe=recipe_name(task, run))
             agreement, chance = (_percent(of_run, clusters, definition) for definition in (V_PAPER, V_CHANCE))
             accuracy, f1 = (_percent(of_run, item, definition) for definition in (ACCURACY, PAPER_F1))
-            probe = f"\nconverged probe {_percent(of_run, item, PROBES[item])}" if item in PROBES else ""
+            probe = _percent(of_run, item, PROBES[item]) if item in PROBES else math.nan
             heading = f"({next(letters)}) {CAPTIONS[run]}: {units_shown} by {label if by == 'label' else 'language'}"
-            lines = heading, f"V {agreement} (chance {chance})", f"accuracy: {head} head {accuracy} (F1 {f1}){probe}"
-            row_panels.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), "\n".join(lines)))
+            numbers = (agreement, chance, accuracy, f1, probe)
+            table.append([heading, *("" if math.isnan(number) else f"{number:.1f}" for number in numbers)])
+            grouped = not agreement <= chance + NEAR
+            row_panels.append(Panel(here[["x", "y"]].to_numpy(), here[by].to_numpy(), heading, grouped))
         if by == "label":
             rows.append(Row(row_panels, {tag: tag for tag in sorted(LABELS[task])}, marks(sorted(LABELS[task]))))
         else:
@@ -72,20 +74,19 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
             )
     seeds = sorted({int(seed) for seed in scores["seed"].dropna()})
     paper = "chunks of bare tags, compare accuracy" if task == "pos" else "classes predicted but never true count as 0"
-    caption = CAPTION.format(paper=paper, seeds=", ".join(map(str, seeds)), seed=seeds[0])
-    return panels(rows, title, caption)
+    caption = CAPTION.format(near=NEAR, paper=paper, seeds=", ".join(map(str, seeds)), seed=seeds[0])
+    return panels(rows, title, caption, table)
 
 
-def key(languages: Languages, tasks: Sequence[str], title: str) -> Figure:
+def key(languages: Languages, tasks: Sequence[str]) -> Figure:
     """Figure 2: the marks of families with their languages, and the marks of each task's labels."""
     members: dict[str, list[str]] = {}
     for code, family in families(languages).items():
         members.setdefault(family, []).append(languages[code]["name"])
     columns = {"languages": {f"{family}: {', '.join(names)}": FAMILY_MARKS[family] for family, names in members.items()}}
-    return keys(columns | {UNITS[task][1]: marks(sorted(LABELS[task])) for task in tasks}, title, KEY_CAPTION)
+    return keys(columns | {UNITS[task][1]: marks(sorted(LABELS[task])) for task in tasks}, KEY_CAPTION)
 
 
-def _percent(scores: pd.DataFrame, item: str, definition: str) -> str:
-    """Mean over seeds of a score in percent, as text; "-" where there is none."""
-    records = where(scores, item=item, definition=definition)
-    return f"{100 * records['value'].mean():.1f}" if len(records) else "-"
+def _percent(scores: pd.DataFrame, item: str, definition: str) -> float:
+    """Mean over seeds of a score in percent; nan where there is none."""
+    return 100 * float(where(scores, item=item, definition=definition)["value"].mean())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from crosslens.numerics.definitions import ACCURACY
@@ -11,7 +12,7 @@ from crosslens.papers.wording import by_seeds
 from crosslens.papers.wu2019.names import IDENTIFICATION, UNTRAINED
 from crosslens.reports.cells import NEAR
 from crosslens.reports.figures.curves import Curve, panels
-from crosslens.reports.figures.style import GREY, Look, look
+from crosslens.reports.figures.style import DOTTED, GREY, Look, look
 
 LOOKS: Mapping[str, tuple[str, Look]] = {
     IDENTIFICATION: ("pretrained", look(0)),
@@ -32,8 +33,9 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     languages = records.loc[records["language"] != "all", "language"].nunique()
     title = f"Language identification from the mean state of a text ({languages} languages)"
     bands = by_seeds([scored["seed"].nunique()], "range over {} seeds", "95 % interval over texts")
+    curves.append(Curve.of(pd.DataFrame({"value": 1 / languages}, index=curves[0].x), DOTTED, "chance"))
     note = f"Linear classifiers on a frozen encoder. Bands: {bands}."
     by_layer = scored[scored["recipe"] == IDENTIFICATION].groupby("item")["value"].mean()
     if near := int((by_layer >= 1 - NEAR / 100).sum()):
-        note += f" {near} of {len(by_layer)} layers, pretrained, lie at the ceiling, at most {NEAR / 100} below 1."
-    return panels({"": {"": curves}}, title, note, ylabel="accuracy", ylim=(1 / languages, 1))
+        note += f" {near} of {len(by_layer)} layers, pretrained, lie at the ceiling, at most {NEAR} points below 100 %."
+    return panels({"": {"": curves}}, title, note, ylabel="accuracy", unit="%", ylim=(0, 1))

@@ -81,7 +81,9 @@ def _overlap(configured_study: Study, config: Config) -> dict[str, TableOrFigure
         "tokenisation": paper.overlap.tokenisation,
         "tokenizer": True,
     }
-    items_by_name = {"overlap": _item("overlap", "overlap", settings=texts, typology=paper.overlap.typology, **fields)}
+    items_by_name = {
+        "overlap": _item("overlap", "overlap", settings=texts, typology=paper.overlap.typology, decimals=2, **fields)
+    }
     if tasks := [task for task in configured_study.tasks if task in tests]:
         needs = _needs([configured_study.zero_shot(task) for task in tasks], config)
         settings = texts | {"recipes": {task: configured_study.zero_shot(task) for task in tasks}}

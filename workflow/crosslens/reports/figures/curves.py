@@ -1,4 +1,4 @@
-"""Panels of curves by layer, or over another number, with bands; names stand beside the last panel of a row."""
+"""Panels of curves by layer, or over another number, with bands; one legend stands beside them."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from crosslens.reports.figures.style import STYLE, WIDTH, frame, surround
 
@@ -45,11 +45,6 @@ class Curve:
         return cls.of(pd.DataFrame({"value": value.mean(), "low": low, "high": high}), look, name)
 
     @property
-    def end(self) -> float:
-        """The last value."""
-        return float(self.values[np.isfinite(self.values)][-1])
-
-    @property
     def alone(self) -> bool:
         """Whether it has a single value, which no line shows."""
         return int(np.isfinite(self.values).sum()) == 1
@@ -61,13 +56,16 @@ def panels(
     note: str,
     *,
     ylabel: str,
+    unit: str = "",
     ylim: Sequence[float] = (),
     xlabel: str | Mapping[str, str] = LAYERS,
 ) -> Figure:
     """Panels that share axes: row -> column -> curves; rows and columns are named where there are several; a note stands below.
 
-    Rows and columns without a curve are left out. xlabel: of all rows, or of each, which then has x axes of its own. ylim: least
-    and largest value of an axis that shows at least these, such as chance and 100; values and bands beyond them are shown too.
+    Rows and columns without a curve are left out. The legend has each name once, in the order in which the curves come; a name
+    has the same look in all panels. unit: "%" or "points", in which fractions are shown. xlabel: of all rows, or of each, which
+    then has x axes of its own; otherwise each column has. ylim: least and largest value of an axis that shows at least these,
+    such as chance and 100; values and bands beyond them are shown too.
     """
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
@@ -79,11 +77,14 @@ def panels(
         width = WIDTH if len(columns) > 1 else WIDTH / 2
         figure = Figure((width, 1.25 * len(rows) + (1.1 if len(rows) > 1 else 1.9)), layout="constrained")
         axes = figure.subplots(
-            len(rows), len(columns), squeeze=False, sharex="all" if isinstance(xlabel, str) else "row", sharey=True
+            len(rows), len(columns), squeeze=False, sharex="col" if isinstance(xlabel, str) else "row", sharey=True
         )
         axes[0, 0].set_ylim(low - margin, high + margin)
-        for line in axes[:1] if isinstance(xlabel, str) else axes:
-            line[0].xaxis.set_major_locator(MaxNLocator(6 if len(columns) < 3 else 4, integer=True))
+        if unit:
+            axes[0, 0].yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+            ylabel = f"{ylabel} ({unit})"
+        for axis in axes[0] if isinstance(xlabel, str) else axes[:, 0]:
+            axis.xaxis.set_major_locator(MaxNLocator(6 if len(columns) < 3 else 4, integer=True))
         for line, row in zip(axes, rows, strict=True):
             for axis, column in zip(line, columns, strict=True):
                 draw(axis, grid[row][column])
@@ -95,8 +96,9 @@ def panels(
                 if isinstance(xlabel, Mapping) or row == rows[-1]:
                     label = xlabel if isinstance(xlabel, str) else xlabel[row]
                     axis.set_xlabel(textwrap.fill(label, int(LABEL * width / len(columns))))
-        for line, row in zip(axes, rows, strict=True):
-            _name(line[-1], grid[row])
+        curve_by_name = {curve.name: curve for curve in all_curves if curve.name}
+        if curve_by_name:
+            figure.legend(handles=handles([*curve_by_name.values()]), loc="outside right center", handlelength=2.2)
         surround(figure, title, note, width)
     return figure
 
@@ -118,14 +120,3 @@ def handles(curves: Sequence[Curve]) -> list[Line2D]:
 def _look(curve: Curve) -> dict[str, Any]:
     """Properties of the line, or of the mark of a value alone."""
     return {"marker": "o", "markersize": 2.5} | dict(curve.look) | {"linestyle": ""} if curve.alone else dict(curve.look)
-
-
-def _name(axis: Axes, row: Mapping[str, Sequence[Curve]]) -> None:
-    """Name a row's curves to the right of its last panel, each after a piece of its line, in the order of their ends.
-
-    No line leads from a curve to its name, since it would read as data.
-    """
-    curve_by_name = {curve.name: curve for curves in row.values() for curve in curves if curve.name}
-    falling = sorted(curve_by_name.values(), key=lambda curve: -curve.end)
-    if falling:
-        axis.legend(handles=handles(falling), loc="center left", bbox_to_anchor=(1, 0.5), handlelength=2.2)

@@ -12,12 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark, legend_marks, surround
 
 SHAPE = 0.75  # height of a map / its width
 GAP = 0.08  # between small maps, in their widths
 NAME = 0.15  # inches, above a small map
+CELL = 0.16  # inches, the height of a table's line
 AREA = {"^": 1.4, "s": 0.7}  # of marks, so that they look equally large
 # Places of a name around a point, in its heights: in the middle, and on ellipses, since names are wide.
 RINGS = np.array([(0, 0), *((2 * r * cos(pi * i / 8), r * sin(pi * i / 8)) for r in range(1, 40) for i in range(16))])
@@ -25,11 +27,12 @@ RINGS = np.array([(0, 0), *((2 * r * cos(pi * i / 8), r * sin(pi * i / 8)) for r
 
 @dataclass(frozen=True)
 class Panel:
-    """Points (n, 2), their classes (n,), and a title of any number of lines."""
+    """Points (n, 2), their classes (n,), and a title; named: whether classes have names beside them, for classes that group."""
 
     points: np.ndarray
     classes: np.ndarray
     title: str
+    named: bool = True
 
 
 @dataclass(frozen=True)
@@ -63,42 +66,58 @@ class Row:
         return lines * (SHAPE * width / (columns * (1 + GAP)) + NAME) if self.apart else SHAPE * width
 
 
-def panels(rows: Sequence[Row], title: str, note: str) -> Figure:
-    """Rows of panels, a title above, a note below."""
+def panels(rows: Sequence[Row], title: str, note: str, table: Sequence[Sequence[str]] = ()) -> Figure:
+    """Rows of panels, a title above, a table of texts and a note below. table: its header, then its lines; empty: none."""
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         columns = max(len(row.panels) for row in rows)
         heights = [row.height(WIDTH / columns - 0.1) for row in rows]
-        lines = sum(max(panel.title.count("\n") + 1 for panel in row.panels) for row in rows)
-        outside = 0.13 * lines + 0.13 * len(rows) + 0.78  # inches, of titles, gaps and the note
-        figure = Figure((WIDTH, sum(heights) + outside), layout="constrained")
-        axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=heights)
-        for row, height, line in zip(rows, heights, axes, strict=True):
+        heights += [CELL * len(table)] if table else []
+        figure = Figure((WIDTH, sum(heights) + 0.26 * len(heights) + 0.78), layout="constrained")  # titles, gaps and the note
+        axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
+        if table:
+            _tabulate(figure, axes[-1], table)
+        for row, height, line in zip(rows, heights, axes, strict=False):
             for panel, axis in zip(row.panels, line, strict=True):
                 axis.set_title(panel.title, loc="left")
                 axis.set(xticks=[], yticks=[])
                 _apart(axis, panel, row, height) if row.apart else _together(axis, panel, row)
         surround(figure, title, note)
         figure.draw_without_rendering()  # lays out, so that sizes are known
-        for row, line in zip(rows, axes, strict=True):
+        for row, line in zip(rows, axes, strict=False):
             for panel, axis in zip(row.panels, line, strict=True):
-                if not row.apart:
+                if panel.named and not row.apart:
                     _name(axis, panel, row)
     return figure
 
 
-def keys(columns: Mapping[str, Mapping[str, Mark]], title: str, note: str) -> Figure:
-    """Marks and their meanings, a column under each heading. columns: heading -> meaning -> mark."""
+def _tabulate(figure: Figure, line: Sequence[Axes], table: Sequence[Sequence[str]]) -> None:
+    """Write a table across a line of axes: names at the left, numbers at the right."""
+    axis = figure.add_subplot(figure.axes[0].get_subplotspec().get_gridspec()[-1, :])  # type: ignore[union-attr]
+    for hidden in (axis, *line):
+        hidden.axis("off")
+    names = max(len(cells[0]) for cells in table) / sum(max(map(len, column)) for column in zip(*table, strict=True))
+    widths = [names, *[(1 - names) / (len(table[0]) - 1)] * (len(table[0]) - 1)]
+    grid = axis.table([*map(list, table)], colWidths=widths, cellLoc="right", bbox=Bbox.unit(), edges="horizontal")
+    grid.auto_set_font_size(False)
+    for (_, column), cell in grid.get_celld().items():
+        cell.set(linewidth=0.4, edgecolor=PALE)
+        cell.PAD = 0.02
+        cell.get_text().set(fontsize=SMALL, ha="right" if column else "left")
+
+
+def keys(columns: Mapping[str, Mapping[str, Mark]], note: str) -> Figure:
+    """Marks and their meanings, a column under each heading, and a note below. columns: heading -> meaning -> mark."""
     wrapped = {head: {textwrap.fill(label, 66): mark for label, mark in column.items()} for head, column in columns.items()}
     lines = max(sum(label.count("\n") + 1 for label in column) for column in wrapped.values())
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
-        figure = Figure((WIDTH, 0.14 * lines + 0.9), layout="constrained")
+        figure = Figure((WIDTH, 0.14 * lines + 0.6), layout="constrained")
         axes = figure.subplots(1, len(columns), width_ratios=[min(66, max(map(len, column))) + 8 for column in columns.values()])
         for axis, (head, column) in zip(axes, wrapped.items(), strict=True):
             axis.axis("off")
             axis.legend(
                 handles=legend_marks(column), title=head, loc="upper left", handletextpad=0.2, borderaxespad=0, alignment="left"
             )
-        surround(figure, title, note)
+        surround(figure, "", note)
     return figure
 
 

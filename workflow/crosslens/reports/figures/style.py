@@ -95,7 +95,7 @@ def dark(colour: str, share: float = 0.66) -> str:
 # The same in all papers: circles are branches of Indo-European, triangles other families. Dark, to stand out in grey, too.
 BRANCHES = {"Germanic": "Germanic", "Romance": "Romance", "Slavic": "Slavic", "Indic": "Indo-Iranian", "Iranian": "Indo-Iranian"}
 OTHER_BRANCHES, OTHER_FAMILIES = "other Indo-European", "other families"
-FAMILIES = ("Afro-Asiatic", "Altaic", "Austronesian", "Dravidian", "Sino-Tibetan", "Uralic")
+FAMILIES = ("Afro-Asiatic", "Turkic", "Austronesian", "Dravidian", "Sino-Tibetan", "Uralic")
 FAMILY_MARKS: Mapping[str, Mark] = {
     **{name: (dark(COLOURS[i], 0.8), "o") for i, name in enumerate(dict.fromkeys([*BRANCHES.values(), OTHER_BRANCHES]))},
     **{name: (dark(COLOURS[i], 0.8), "^") for i, name in enumerate(FAMILIES)},
@@ -120,5 +120,9 @@ def families(languages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 def look(number: int) -> Look:
     """Colour, marker and width of one of several curves; none is black, which is reserved for controls."""
-    size = len(COLOURS) - 1
-    return {"color": COLOURS[number % size], "marker": MARKERS[number % size], "markersize": 2.0, "linewidth": 0.9}
+    return {
+        "color": COLOURS[number % (len(COLOURS) - 1)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 2.0,
+        "linewidth": 0.9,
+    }

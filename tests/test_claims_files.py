@@ -12,7 +12,6 @@ import pytest
 from crosslens.commands.documents.reports import OVERLAYS, configuration
 from crosslens.jobs.records import RECORDS
 from crosslens.reports.claims.claims_file import read_claims_file
-from crosslens.reports.claims.effects import Effects
 from crosslens.reports.claims.evidence import Evidence, Missing
 from crosslens.reports.claims.inputs import Plan
 from crosslens.reports.claims.verdicts import decide
@@ -82,7 +81,7 @@ def decided(preset: Preset, key: str) -> dict[str, Any]:
     settings = plan.settings(paper, claims_file, [])["evidence"]
     module = f"crosslens.papers.{key}.claims"
     evidence = SyntheticEvidence(preset, settings, pd.read_csv(PUBLISHED / f"{key}.csv"))
-    return decide(claims_file, Effects(claims_file, evidence, lambda name: getattr(import_module(module), name)))
+    return decide(claims_file, evidence, lambda name: getattr(import_module(module), name))
 
 
 @pytest.mark.parametrize("paper", CLAIMS)

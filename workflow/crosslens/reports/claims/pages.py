@@ -137,7 +137,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
     return {
         "id": f"{paper}-{key}",
         "says": claim.says,
-        "central": claim.central,
+        "central": decision.central,
         "verdict": decision.verdict,
         "measured": decision.verdict != NOT_MEASURED,
         "in_print": decision.in_print and decision.verdict != NOT_MEASURED,
@@ -164,22 +164,22 @@ def _answer(decision: Decision) -> str:
     if part is None or math.isnan(part.estimate.value):
         return ""
     name = f"{part.name}: " if part.name and len(decision.parts) > 1 else ""
-    return f"{', '.join(filter(None, (name + interval(part), _units(part))))}; claimed: {part.region}{_at_large(part)}"
+    return f"{', '.join(filter(None, (name + interval(part.estimate), _units(part))))}; claimed: {part.region}{_at_large(part)}"
 
 
 def _at_large(part: Part) -> str:
     """The interval for languages at large in words, after that for the measured ones; "" where units are not languages."""
     if part.at_large is None or math.isnan(part.at_large.error):
         return ""
-    return f"; at large, by {counted(part.families or 0, 'families')}: {interval(part, part.at_large)}"
+    return f"; at large, by {counted(part.families or 0, 'families')}: {interval(part.at_large)}"
 
 
 def _control(decision: Decision) -> str:
     """The strongest control in words, with the answer to it and its interval; "" where there is none."""
     if (comparison := decision.strongest_control) is None:
         return ""
-    excess = f"; effect less control {interval(comparison.excess)}" if comparison.excess else ""
-    return f"{comparison.control.says}: {comparison.answer}, {interval(comparison.part)}{excess}"
+    excess = f"; effect less control {interval(comparison.excess.estimate)}" if comparison.excess else ""
+    return f"{comparison.control.says}: {comparison.answer}, {interval(comparison.part.estimate)}{excess}"
 
 
 def _sides(decision: Decision) -> str:
@@ -220,7 +220,7 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
     }
     facts = {
         "Where": claim.where,
-        "Central": "yes" * claim.central,
+        "Central": "yes" * decision.central,
         "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))) if printed else "",
         "Verdict": f"{decision.verdict}{': ' * bool(decision.reason)}{decision.reason}",
         "Effect": "; ".join(_describe(part) for part in decision.parts),
@@ -247,12 +247,12 @@ def _replicates(decision: Decision) -> str:
 def _describe(part: Part) -> str:
     """An effect in words, with its interval, units and seeds."""
     seeds = counted(part.seeds, "seeds") if part.seeds and part.unit != "seeds" else ""
-    return ", ".join(filter(None, (f"{part.name}{': ' * bool(part.name)}{interval(part)}", _units(part), seeds)))
+    return ", ".join(filter(None, (f"{part.name}{': ' * bool(part.name)}{interval(part.estimate)}", _units(part), seeds)))
 
 
 def _links(decision: Decision, settings: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
     """Names and addresses of the items that decide a claim: of their pages or else of their files, where these exist."""
-    for name in decision.items:
+    for name in decision.claim.decided_by:
         if place := settings["items"].get(name):
             files = (folder / f"{place}{ending}" for ending in (".html", ".csv", ".svg"))
             yield from ((place, os.path.relpath(file, folder)) for file in [*filter(Path.exists, files)][:1])

@@ -57,7 +57,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "claim": f"{paper}-{key}",
         "says": claim.says,
         "where": claim.where,
-        "central": claim.central,
+        "central": decision.central,
         "effect_of": part.name if part else "",
         **_numbers(part.estimate if part else None, ("effect", "low", "high")),
         "n": part.n if part else None,
@@ -83,7 +83,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "printed": printed.text if printed else "",
         "printed_effect": printed.effect if printed else None,
         "printed_holds": (printed.holds or "") if printed else "",
-        "item": ", ".join(dict.fromkeys(place for name in decision.items if (place := settings["items"].get(name)))),
+        "item": ", ".join(dict.fromkeys(place for name in claim.decided_by if (place := settings["items"].get(name)))),
         "command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }
 
@@ -106,6 +106,6 @@ def encoder(decision: Decision, settings: Mapping[str, Any]) -> str:
 
 def command(decision: Decision, settings: Mapping[str, Any]) -> str:
     """Commands that make the missing tables and figures of a claim, or all of them where none is missing; "" without any."""
-    files = [file for name in decision.items if (file := settings["evidence"]["tables"].get(name))]
+    files = [file for name in decision.claim.decided_by if (file := settings["evidence"]["tables"].get(name))]
     missing = [file for file in files if not Path(file).exists()] or files
     return " && ".join(filter(None, map(commands.command, dict.fromkeys(missing))))

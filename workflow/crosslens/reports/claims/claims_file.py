@@ -106,7 +106,8 @@ class Effect(Section):
     """A number with an interval: the sum of the selections in `plus` less those in `minus`, or the result of a function.
 
     A function is one of papers/PAPER/claims.py, or `correlation`, the correlation of two selections. In the file a selection is
-    the name of one of `selections`, or columns with their values, or both; `of` is what all selections of an effect share.
+    the name of one of `selections`, or columns with their values and, as `selection`, such names; `of` is what all selections of
+    an effect share.
     """
 
     name: str = ""
@@ -285,13 +286,14 @@ class Selector:
         )
 
     def _expanded(self, place: str, columns: Any) -> dict[str, Any]:
-        """Columns with those of the selection that they name."""
+        """Columns with those of the selections that they name; the last ones that name a column count."""
         values: dict[str, Any] = {"selection": columns} if isinstance(columns, str) else dict(columns)
-        if (name := values.pop("selection", None)) is None:
-            return values
-        if name not in self.columns:
-            raise ValueError(f"{place}: unknown selection {short(name)}{nearest(name, self.columns)}")
-        return {**self.columns[name], **values}
+        found: dict[str, Any] = {}
+        for name in _as_list(values.pop("selection", [])):
+            if name not in self.columns:
+                raise ValueError(f"{place}: unknown selection {short(name)}{nearest(name, self.columns)}")
+            found |= self.columns[name]
+        return found | values
 
 
 def read_claims_file(file: Path, names: Mapping[str, Any] = {}) -> ClaimsFile:

@@ -348,7 +348,7 @@ def test_what_cannot_be_compared_with_the_print_is_left_to_the_print(tmp_path):
     published = pd.DataFrame([("table1", "r", name, "F1", value) for name, value in (("a", 60.0), ("b", 50.0))],
                              columns=["item", "row", "column", "metric", "value"])  # fmt: skip
     cited, of = {"published": "table1", "column": "b"}, {"over": "none", "minus": {"published": "table1", "column": "b"}}
-    effects = [{"plus": cited | {"column": "a"}} | of, {"plus": {"table": "table1", "column": "a"}} | of]
+    effects = [{"name": "printed", "plus": cited | {"column": "a"}} | of, {"plus": {"table": "table1", "column": "a"}} | of]
     claims_file = ClaimsFile.model_validate({"claims": {"c0": claim(effect=effects), "c1": claim(effect=effects[1])}})
     for apart, expected in ((None, ("fails", "fails")), ("another encoder; other texts", ("holds", "undecided"))):
         cells = table(tmp_path, ("r", "a", "F1", "d", 40.0, None, None, None, 1, 100), apart=apart)

@@ -115,18 +115,6 @@ def over_families(
     return over_runs(np.bincount(numbers, values) / np.bincount(numbers), bounds)
 
 
-def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """Mean over families of languages and over runs, with the error of families and that of runs, which all languages share.
-
-    values: (n_languages, n_runs).
-    families: family of each language.
-    """
-    estimate = over_families(values.mean(axis=1), families, bounds)
-    if values.shape[1] == 1:
-        return estimate
-    return add_errors(estimate, over_runs(np.array([over_families(run, families).value for run in values.T])))
-
-
 def add_errors(estimate: Estimate, *sources: Estimate) -> Estimate:
     """An estimate whose squared error is the sum of its own and those of further, independent sources of variation.
 

@@ -174,6 +174,9 @@ class Claim(Section):
     def _has_effects_with_regions(self) -> Claim:
         if self.effect and (self.follows_from or self.rests_on):
             raise ValueError("effect: expected none where the claim follows from others, or rests on them as an interpretation")
+        names = [effect.name for effect in self.effect if not effect.by]
+        if len({*names}) < len(names):
+            raise ValueError("effect: expected a name of its own for each of several effects")
         if not (self.effect or self.follows_from or self.rests_on or self.note):
             raise ValueError("effect: expected one, or a note that says why there is none")
         return self
@@ -194,7 +197,6 @@ class Learned(Section):
     """Levels that the score of a training must exceed for the training run to count as having learned."""
 
     selections: Annotated[Selections, Field(min_length=1)]  # scores of the training runs
-    says: str = "its score"  # what the score is, as the subject of a sentence
     above: dict[str, float | InstanceOf[Selection]]  # name of a level -> a number, or the selection whose score is the level
     over: str = "seed"
 
@@ -225,8 +227,8 @@ class ClaimsFile(Section):
 
     @model_validator(mode="after")
     def _names_its_claims(self) -> ClaimsFile:
-        named = [(key, name) for key, claim in self.claims.items() for name in (*claim.rests_on, *claim.follows_from)]
-        for place, name in [*((f"claims.{key}", name) for key, name in named), *(("central", name) for name in self.central)]:
+        names = {f"claims.{key}": [*claim.rests_on, *claim.follows_from] for key, claim in self.claims.items()}
+        for place, name in ((place, name) for place, several in (names | {"central": self.central}).items() for name in several):
             if name not in self.claims or place == f"claims.{name}":
                 raise ValueError(f"{place}: expected a claim, found '{name}'{nearest(name, self.claims)}")
         return self
@@ -251,9 +253,11 @@ class Selector:
 
     def effect(self, place: str, entry: Any) -> Any:
         """An effect with its selections. place: of the effect in the file."""
-        lists = {name: _as_list(entry[name]) for name in ("plus", "minus", "reads") if name in entry}
-        found = {name: [self.selection(f"{place}.{name}", entry, one) for one in several] for name, several in lists.items()}
-        return {name: part for name, part in entry.items() if name != "of"} | found
+        selections = {
+            key: [self.selection(f"{place}.{key}", entry, columns) for columns in _as_list(entry[key])]
+            for key in ("plus", "minus", "reads") if key in entry
+        }  # fmt: skip
+        return {key: part for key, part in entry.items() if key != "of"} | selections
 
     def learned(self, place: str, entry: Any) -> Any:
         """Levels of training runs with their selections. place: of the entry in the file."""
@@ -288,12 +292,12 @@ class Selector:
     def _expanded(self, place: str, columns: Any) -> dict[str, Any]:
         """Columns with those of the selections that they name; the last ones that name a column count."""
         values: dict[str, Any] = {"selection": columns} if isinstance(columns, str) else dict(columns)
-        found: dict[str, Any] = {}
+        expanded: dict[str, Any] = {}
         for name in _as_list(values.pop("selection", [])):
             if name not in self.columns:
                 raise ValueError(f"{place}: unknown selection {short(name)}{nearest(name, self.columns)}")
-            found |= self.columns[name]
-        return found | values
+            expanded |= self.columns[name]
+        return expanded | values
 
 
 def read_claims_file(file: Path, names: Mapping[str, Any] = {}) -> ClaimsFile:
@@ -328,10 +332,11 @@ def _for_each(value: Any) -> list[Any]:
     """
     entries = []
     for entry in _as_list(value):
-        each = entry.get("each") if isinstance(entry, dict) else None
-        rows = [dict(zip(each, values, strict=True)) for values in product(*each.values())] if isinstance(each, dict) else each
-        rest = {key: part for key, part in entry.items() if key != "each"} if each else entry
-        entries += [_fill_in(rest, row) for row in rows] if rows else [entry]
+        rows = entry.get("each", [{}]) if isinstance(entry, dict) else [{}]
+        if isinstance(rows, dict):
+            rows = [dict(zip(rows, values, strict=True)) for values in product(*rows.values())]
+        rest = {key: part for key, part in entry.items() if key != "each"} if isinstance(entry, dict) else entry
+        entries += [_fill_in(rest, row) for row in rows]
     return entries
 
 

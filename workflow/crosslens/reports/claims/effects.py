@@ -117,9 +117,9 @@ def excess(part: Part, control: Part) -> Part | None:
         if not isinstance(part.estimate, Correlation):
             return part_of(part.name, region, first - second, part.unit, error=math.hypot(part.fixed.error, control.fixed.error))
         if first["y"].equals(second["y"]):
-            y, x, other = (values.to_numpy(float) for values in (first["y"], first["x"], second["x"]))
+            y, x, x_of_control = (values.to_numpy(float) for values in (first["y"], first["x"], second["x"]))
             families = families_of(first.index) if part.unit == "languages" else ()
-            difference = difference_of_correlations(y, x, other, ranks=True, families=families)
+            difference = difference_of_correlations(y, x, x_of_control, ranks=True, families=families)
             return Part(part.name, region, difference, part.n, part.unit)
     difference = Estimate(part.estimate.value - control.estimate.value, 0.0)
     if isinstance(part.estimate, Correlation) or math.isnan(part.estimate.error + control.estimate.error):
@@ -144,8 +144,8 @@ class Term(NamedTuple):
 
     def of(self, units: list[Any]) -> "Term":
         """The term with these units alone, in their order."""
-        values, *others = self.values.loc[units], self.error.loc[units], self.freedom.loc[units], self.n.loc[units]
-        return Term(self.sign, self.numbers, values, *others)
+        error, freedom, n = self.error.loc[units], self.freedom.loc[units], self.n.loc[units]
+        return Term(self.sign, self.numbers, self.values.loc[units], error, freedom, n)
 
 
 class Effects:
@@ -266,21 +266,26 @@ def _term(effect: Effect, sign: int, numbers: Numbers, axis: str | None) -> Term
 
     axis: the column, or "language"; None: all numbers are of one unit.
     """
-    rows = numbers.rows
-    unit: Any = pd.Series("", rows.index)
-    if axis is not None:
-        column = _column(axis, rows)
-        unit = rows[column].map(language_code) if axis == "language" else rows[column]
-        is_unit = unit.notna() & ~unit.isin(effect.without)
-        rows, unit = rows[is_unit], unit[is_unit]
-    if rows.empty:
+    unit = units(numbers.rows, axis) if axis else pd.Series("", numbers.rows.index)
+    unit = unit[unit.notna() & ~unit.isin(effect.without)]
+    if unit.empty:
         raise Missing(f"no {axis} among the numbers")
+    rows = numbers.rows.loc[unit.index]
+    of_unit = rows.groupby(unit)
+    error, freedom, n = of_unit["error"].agg(_mean), of_unit["freedom"].min(), of_unit["n"].min()
+    return Term(sign, numbers._replace(rows=rows), by_seed(rows, unit), error, freedom, n)
+
+
+def units(rows: pd.DataFrame, axis: str) -> pd.Series:
+    """Unit of each row: the value of a column or, on the axis "language", the code of the language that it names, if any."""
+    values: pd.Series = rows[_column(axis, rows)]
+    return values.map(language_code) if axis == "language" else values
+
+
+def by_seed(rows: pd.DataFrame, unit: pd.Series) -> pd.DataFrame:
+    """Means of values by unit and seed, (n_units, n_seeds); numbers without seeds have one column, 0."""
     seed = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
-    values = rows["value"].groupby([unit, seed]).mean().unstack()
-    by_unit = rows.groupby(unit)
-    return Term(
-        sign, numbers._replace(rows=rows), values, by_unit["error"].agg(_mean), by_unit["freedom"].min(), by_unit["n"].min()
-    )
+    return rows["value"].groupby([unit, seed]).mean().unstack()
 
 
 def _column(axis: str, rows: pd.DataFrame) -> str:
@@ -324,8 +329,7 @@ def _error_of_single(terms: Sequence[Term], beside_runs: bool) -> float:
     beside_runs: whether other terms have several seeds, beside which an unknown error counts as 0; otherwise it is nan.
     """
     errors = [0.0 if term.numbers.selection.source == "published" else _mean(term.error) for term in terms]
-    known = [error for error in errors if not math.isnan(error)]
-    return math.hypot(*known) if beside_runs or len(known) == len(errors) else math.nan
+    return math.hypot(*(0.0 if beside_runs and math.isnan(error) else error for error in errors))
 
 
 def _mean(values: pd.Series) -> float:

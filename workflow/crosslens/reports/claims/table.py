@@ -67,7 +67,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         **_numbers(part.at_large if part else None, ("", "at_large_low", "at_large_high")),
         "at_large": decision.at_large,
         "effects": len(decision.parts) or None,
-        "as_claimed": sum(sure(each) < 0 for each in decision.parts) if decision.parts else None,
+        "as_claimed": sum(sure(effect) < 0 for effect in decision.parts) if decision.parts else None,
         "supported": decision.supported if decision.parts else None,
         **_numbers(comparison.part.estimate if comparison else None, ("control", "control_low", "control_high")),
         "control_shows": comparison.control.says if comparison else "",

@@ -147,13 +147,13 @@ def decide(claims_file: ClaimsFile, evidence: Evidence, functions: Functions) ->
         except ValueError as error:
             raise DataError(f"claims.{key}: {error}") from None
     learning = Learning(claims_file.learned, effects)
-    known = {
+    judgeable = {
         key: replace(decision, parts=[_with_cause(part, learning) for part in decision.parts])
         for key, decision in _moderate(measured).items()
     }
-    tested = [key for key, decision in known.items() if decision.central and decision.parts]
-    levels = dict(zip(tested, holm([known[key].tested for key in tested]), strict=True))
-    decisions = {key: _judge(replace(decision, level=levels.get(key, LEVEL))) for key, decision in known.items()}
+    tested = {key: decision.tested for key, decision in judgeable.items() if decision.central and decision.parts}
+    levels = dict(zip(tested, holm([*tested.values()]), strict=True))
+    decisions = {key: _judge(replace(decision, level=levels.get(key, LEVEL))) for key, decision in judgeable.items()}
     return {key: _implied(decision, decisions) for key, decision in decisions.items()}
 
 
@@ -162,7 +162,7 @@ def _comparable(claim: Claim, evidence: Evidence) -> Claim:
 
     A claim that would have no effects left keeps all.
     """
-    effects = [each for each in claim.effect if not (_mixed(each.selections) and evidence.reasons_apart(each.selections))]
+    effects = [effect for effect in claim.effect if not (_mixed(effect.selections) and evidence.reasons_apart(effect.selections))]
     return claim.model_copy(update={"effect": effects}) if effects else claim
 
 
@@ -201,9 +201,9 @@ def _measure(claim: Claim, central: bool, effects: Effects) -> Decision:
                 decision = replace(decision, reason=f"its control is not measured: {missing}", cause=NO_CONTROL)
             continue
         for place, part in enumerate(control_parts):
-            own = parts[place] if len(control_parts) == len(parts) else decision.part
-            own = next((effect_part for effect_part in parts if effect_part.name == part.name), own)
-            controls.append(Comparison(control, part, excess(own, part) if own else None))
+            counterpart = parts[place] if len(control_parts) == len(parts) else decision.part
+            counterpart = next((effect_part for effect_part in parts if effect_part.name == part.name), counterpart)
+            controls.append(Comparison(control, part, excess(counterpart, part) if counterpart else None))
     return replace(decision, controls=controls)
 
 
@@ -223,8 +223,8 @@ def _moderate(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
         runs |= {(kind, *place): estimate for place, estimate in zip(pool, estimates, strict=True)}
 
     def with_moderated(part: Part) -> Part:
-        known = runs.get((part.kind, part.runs.value, part.runs.error)) if part.runs else None
-        return replace(part, runs=known) if known else part
+        estimate = runs.get((part.kind, part.runs.value, part.runs.error)) if part.runs else None
+        return replace(part, runs=estimate) if estimate else part
 
     return {
         key: replace(
@@ -283,21 +283,22 @@ def _verdict(decision: Decision) -> tuple[Verdict, str, str]:
 
 def _lack(decision: Decision) -> tuple[str, str]:
     """Cause and reason why the effects of a claim leave it undecided."""
-    parts, part = decision.parts, decision.part
+    parts, decisive = decision.parts, decision.part
     for cause in (NOT_LEARNED, ONE_SEED):
-        if lacks := dict.fromkeys(each.lack for each in parts if each.cause == cause):
+        if lacks := dict.fromkeys(part.lack for part in parts if part.cause == cause):
             return cause, "; ".join(lacks)
-    without = [": ".join(filter(None, (each.name, each.lack))) for each in parts if each.cause == NO_INTERVAL]
-    if part is None or len(without) == len(parts):
+    without = [": ".join(filter(None, (part.name, part.lack))) for part in parts if part.cause == NO_INTERVAL]
+    if decisive is None or len(without) == len(parts):
         return NO_INTERVAL, "; ".join(without)
     level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
-    if part.region.within is not None and not part.cause:
-        low, high = part.estimate.interval(decision.level)[1:]
-        if (high - low) / 2 >= part.region.within:
-            least = max(part.region.of - low, high - part.region.of)
+    region = decisive.region
+    if region.within is not None and not decisive.cause:
+        _, low, high = decisive.estimate.interval(decision.level)
+        if (high - low) / 2 >= region.within:
+            least = max(region.of - low, high - region.of)
             return RESOLUTION, f"the smallest margin that this run can show{level} is {number(least, 2, plus=False)}"
-    count = sum(sure(each, decision.level) < 0 for each in parts)
-    doubt = f"the interval{level}, {interval(part.estimate, decision.level)}, covers both sides"
+    count = sum(sure(part, decision.level) < 0 for part in parts)
+    doubt = f"the interval{level}, {interval(decisive.estimate, decision.level)}, covers both sides"
     if len(parts) > 1:
         doubt = f"{count} of {len(parts)} effects are as claimed{level}"
     return WIDE, "; ".join([doubt, *without])
@@ -374,7 +375,7 @@ class Learning:
         self.levels, self.effects, self.lack = levels, effects, cache(self._lack)
 
     def trained(self, recipes: Iterable[str]) -> list[str]:
-        """Those of some training runs that train an encoder."""
+        """Training runs among these that train an encoder."""
         return [name for name in recipes if self.effects.evidence.facts[name]["trained"]]
 
     def _lack(self, recipe: str) -> str:
@@ -389,9 +390,8 @@ class Learning:
     def _shortfall(self, recipe: str, learned: Learned, score: Selection) -> str:
         """The first level that a training run's score is not surely above, as a clause; "" where it is above all."""
         for level, floor in learned.above.items():
-            constant = not isinstance(floor, Selection)
-            region = Region(above=0 if isinstance(floor, Selection) else floor)
-            minus = [floor] if isinstance(floor, Selection) else []
+            beside = isinstance(floor, Selection)
+            region, minus = Region(above=0 if beside else floor), [floor] if beside else []
             effect = Effect(plus=[score], minus=minus, over=learned.over, claimed=region)
             try:
                 (part,) = self.effects.parts(effect)
@@ -402,12 +402,7 @@ class Learning:
             if sure(part) < 0:
                 continue
             value, is_above = part.estimate.value, _side(part) < 0
-            if is_above and math.isnan(part.estimate.error):
-                place = f"{value:.1f}, above {level} ({floor:g})" if constant else f"{value:.1f} points above {level}"
-                return (
-                    f"whether {recipe} has learned is open: {learned.says} is {place}, but has no interval, "
-                    "so that another run's could be below"
-                )
-            comparison = f"{value:.1f}, {level} {floor:g}" if constant else f"{value:+.1f} points"
+            comparison = f"{value:+.1f} points" if beside else f"{value:.1f}, {level} {floor:g}"
+            comparison += ", without an interval" * math.isnan(part.estimate.error)
             return f"{recipe} is not {'surely ' * is_above}above {level} ({comparison})"
         return ""

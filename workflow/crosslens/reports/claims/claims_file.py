@@ -161,7 +161,7 @@ class Claim(Section):
 
     says: str
     where: str  # section, table or figure of the paper
-    printed: Printed | None = None
+    printed: Printed = Printed(text="not printed")
     items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads
     effect: list[Effect] = []
     at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects, or of claims, that must be as claimed; None: all

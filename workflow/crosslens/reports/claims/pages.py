@@ -109,7 +109,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
     """A claim, as the template shows it."""
     claim, controls = decision.claim, [control.part for control in decision.controls]
     title = f"{claim.says} {decision.verdict}"
-    printed = claim.printed.effect if claim.printed and not decision.in_print and not decision.apart else None
+    printed = None if decision.in_print or decision.apart else claim.printed.effect
     parts = decision.parts
     few = parts if len(parts) <= MOST else [decision.part]
     return {
@@ -122,7 +122,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "cause": decision.cause,
         "sides": _sides(decision),
         "answer": f"{_describe(part)}; claimed: {part.region}" if (part := decision.part) else "",
-        "printed": re.sub(r"(?<![\w.])-(?=\d)", "−", claim.printed.text) if claim.printed else "",
+        "printed": re.sub(r"(?<![\w.])-(?=\d)", "−", claim.printed.text),
         "reason": decision.reason,
         "control": _control(decision),
         "picture": forest(decision.least_certain(MOST_OF_ALL), controls[:MOST_OF_ALL], printed, title),
@@ -184,7 +184,7 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
     facts = {
         "Where": claim.where,
         "Central": "yes" * decision.central,
-        "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))) if printed else "",
+        "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))),
         "Verdict": f"{decision.verdict}{': ' * bool(decision.reason)}{decision.reason}",
         "Effect": "; ".join(_describe(part) for part in decision.parts),
         "Control": "; ".join(f"{control.says}: {_describe(part)}" for control, part, _ in decision.controls),

@@ -80,9 +80,9 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "reason": decision.reason,
         "encoder": encoder(decision, settings),
         "comparable": not (decision.apart if decision.parts else settings["apart"]),
-        "printed": printed.text if printed else "",
-        "printed_effect": printed.effect if printed else None,
-        "printed_holds": (printed.holds or "") if printed else "",
+        "printed": printed.text,
+        "printed_effect": printed.effect,
+        "printed_holds": printed.holds or "",
         "item": ", ".join(dict.fromkeys(place for name in claim.decided_by if (place := settings["items"].get(name)))),
         "command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }

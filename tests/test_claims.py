@@ -376,6 +376,13 @@ COMMON, POSITIVE = "says: a, where: b", "claimed: above 0"
     ("text", "message"),
     [
         ("{says: a}", "claims.c1.where: expected a value, found none"),
+        ("5", "claims.c1: "),
+        (f"{{{COMMON}, {POSITIVE}, effect: tuned}}", "claims.c1.effect: "),
+        (f"{{{COMMON}, {POSITIVE}, effect: {{plus: 5}}}}", "claims.c1.effect.plus: expected a selection by name"),
+        (
+            f"{{{COMMON}, {POSITIVE}, effect: [{{plus: {{table: t}}}}, {{plus: {{table: u}}}}]}}",
+            "claims.c1: effect: expected a name",
+        ),
         (f"{{{COMMON}, efect: {{}}}}", "claims.c1.efect: unknown key; did you mean 'effect'?"),
         (f"{{{COMMON}}}", "claims.c1: effect: expected one, or a note"),
         (f"{{{COMMON}, effect: {{plus: {{table: t}}}}}}", "claims.c1.effect.claimed: expected a value, found none"),

@@ -215,13 +215,7 @@ class ClaimsFile(Section):
         if not isinstance(file, dict) or not isinstance(file.get("claims"), dict):
             return file
         select = Selector(file.get("selections") or {})
-        claims = {}
-        for key, claim in file["claims"].items():
-            effects = {part: _for_each(claim[part]) for part in ("effect", "control") if claim.get(part)}
-            region = {"claimed": claim["claimed"]} if effects and "claimed" in claim else {}
-            claims[key] = {name: part for name, part in claim.items() if name not in region}
-            for part, entries in effects.items():
-                claims[key][part] = [region | select.effect(f"claims.{key}.{part}", entry) for entry in entries]
+        claims = {key: select.claim(f"claims.{key}", claim) for key, claim in file["claims"].items()}
         learned = [select.learned(f"learned.{number}", entry) for number, entry in enumerate(file.get("learned") or [])]
         return {name: part for name, part in file.items() if name != "selections"} | {"claims": claims, "learned": learned}
 
@@ -248,23 +242,35 @@ class Selector:
 
     def __init__(self, selections: Mapping[str, Any]) -> None:
         """Named selections; one with the key `each` stands for several, whose names have $NAME in them, too."""
-        entries = [entry for name, columns in selections.items() for entry in _for_each({"name": name} | columns)]
+        entries = [entry for name, columns in selections.items() for entry in _for_each({"name": name} | (columns or {}))]
         self.columns = {entry["name"]: {key: part for key, part in entry.items() if key != "name"} for entry in entries}
 
-    def effect(self, place: str, entry: Any) -> Any:
-        """An effect with its selections. place: of the effect in the file."""
+    def claim(self, place: str, claim: Any) -> Any:
+        """A claim with the selections of its effects, each of which has the region that the claim states for all of them."""
+        if not isinstance(claim, dict):
+            return claim
+        parts = {part: _for_each(claim[part]) for part in ("effect", "control") if claim.get(part)}
+        region = {"claimed": claim["claimed"]} if parts and "claimed" in claim else {}
+        effects = {part: [self._effect(f"{place}.{part}", region, entry) for entry in parts[part]] for part in parts}
+        return {key: value for key, value in claim.items() if key not in region} | effects
+
+    def _effect(self, place: str, region: Mapping[str, Any], entry: Any) -> Any:
+        if not isinstance(entry, dict):
+            return entry
         selections = {
             key: [self.selection(f"{place}.{key}", entry, columns) for columns in _as_list(entry[key])]
             for key in ("plus", "minus", "reads") if key in entry
         }  # fmt: skip
-        return {key: part for key, part in entry.items() if key != "of"} | selections
+        return {**region, **{key: value for key, value in entry.items() if key != "of"}, **selections}
 
     def learned(self, place: str, entry: Any) -> Any:
         """Levels of training runs with their selections. place: of the entry in the file."""
+        if not isinstance(entry, dict) or not isinstance(entry.get("above"), dict):
+            return entry
         scores = [self.selection(place, entry, name) for name in entry.get("selections", [])]
         levels = {name: level if isinstance(level, int | float) else self.selection(place, entry, level)
                   for name, level in entry["above"].items()}  # fmt: skip
-        return {name: part for name, part in entry.items() if name != "of"} | {"selections": scores, "above": levels}
+        return {key: value for key, value in entry.items() if key != "of"} | {"selections": scores, "above": levels}
 
     def selection(self, place: str, entry: Any, columns: Any) -> Selection:
         """The selection by some columns and by those of `of` in the entry; where both name a column, the former's value counts.
@@ -291,6 +297,8 @@ class Selector:
 
     def _expanded(self, place: str, columns: Any) -> dict[str, Any]:
         """Columns with those of the selections that they name; the last ones that name a column count."""
+        if not isinstance(columns, str | dict):
+            raise ValueError(f"{place}: expected a selection by name, or by columns and values, found {short(columns)}")
         values: dict[str, Any] = {"selection": columns} if isinstance(columns, str) else dict(columns)
         expanded: dict[str, Any] = {}
         for name in _as_list(values.pop("selection", [])):

@@ -121,7 +121,9 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "in_print": decision.in_print and decision.verdict != NOT_MEASURED,
         "cause": decision.cause,
         "sides": _sides(decision),
-        "answer": f"{_describe(part)}; claimed: {part.region}" if (part := decision.part) else "",
+        "answer": f"{_describe(part)}; claimed: {part.region}"
+        if (part := decision.part) and not math.isnan(part.estimate.value)
+        else "",
         "printed": re.sub(r"(?<![\w.])-(?=\d)", "−", claim.printed.text),
         "reason": decision.reason,
         "control": _control(decision),

@@ -19,7 +19,6 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 from crosslens.reports.claims.claims_file import ClaimsFile  # noqa: E402
-from crosslens.reports.claims.effects import Effects  # noqa: E402
 from crosslens.reports.claims.evidence import Evidence  # noqa: E402
 from crosslens.reports.claims.verdicts import HOLDS, decide  # noqa: E402
 
@@ -41,7 +40,7 @@ class Planted(Evidence):
         facts = {name: {name: {"encoder": "e", "trained": False, "pretrainings": None}} for name in frame["recipe"].unique()}
         super().__init__({"tables": {}, "records": {}, "recipes": facts})
 
-    def _from_records(self, selection: Any, names: tuple[str, ...], scale: float) -> pd.DataFrame:
+    def _from_records(self, selection: Any, names: tuple[str, ...]) -> pd.DataFrame:
         return self.frame[self.frame["recipe"].isin(names)]
 
 
@@ -117,8 +116,8 @@ def correlated(number: int) -> Shape:
         names = [LANGUAGES[place] for place in chosen]
         effect = {
             "of": OF | {"recipe": "p/plain"},
-            "x": {"item": "x"},
-            "y": {"item": "y"},
+            "function": "correlation",
+            "reads": [{"item": "x"}, {"item": "y"}],
             "over": "language",
             "ranks": True,
             "least": 7,
@@ -201,7 +200,7 @@ def verdict(shape: Shape, generator: np.random.Generator, beyond: float) -> str:
     numbers, fields = shape(generator, beyond)
     claims = {"c1": {key: value for key, value in fields.items() if key != "others"}} | fields.get("others", {})
     claims_file = ClaimsFile.model_validate({"claims": claims})
-    return decide(claims_file, Effects(claims_file, Planted(numbers), lambda name: None))["c1"].verdict
+    return decide(claims_file, Planted(numbers), lambda name: None)["c1"].verdict
 
 
 def rate(shape: Shape, beyond: float, draws: int) -> float:

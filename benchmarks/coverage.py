@@ -5,6 +5,7 @@ The first table is of the intervals of scores (crosslens.numerics.intervals), th
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,7 +18,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
-from crosslens.numerics.estimates import over_languages, over_runs
+from crosslens.numerics.estimates import Estimate, add_errors, over_families, over_runs
 from crosslens.numerics.f1 import Counts, accuracy, macro_f1, overall, token_counts
 from crosslens.numerics.intervals import Sample, mean_interval, pairs_intervals, score_interval
 
@@ -169,6 +170,18 @@ class Study(NamedTuple):
 
 FAMILIES = {8: (5, 1, 1, 1), 15: (8, 1, 1, 1, 1, 1, 1, 1), 33: (17, 3, 2, 2, *[1] * 9)}
 """Sizes of the families of so many languages, about as in the papers' lists."""
+
+
+def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+    """Mean over families of languages and over runs, with the error of families and that of runs, which all languages share.
+
+    values: (n_languages, n_runs).
+    families: family of each language.
+    """
+    estimate = over_families(values.mean(axis=1), families, bounds)
+    if values.shape[1] == 1:
+        return estimate
+    return add_errors(estimate, over_runs(np.array([over_families(run, families).value for run in values.T])))
 
 
 def of_claim(study: Study, repeats: int) -> tuple[float, np.ndarray, np.ndarray]:

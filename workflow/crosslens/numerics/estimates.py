@@ -115,18 +115,6 @@ def over_families(
     return over_runs(np.bincount(numbers, values) / np.bincount(numbers), bounds)
 
 
-def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """Mean over families of languages and over runs, with the error of families and that of runs, which all languages share.
-
-    values: (n_languages, n_runs).
-    families: family of each language.
-    """
-    estimate = over_families(values.mean(axis=1), families, bounds)
-    if values.shape[1] == 1:
-        return estimate
-    return add_errors(estimate, over_runs(np.array([over_families(run, families).value for run in values.T])))
-
-
 def add_errors(estimate: Estimate, *sources: Estimate) -> Estimate:
     """An estimate whose squared error is the sum of its own and those of further, independent sources of variation.
 
@@ -155,22 +143,25 @@ def moderated(estimates: Sequence[Estimate], terms: Sequence[int]) -> list[Estim
     terms: number of scores that each run of an estimate is a sum of, whose variances add up.
     Source: Smyth (2004), sections 5 and 6.2.
     """
-    known = [place for place, estimate in enumerate(estimates) if estimate.error > 0]
-    if len(known) < 3:
+    places = [place for place, estimate in enumerate(estimates) if estimate.error > 0]
+    if len(places) < 3:
         return list(estimates)
-    freedom = np.array([estimates[place].freedom for place in known])
-    variance = np.array([estimates[place].error ** 2 * (estimates[place].freedom + 1) / terms[place] for place in known])
+    freedom, error = (np.array([getattr(estimates[place], name) for place in places]) for name in ("freedom", "error"))
+    scale = np.array([terms[place] for place in places]) / (freedom + 1)  # of a squared error, in variances of a single score
+    variance = error**2 / scale
     logs = np.log(variance) - digamma(freedom / 2) + np.log(freedom / 2)
     excess = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
-    prior_freedom = 2 * _inverse_trigamma(excess) if excess > 0 else math.inf
-    prior = math.exp(logs.mean() + (float(digamma(prior_freedom / 2)) - math.log(prior_freedom / 2) if excess > 0 else 0))
+    prior, prior_freedom, weight = math.exp(logs.mean()), math.inf, np.ones(len(places))
+    if excess > 0:
+        prior_freedom = 2 * _inverse_trigamma(excess)
+        prior *= math.exp(float(digamma(prior_freedom / 2)) - math.log(prior_freedom / 2))
+        weight = prior_freedom / (prior_freedom + freedom)
+    errors = np.sqrt((weight * prior + (1 - weight) * variance) * scale)
+    total = np.minimum(prior_freedom + freedom, freedom.sum())
     result = list(estimates)
-    for place, own, own_freedom in zip(known, variance, freedom, strict=True):
-        weight = prior_freedom / (prior_freedom + own_freedom) if excess > 0 else 1.0
-        error = math.sqrt((weight * prior + (1 - weight) * own) * terms[place] / (own_freedom + 1))
-        total = min(prior_freedom + own_freedom, float(freedom.sum()))
-        caution = 1.0 if own_freedom + 1 >= ENOUGH_RUNS else 2.0
-        result[place] = replace(estimates[place], error=error, freedom=total, caution=caution)
+    for number, place in enumerate(places):
+        caution = 1.0 if freedom[number] + 1 >= ENOUGH_RUNS else 2.0
+        result[place] = replace(estimates[place], error=float(errors[number]), freedom=float(total[number]), caution=caution)
     return result
 
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import families_of, languages_table
+from crosslens.config.base import families_of, language_code, languages_table
 from crosslens.numerics.estimates import Correlation, Estimate, correlation
+from crosslens.reports.claims.effects import by_seed, units
 from crosslens.reports.claims.evidence import Missing
 
 SOURCE = "en"  # language of training, which is no target of transfer
@@ -80,20 +81,10 @@ def share_of_languages(numbers: Sequence[pd.DataFrame], low: float, high: float)
 
 def number_of_languages(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
     """Number of languages that occur in any of the selections, as rows or columns."""
-    codes = {code for rows in numbers for column in ("row", "column") for code in rows[column].map(_code).dropna()}
+    codes = {code for rows in numbers for column in ("row", "column") for code in rows[column].map(language_code).dropna()}
     return Estimate.exact(float(len(codes))), len(codes)
 
 
 def _by_language(rows: pd.DataFrame) -> pd.DataFrame:
     """Values by target language and seed, (n_languages, n_seeds); numbers without seeds have one column, 0."""
-    column = next(name for name in ("language", "row", "column") if name in rows and rows[name].map(_code).notna().any())
-    languages = rows[column].map(_code)
-    seeds = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
-    values = rows["value"].groupby([languages, seeds]).mean().unstack()
-    return values.drop(index=SOURCE, errors="ignore")
-
-
-def _code(name: object) -> str | None:
-    """Code of the language that a row or column names, with or without the mark of a note (zh*); None where it names none."""
-    code = str(name).rstrip("*")
-    return code if code in languages_table() else None
+    return by_seed(rows, units(rows, "language")).drop(index=SOURCE, errors="ignore")

@@ -6,13 +6,13 @@ Nothing that computes is imported here, since planning reads claims files.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, ValidationError, model_validator
 
 from crosslens.config.base import Section, nearest
 from crosslens.config.presets import read_yaml
@@ -28,19 +28,13 @@ SOURCES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Source of numbers -> columns by which they are selected. Sources are cells of our tables, records of measures, and printed
 cells of tables or figures. The name of a table of another paper begins with the key of that paper: wu2019/table6."""
-RECIPE, SELECTION, SHARED = "recipe", "selection", "shared"
-Axis = str
+CORRELATION = "correlation"  # `function` of an effect that correlates the two selections that it reads
 Scalar = str | bool | int | float
 
 
 def _as_list(value: Any) -> Any:
     """A list, which a single entry becomes too."""
     return value if isinstance(value, list) else [value]
-
-
-Selector = str | dict[str, Scalar | list[Scalar] | None]
-"""Column -> value or values that it must have; or the name of one of the claims file's `selections`."""
-Selectors = Annotated[list[Selector], BeforeValidator(_as_list)]
 
 
 class Selection(NamedTuple):
@@ -105,60 +99,44 @@ class Region(Section):
         return (f"above {self.above:g}" if self.above is not None else f"below {self.below:g}").replace("-", "−")
 
 
-class Effect(Section):
-    """A number with an interval, in one of three ways.
+Selections = list[InstanceOf[Selection]]
 
-    It is the sum of the selections in `plus` less the sum of those in `minus`; or the correlation of `x` with `y`; or the result
-    of a function of papers/PAPER/claims.py.
+
+class Effect(Section):
+    """A number with an interval: the sum of the selections in `plus` less those in `minus`, or the result of a function.
+
+    A function is one of papers/PAPER/claims.py, or `correlation`, the correlation of two selections. In the file a selection is
+    the name of one of `selections`, or columns with their values and, as `selection`, such names; `of` is what all selections of
+    an effect share.
     """
 
     name: str = ""
-    of: Selector = {}  # columns and values that all selections of the effect share
-    plus: Selectors = []
-    minus: Selectors = []
-    x: Selector | None = None
-    y: Selector | None = None
-    function: str | None = None  # its arguments are the numbers of the selections in `reads`, and `settings` by keyword
-    reads: Selectors = []
-    settings: dict[str, Any] = {}
-    over: Axis = "seed"  # what varies: seed, text, language or another column; "none" for an exact number
-    by: Axis | None = None  # column, for each of whose values there is an effect
+    plus: Selections = []
+    minus: Selections = []
+    function: str | None = None
+    reads: Selections = []  # arguments of the function
+    settings: dict[str, Any] = {}  # its arguments by keyword
+    over: str = "seed"  # what varies: seed, text, language or another column; "none" for an exact number
+    by: str | None = None  # column, for each of whose values there is an effect
     without: Annotated[list[str], BeforeValidator(_as_list)] = []  # values of `over` and `by` that are left out
-    scale: float = 100  # factor by which records are multiplied
     score: bool = True  # whether the selected numbers are scores from 0 to 100
     ranks: bool = False  # whether the correlation is one of ranks
     least: Annotated[int, Field(ge=4)] = 8  # fewest units of a correlation that is decided
-    claimed: Region | None = None  # None: the region that the claim states
+    claimed: Region  # in the file it may stand in the claim, for all effects
     optional: bool = False  # whether the effect is left out where a scale has none of its training runs, or no such cell
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:
-        if sum([bool(self.plus), bool(self.x and self.y), bool(self.function)]) != 1:
-            raise ValueError("expected one of plus, x with y, or function")
+        if bool(self.plus) == bool(self.function):
+            raise ValueError("expected one of plus and function")
+        if self.function == CORRELATION and len(self.reads) != 2:
+            raise ValueError("reads: expected two selections to correlate")
         return self
 
-    def selectors(self) -> Iterator[tuple[str, Selector]]:
-        """All selections of the effect, each after the key that it stands under."""
-        for place in ("plus", "minus", "reads"):
-            yield from ((place, selector) for selector in getattr(self, place))
-        if self.x is not None and self.y is not None:
-            yield from (("x", self.x), ("y", self.y))
-
-
-def _for_each(value: Any) -> list[Any]:
-    """Entries of a list, where one with the key `each` stands for several: one for each of its rows, or each combination of its
-    values, in which $NAME stands for the value of that name.
-    """
-    entries = []
-    for entry in _as_list(value):
-        each = entry.get("each") if isinstance(entry, dict) else None
-        rows = [dict(zip(each, values, strict=True)) for values in product(*each.values())] if isinstance(each, dict) else each
-        rest = {key: part for key, part in entry.items() if key != "each"} if each else entry
-        entries += [_fill_in(rest, row) for row in rows] if rows else [entry]
-    return entries
-
-
-Effects = Annotated[list[Effect], BeforeValidator(_for_each)]
+    @property
+    def selections(self) -> Selections:
+        """Selections of all numbers that the effect is made of."""
+        return [*self.plus, *self.minus, *self.reads]
 
 
 class Control(Effect):
@@ -183,13 +161,11 @@ class Claim(Section):
 
     says: str
     where: str  # section, table or figure of the paper
-    central: bool = False
-    printed: Printed | None = None
+    printed: Printed = Printed(text="not printed")
     items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads
-    effect: Effects = []
-    claimed: Region | None = None
+    effect: list[Effect] = []
     at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects, or of claims, that must be as claimed; None: all
-    control: Annotated[list[Control], BeforeValidator(_for_each)] = []
+    control: list[Control] = []
     follows_from: list[str] = []  # claims that imply this one, which has no effect of its own
     rests_on: list[str] = []  # claims that an interpretation points to
     note: str = ""  # limits of the evidence
@@ -198,108 +174,138 @@ class Claim(Section):
     def _has_effects_with_regions(self) -> Claim:
         if self.effect and (self.follows_from or self.rests_on):
             raise ValueError("effect: expected none where the claim follows from others, or rests on them as an interpretation")
+        names = [effect.name for effect in self.effect if not effect.by]
+        if len({*names}) < len(names):
+            raise ValueError("effect: expected a name of its own for each of several effects")
         if not (self.effect or self.follows_from or self.rests_on or self.note):
             raise ValueError("effect: expected one, or a note that says why there is none")
-        if any(effect.claimed is None and self.claimed is None for effect in self.effect):
-            raise ValueError("claimed: expected above, below or within, here or in each effect")
         return self
+
+    @property
+    def selections(self) -> Selections:
+        """Selections of all numbers that the claim's effects are made of."""
+        return [selection for effect in self.effect for selection in effect.selections]
+
+    @property
+    def decided_by(self) -> list[str]:
+        """Tables and figures that decide the claim."""
+        cells = [selection for selection in self.selections if selection.source != "records"]
+        return self.items or list(dict.fromkeys(name for selection in cells for name in selection.names))
 
 
 class Learned(Section):
     """Levels that the score of a training must exceed for the training run to count as having learned."""
 
-    selections: Annotated[list[str], Field(min_length=1)]  # names of the training runs' selections
-    of: Selector  # the score
-    says: str = "its score"  # what the score is, as the subject of a sentence
-    above: dict[str, float | Selector]  # name of a level -> a number, or the selection whose score is the level
-    over: Axis = "seed"
-    scale: float = 100
-
-
-def _named_for_each(value: Any) -> Any:
-    """Selections by name, where one with the key `each` stands for several (`_for_each`), whose names have $NAME in them, too."""
-    if not isinstance(value, dict):
-        return value
-    entries = [entry for name, fields in value.items() for entry in _for_each({"name": name} | (fields or {}))]
-    return {entry["name"]: {key: part for key, part in entry.items() if key != "name"} for entry in entries}
+    selections: Annotated[Selections, Field(min_length=1)]  # scores of the training runs
+    above: dict[str, float | InstanceOf[Selection]]  # name of a level -> a number, or the selection whose score is the level
+    over: str = "seed"
 
 
 class ClaimsFile(Section):
     """All claims of a paper."""
 
-    selections: Annotated[dict[str, dict[str, Scalar | list[Scalar] | None]], BeforeValidator(_named_for_each)] = {}
+    central: list[str] = []  # claims that the paper turns on, which are decided together
     learned: list[Learned] = []
     claims: dict[Annotated[str, Field(pattern=r"^c\d+[a-z]?$")], Claim]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_selections(cls, file: Any) -> Any:
+        """The file with selections in the place of their names and columns, and with several entries for one with `each`."""
+        if not isinstance(file, dict) or not isinstance(file.get("claims"), dict):
+            return file
+        select = Selector(file.get("selections") or {})
+        claims = {key: select.claim(f"claims.{key}", claim) for key, claim in file["claims"].items()}
+        learned = [select.learned(f"learned.{number}", entry) for number, entry in enumerate(file.get("learned") or [])]
+        return {name: part for name, part in file.items() if name != "selections"} | {"claims": claims, "learned": learned}
+
     @model_validator(mode="after")
-    def _selects_from_known_sources(self) -> ClaimsFile:
-        for place, common, selector in self._selectors():
-            try:
-                self.selection(common, selector)
-            except ValueError as error:
-                raise ValueError(f"{place}: {error}") from None
-        for key, claim in self.claims.items():
-            for premise in (*claim.rests_on, *claim.follows_from):
-                if premise not in self.claims or premise == key:
-                    raise ValueError(f"claims.{key}: expected a claim, found '{premise}'{nearest(premise, self.claims)}")
+    def _names_its_claims(self) -> ClaimsFile:
+        names = {f"claims.{key}": [*claim.rests_on, *claim.follows_from] for key, claim in self.claims.items()}
+        for place, name in ((place, name) for place, several in (names | {"central": self.central}).items() for name in several):
+            if name not in self.claims or place == f"claims.{name}":
+                raise ValueError(f"{place}: expected a claim, found '{name}'{nearest(name, self.claims)}")
         return self
 
-    def selection(self, common: Selector, selector: Selector) -> Selection:
-        """The selection by two selectors together; where both name a column, the value in `selector` counts.
+    @property
+    def selections(self) -> Iterator[Selection]:
+        """Selections of all effects and controls, and of the scores of training runs and the levels that they must exceed."""
+        for claim in self.claims.values():
+            for effect in (*claim.effect, *claim.control):
+                yield from effect.selections
+        for learned in self.learned:
+            yield from (*learned.selections, *(level for level in learned.above.values() if isinstance(level, Selection)))
+
+
+class Selector:
+    """Selections of a claims file, by what stands in their places in the file."""
+
+    def __init__(self, selections: Mapping[str, Any]) -> None:
+        """Named selections; one with the key `each` stands for several, whose names have $NAME in them, too."""
+        entries = [entry for name, columns in selections.items() for entry in _for_each({"name": name} | (columns or {}))]
+        self.columns = {entry["name"]: {key: part for key, part in entry.items() if key != "name"} for entry in entries}
+
+    def claim(self, place: str, claim: Any) -> Any:
+        """A claim with the selections of its effects, each of which has the region that the claim states for all of them."""
+        if not isinstance(claim, dict):
+            return claim
+        parts = {part: _for_each(claim[part]) for part in ("effect", "control") if claim.get(part)}
+        region = {"claimed": claim["claimed"]} if parts and "claimed" in claim else {}
+        effects = {part: [self._effect(f"{place}.{part}", region, entry) for entry in parts[part]] for part in parts}
+        return {key: value for key, value in claim.items() if key not in region} | effects
+
+    def _effect(self, place: str, region: Mapping[str, Any], entry: Any) -> Any:
+        if not isinstance(entry, dict):
+            return entry
+        selections = {
+            key: [self.selection(f"{place}.{key}", entry, columns) for columns in _as_list(entry[key])]
+            for key in ("plus", "minus", "reads") if key in entry
+        }  # fmt: skip
+        return {**region, **{key: value for key, value in entry.items() if key != "of"}, **selections}
+
+    def learned(self, place: str, entry: Any) -> Any:
+        """Levels of training runs with their selections. place: of the entry in the file."""
+        if not isinstance(entry, dict) or not isinstance(entry.get("above"), dict):
+            return entry
+        scores = [self.selection(place, entry, name) for name in entry.get("selections", [])]
+        levels = {name: level if isinstance(level, int | float) else self.selection(place, entry, level)
+                  for name, level in entry["above"].items()}  # fmt: skip
+        return {key: value for key, value in entry.items() if key != "of"} | {"selections": scores, "above": levels}
+
+    def selection(self, place: str, entry: Any, columns: Any) -> Selection:
+        """The selection by some columns and by those of `of` in the entry; where both name a column, the former's value counts.
 
         Raises ValueError where they name no source, several sources, or a column that the source does not have.
         """
-        values = {**self._expanded(common), **self._expanded(selector)}
+        values = {**self._expanded(place, entry.get("of", {})), **self._expanded(place, columns)}
         sources = [source for source in SOURCES if source in values]
         if len(sources) != 1:
-            raise ValueError(f"expected one of {', '.join(SOURCES)}, found {', '.join(sources) or 'none'}")
-        name, recipes, shared = values.pop(sources[0]), values.pop(RECIPE, False), values.pop(SHARED, 0.0)
-        columns = SOURCES[sources[0]]
+            raise ValueError(f"{place}: expected one of {', '.join(SOURCES)}, found {', '.join(sources) or 'none'}")
+        (source,) = sources
+        names, recipes, shared = values.pop(source), values.pop("recipe", False), values.pop("shared", 0.0)
         for column in values:
-            if column not in columns:
-                raise ValueError(f"unknown column '{column}', expected {', '.join(columns)}{nearest(column, columns)}")
+            if column not in SOURCES[source]:
+                expected = f"expected {', '.join(SOURCES[source])}{nearest(column, SOURCES[source])}"
+                raise ValueError(f"{place}: unknown column '{column}', {expected}")
         return Selection(
-            sources[0],
-            tuple(map(str, _as_list(name))),
+            source,
+            tuple(map(str, _as_list(names))),
             {column: tuple(_as_list(value)) for column, value in values.items()},
             None if recipes is False else tuple(map(str, _as_list(recipes) if recipes else ())),
             shared,
         )
 
-    def sources(self, effects: Iterable[Effect]) -> list[Selection]:
-        """Selections of all numbers that some effects are made of."""
-        return [self.selection(effect.of, selector) for effect in effects for _, selector in effect.selectors()]
-
-    def items(self, claim: Claim) -> list[str]:
-        """Tables and figures that decide a claim: those that it names or, without any, those whose cells it reads."""
-        sources = [source for source in self.sources(claim.effect) if source.source != "records"]
-        return claim.items or [name for source in sources for name in source.names]
-
-    def _expanded(self, selector: Selector) -> dict[str, Any]:
-        """Columns and values of a selector, with those of the selection that it names."""
-        values: dict[str, Any] = {SELECTION: selector} if isinstance(selector, str) else dict(selector)
-        if (name := values.pop(SELECTION, None)) is None:
-            return values
-        if name not in self.selections:
-            raise ValueError(f"unknown selection {short(name)}{nearest(name, self.selections)}")
-        return {**self.selections[name], **values}
-
-    def _selectors(self) -> Iterator[tuple[str, Selector, Selector]]:
-        """Place in the claims file of each selector, the selector that it shares with its neighbours, and the selector itself."""
-        for key, claim in self.claims.items():
-            for part, effects in (("effect", claim.effect), ("control", claim.control)):
-                for effect in effects:
-                    for place, selector in effect.selectors():
-                        yield f"claims.{key}.{part}.{place}", effect.of, selector
-        for number, learned in enumerate(self.learned):
-            levels = [level for level in learned.above.values() if not isinstance(level, int | float)]
-            for selector in (*learned.selections, *levels):
-                yield f"learned.{number}", learned.of, selector
-
-    def all_selections(self) -> Iterator[Selection]:
-        """Selections of all effects and controls, and of the levels that training runs must exceed."""
-        for _, common, selector in self._selectors():
-            yield self.selection(common, selector)
+    def _expanded(self, place: str, columns: Any) -> dict[str, Any]:
+        """Columns with those of the selections that they name; the last ones that name a column count."""
+        if not isinstance(columns, str | dict):
+            raise ValueError(f"{place}: expected a selection by name, or by columns and values, found {short(columns)}")
+        values: dict[str, Any] = {"selection": columns} if isinstance(columns, str) else dict(columns)
+        expanded: dict[str, Any] = {}
+        for name in _as_list(values.pop("selection", [])):
+            if name not in self.columns:
+                raise ValueError(f"{place}: unknown selection {short(name)}{nearest(name, self.columns)}")
+            expanded |= self.columns[name]
+        return expanded | values
 
 
 def read_claims_file(file: Path, names: Mapping[str, Any] = {}) -> ClaimsFile:
@@ -312,7 +318,7 @@ def read_claims_file(file: Path, names: Mapping[str, Any] = {}) -> ClaimsFile:
         return ClaimsFile.model_validate(_fill_in(read_yaml(file), names))
     except ValidationError as error:
         problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
+        place = ".".join(str(part) for part in problem["loc"] if isinstance(part, str))
         keys = {
             name for section in (ClaimsFile, Claim, Effect, Control, Region, Printed, Learned) for name in section.model_fields
         }
@@ -326,6 +332,20 @@ def read_claims_file(file: Path, names: Mapping[str, Any] = {}) -> ClaimsFile:
             case _:
                 text = f"{problem['msg'][0].lower()}{problem['msg'][1:]}, found {short(problem['input'])}"
         raise DataError(": ".join(filter(None, (str(file), place, text)))) from None
+
+
+def _for_each(value: Any) -> list[Any]:
+    """Entries of a list, where one with the key `each` stands for several: one for each of its rows, or each combination of its
+    values, in which $NAME stands for the value of that name.
+    """
+    entries = []
+    for entry in _as_list(value):
+        rows = entry.get("each", [{}]) if isinstance(entry, dict) else [{}]
+        if isinstance(rows, dict):
+            rows = [dict(zip(rows, values, strict=True)) for values in product(*rows.values())]
+        rest = {key: part for key, part in entry.items() if key != "each"} if isinstance(entry, dict) else entry
+        entries += [_fill_in(rest, row) for row in rows]
+    return entries
 
 
 def _fill_in(value: Any, names: Mapping[str, Any]) -> Any:

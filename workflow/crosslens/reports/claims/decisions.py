@@ -9,7 +9,6 @@ import pandas as pd
 
 from crosslens.jobs.errors import DataError
 from crosslens.reports.claims.claims_file import read_claims_file
-from crosslens.reports.claims.effects import Effects
 from crosslens.reports.claims.evidence import Evidence
 from crosslens.reports.claims.verdicts import Decision, decide
 
@@ -24,15 +23,15 @@ def decisions(settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[st
 
 
 def _decisions_on_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, Decision]:
-    claims_file, *printed = (texts[name] for name in settings["texts"])
-    published = pd.read_csv(printed[0]) if printed else None
+    file, *printed = (texts[name] for name in settings["texts"])
+    evidence = Evidence(settings["evidence"], pd.read_csv(printed[0]) if printed else None, settings["apart"])
 
     def function(name: str) -> Any:
         # Imported by name, since papers/ lies above reports/; the rule's fingerprint includes these modules.
         return getattr(import_module(f"crosslens.papers.{paper}.claims"), name)
 
-    entries = read_claims_file(claims_file, settings["names"])
+    claims_file = read_claims_file(file, settings["names"])
     try:
-        return decide(entries, Effects(entries, Evidence(settings["evidence"], published, settings["apart"]), function))
+        return decide(claims_file, evidence, function)
     except DataError as error:
-        raise DataError(f"{claims_file}: {error}" if str(error).startswith("claims.") else str(error)) from None
+        raise DataError(f"{file}: {error}" if str(error).startswith("claims.") else str(error)) from None

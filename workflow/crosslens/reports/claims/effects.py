@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -18,7 +18,7 @@ from crosslens.numerics.estimates import (
     over_families,
     over_runs,
 )
-from crosslens.reports.claims.claims_file import ClaimsFile, Effect, Region, Selector
+from crosslens.reports.claims.claims_file import CORRELATION, Effect, Region
 from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconfigured
 
 NOTHING, RESTART = "none", "restart"  # `over` of an exact number, and of one whose interval is over restarts of an algorithm
@@ -36,73 +36,73 @@ class Part:
     """An effect, or one of several that an entry of the claims file stands for.
 
     region: where the claim expects the effect.
-    estimate: the effect in the languages or other units that were measured, with the error of training runs or, where nothing was
-    trained, of texts.
+    fixed: the effect with the error of what has no several seeds, such as of texts.
     n, unit: number of units, and their name in the plural; the units of a single number are seeds or texts.
+    runs: the effect with the error of training runs; None without several seeds.
     recipes: names of the training runs that the effect rests on.
     seeds: fewest seeds of a training run of an encoder among these; None where no encoder was trained.
-    at_large: the effect in languages at large, of which those measured are a sample by families; None where units are not
-    languages. families: number of these families.
-    lack: reason why there is no interval, where it is known.
     values: (n_units, n_seeds), by which an effect is paired with its control; of a correlation the two variables, (n_units, 2).
-    runs: mean of training runs behind the estimate, before its error is moderated; None without several seeds.
-    fixed: standard error of what has no several seeds.
     terms: number of scores in each value that differ between seeds.
     kind: task and metric, by which errors of runs are moderated together.
+    cause, lack: what keeps the effect from deciding anything, in two words and as a clause; "" where nothing does.
     """
 
     name: str
     region: Region
-    estimate: Estimate
+    fixed: Estimate
     n: int | None
     unit: str
+    runs: Estimate | None = None
     recipes: tuple[str, ...] = ()
     seeds: int | None = None
-    at_large: Estimate | None = None
-    families: int | None = None
-    lack: str = ""
     values: pd.DataFrame | None = None
-    runs: Estimate | None = None
-    fixed: float = 0.0
     terms: int = 1
     kind: tuple[str, ...] = ()
+    cause: str = ""
+    lack: str = ""
 
-    def with_runs(self, runs: Estimate) -> "Part":
-        """The part with another error of its training runs."""
-        estimate = add_errors(runs, Estimate(0.0, self.fixed))
-        return replace(self, runs=runs, estimate=estimate, at_large=self._at_large(runs))
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The effect in the languages or other units that were measured."""
+        return add_errors(self.runs, self.fixed) if self.runs else self.fixed
 
-    def _at_large(self, runs: Estimate | None) -> Estimate | None:
-        """The mean over families of languages, with their error and that of training runs, which all languages share."""
-        if self.at_large is None or self.values is None:
-            return self.at_large
-        estimate = over_families(self.values.to_numpy(float).mean(axis=1), families_of(self.values.index), self.estimate.bounds)
-        return add_errors(estimate, runs) if runs else estimate
+    @cached_property
+    def at_large(self) -> Estimate | None:
+        """The effect in languages at large, of which those measured are a sample by families; None where none are units."""
+        if not self.families or self.values is None or isinstance(self.fixed, Correlation):
+            return None
+        estimate = over_families(self.values.to_numpy(float).mean(axis=1), families_of(self.values.index), self.fixed.bounds)
+        return add_errors(estimate, self.runs) if self.runs else estimate
+
+    @cached_property
+    def families(self) -> int | None:
+        """Number of families of the measured languages; None where languages are no units."""
+        return len({*families_of(self.values.index)}) if self.unit == "languages" and self.values is not None else None
 
 
 def part_of(
-    name: str, region: Region, values: pd.DataFrame, unit: str, *, fixed: float = 0.0, runs: Estimate | None = None,
-    terms: int = 1, shared: float = 0.0, bounds: tuple[float, float] = UNBOUNDED, kind: tuple[str, ...] = (),
+    name: str, region: Region, values: pd.DataFrame, unit: str, *, error: float = math.nan, runs: Estimate | None = None,
+    shared: float = 0.0, bounds: tuple[float, float] = UNBOUNDED, **fields: Any,
 ) -> Part:  # fmt: skip
     """An effect in some units: the mean of values over units.
 
     values: (n_units, n_seeds).
-    fixed: standard error of what has no several seeds; 0 of printed numbers, nan if unknown.
+    error: standard error of what has no several seeds; 0 of printed numbers. Unknown, it is nan, and 0 beside several seeds.
     runs: error of training runs whose seeds are not known, as of cells of tables; None: it follows from the values.
     shared: share of their data that seeds have in common; the squared error of a mean is then s² (1 / n + shared / (1 - shared)).
     bounds: least and greatest possible value.
+    fields: further fields of the part.
     """
     by_seed = values.to_numpy(float).mean(axis=0)
+    value = float(by_seed.mean())
     if len(by_seed) > 1:
         runs = over_runs(by_seed, bounds)
         runs = replace(runs, error=runs.error * math.sqrt(1 + len(by_seed) * shared / (1 - shared)))
-    value = Estimate(float(by_seed.mean()), fixed, bounds=bounds)
-    part = Part(name, region, value, len(values), unit, values=values, runs=runs, fixed=0.0 if math.isnan(fixed) else fixed,
-                terms=terms, kind=kind)  # fmt: skip
-    if unit == "languages":
-        part = replace(part, at_large=value, families=len({*families_of(values.index)}))
-        part = replace(part, at_large=part._at_large(runs))
-    return part.with_runs(replace(runs, value=value.value)) if runs else part
+    if runs:
+        runs, error = replace(runs, value=value), 0.0 if math.isnan(error) else error
+    return Part(
+        name, region, Estimate(value, error, bounds=bounds), **{"n": len(values)} | fields, unit=unit, runs=runs, values=values
+    )
 
 
 def excess(part: Part, control: Part) -> Part | None:
@@ -115,196 +115,138 @@ def excess(part: Part, control: Part) -> Part | None:
     region, first, second = Region(above=0) if side > 0 else Region(below=0), part.values, control.values
     if first is not None and second is not None and first.index.equals(second.index) and first.columns.equals(second.columns):
         if not isinstance(part.estimate, Correlation):
-            return part_of(part.name, region, first - second, part.unit, fixed=math.hypot(part.fixed, control.fixed))
+            return part_of(part.name, region, first - second, part.unit, error=math.hypot(part.fixed.error, control.fixed.error))
         if first["y"].equals(second["y"]):
-            y, x, other = (values.to_numpy(float) for values in (first["y"], first["x"], second["x"]))
+            y, x, x_of_control = (values.to_numpy(float) for values in (first["y"], first["x"], second["x"]))
             families = families_of(first.index) if part.unit == "languages" else ()
-            difference = difference_of_correlations(y, x, other, ranks=True, families=families)
+            difference = difference_of_correlations(y, x, x_of_control, ranks=True, families=families)
             return Part(part.name, region, difference, part.n, part.unit)
-    value = part.estimate.value - control.estimate.value
+    difference = Estimate(part.estimate.value - control.estimate.value, 0.0)
     if isinstance(part.estimate, Correlation) or math.isnan(part.estimate.error + control.estimate.error):
-        return Part(part.name, region, Estimate(value, math.nan), part.n, part.unit)
-    return Part(part.name, region, add_errors(Estimate(value, 0.0), part.estimate, control.estimate), part.n, part.unit)
+        return Part(part.name, region, replace(difference, error=math.nan), part.n, part.unit)
+    return Part(part.name, region, add_errors(difference, part.estimate, control.estimate), part.n, part.unit)
 
 
-class Side(NamedTuple):
-    """Numbers of one selection by unit.
+class Term(NamedTuple):
+    """Numbers of one selection by unit, and their sign in a sum.
 
     values: (n_units, n_seeds).
     error, freedom: (n_units,), standard errors of the means over seeds, and their degrees of freedom.
     n: (n_units,), numbers of texts.
     """
 
+    sign: int
     numbers: Numbers
     values: pd.DataFrame
     error: pd.Series
     freedom: pd.Series
     n: pd.Series
 
+    def of(self, units: list[Any]) -> "Term":
+        """The term with these units alone, in their order."""
+        error, freedom, n = self.error.loc[units], self.freedom.loc[units], self.n.loc[units]
+        return Term(self.sign, self.numbers, self.values.loc[units], error, freedom, n)
+
 
 class Effects:
     """Effects of a claims file."""
 
-    def __init__(self, claims_file: ClaimsFile, evidence: Evidence, functions: Functions) -> None:
-        """Effects of a claims file by the evidence of the same paper.
+    def __init__(self, evidence: Evidence, functions: Functions) -> None:
+        """Effects by the evidence of a paper.
 
         functions: name -> function of the paper's claims.py.
         """
-        self.claims_file, self.evidence, self.functions = claims_file, evidence, functions
+        self.evidence, self.functions = evidence, functions
 
-    def parts(self, effect: Effect, region: Region | None) -> list[Part]:
+    def parts(self, effect: Effect) -> list[Part]:
         """Parts of an effect: one, or one for each value of `by`, or each result of a function.
 
         Raises Missing where something is not measured.
-
-        region: where the claim expects the effect, unless the effect states a region of its own.
         """
-        region = effect.claimed or region
-        assert region is not None  # Claim sees to it
         if effect.function:
-            return self._function(effect, region)
-        return [self._correlation(effect, region)] if effect.x is not None else self._sum(effect, region)
-
-    def _sum(self, effect: Effect, region: Region) -> list[Part]:
-        """The sum of the selections in `plus` less that of those in `minus`, for each value of the effect's `by`."""
-        groups = ((1, effect.plus), (-1, effect.minus))
-        terms = [(sign, self._numbers(effect, selector)) for sign, selectors in groups for selector in selectors]
+            return self._results(effect, [self.evidence.numbers(selection) for selection in effect.reads])
+        signed = [*((1, selection) for selection in effect.plus), *((-1, selection) for selection in effect.minus)]
+        terms = [(sign, self.evidence.numbers(selection)) for sign, selection in signed]
         if not effect.by:
-            return [self._part(effect, region, effect.name, terms)]
-        columns = [self._column(effect.by, numbers.rows) for _, numbers in terms]
+            return [self._sum(effect, effect.name, terms)]
+        columns = [_column(effect.by, numbers.rows) for _, numbers in terms]
         sets = [{*numbers.rows[column].dropna()} for column, (_, numbers) in zip(columns, terms, strict=True)]
         values = set.intersection(*sets) - {*effect.without}
         parts = []
-        for value in sorted(filter(_is_language, values) if effect.by == "language" else values):
+        for value in sorted(filter(language_code, values) if effect.by == "language" else values):
             of_value = [
                 (sign, numbers._replace(rows=numbers.rows[numbers.rows[column] == value]))
                 for column, (sign, numbers) in zip(columns, terms, strict=True)
             ]
-            name = " ".join(filter(None, (effect.name, f"{value:g}" if isinstance(value, float) else str(value))))
-            parts.append(self._part(effect, region, name, of_value))
+            name = f"{value:g}" if isinstance(value, float) else str(value)
+            parts.append(self._sum(effect, " ".join(filter(None, (effect.name, name))), of_value))
         return parts
 
-    def _part(self, effect: Effect, region: Region, name: str, terms: Sequence[tuple[int, Numbers]]) -> Part:
-        """A sum of terms, each with its sign, 1 or -1."""
+    def _sum(self, effect: Effect, name: str, signed: Sequence[tuple[int, Numbers]]) -> Part:
+        """A sum of numbers, each with its sign, 1 or -1."""
         axis = None if effect.over in ("seed", "text", NOTHING, RESTART) else effect.over
-        sides = [(sign, self._side(effect, numbers, axis)) for sign, numbers in terms]
-        units = [unit for unit in sides[0][1].values.index if all(unit in side.values.index for _, side in sides)]
+        all_units = [_term(effect, sign, numbers, axis) for sign, numbers in signed]
+        units = [unit for unit in all_units[0].values.index if all(unit in term.values.index for term in all_units)]
         if not units:
             raise Missing(f"{name or 'effect'}: no {effect.over} that all selections have")
-        seeds, recipes = self._training_runs([numbers for _, numbers in terms])
-        several = [side for _, side in sides if side.values.shape[1] > 1]
-        scores = aligned([side.values.loc[units] for _, side in sides])
-        values = reduce(pd.DataFrame.add, (sign * score for (sign, _), score in zip(sides, scores, strict=True)))
+        terms = [term.of(units) for term in all_units]
+        scores = aligned([term.values for term in terms])
+        values = reduce(pd.DataFrame.add, (term.sign * score for term, score in zip(terms, scores, strict=True)))
+        seeds, recipes = self._training_runs([numbers for _, numbers in signed])
+        if effect.over in (NOTHING, RESTART):
+            lack = "restarts of an algorithm are no sample of texts" if effect.over == RESTART else ""
+            estimate = Estimate(float(values.to_numpy(float).mean()), math.nan if lack else 0.0)
+            return Part(name, effect.claimed, estimate, None, "", recipes=recipes, seeds=seeds, lack=lack)
+        several = [term for term in terms if term.values.shape[1] > 1]
         if effect.over == "text":  # of what is measured once; several seeds are as many readings of the same texts
             values, several = values.mean(axis=1).to_frame(0), []
-        if effect.over == NOTHING:
-            exact = Estimate.exact(float(values.to_numpy(float).mean()))
-            return Part(name, region, exact, None, "", recipes, seeds)
-        if effect.over == RESTART:
-            unknown = Estimate(float(values.to_numpy(float).mean()), math.nan)
-            return Part(name, region, unknown, None, "", recipes, seeds, lack="restarts of an algorithm are no sample of texts")
-        tables = [side for _, side in sides if side.numbers.over_seeds]  # cells, which do not know their seeds
-        single = [side for _, side in sides if (side.values.shape[1] == 1 or not several) and not side.numbers.over_seeds]
-        fixed = _error_of_single(single, units, bool(several or tables))
+        tables = [term for term in terms if term.numbers.over_seeds]  # cells, which do not know their seeds
+        single = [term for term in terms if (term.values.shape[1] == 1 or not several) and not term.numbers.over_seeds]
         runs = None
         if tables and not several:
-            errors = (Estimate(0.0, float(side.error.loc[units].mean()), float(side.freedom.loc[units].min())) for side in tables)
-            runs = reduce(add_errors, errors)
-        minus, plus = (sum(sign == each for sign, _ in sides) for each in (-1, 1))
-        unit = "languages" if effect.over == "language" else f"{axis}s" if axis else "seeds" if several or tables else "texts"
-        part = part_of(
-            name, region, values, unit, fixed=fixed, runs=runs, terms=max(len(several), 1),
-            shared=max(numbers.shared for _, numbers in terms),
-            bounds=(-100.0 * minus, 100.0 * plus) if effect.score else UNBOUNDED, kind=_kind(recipes, [n for _, n in terms]),
+            runs = reduce(add_errors, (Estimate(0.0, _mean(term.error), float(term.freedom.min())) for term in tables))
+        fewest = values.shape[1] if several else min((int(term.numbers.rows["seeds"].min()) for term in tables), default=0)
+        texts = int(min(term.n.min() for term in terms)) if all(term.n.notna().all() for term in terms) else None
+        return part_of(
+            name, effect.claimed, values, f"{axis}s" if axis else "seeds" if several or tables else "texts",
+            error=_error_of_single(single, bool(several or tables)), runs=runs,
+            shared=max(numbers.selection.shared for _, numbers in signed),
+            bounds=(-100.0 * len(effect.minus), 100.0 * len(effect.plus)) if effect.score else UNBOUNDED,
+            n=len(values) if axis else fewest or texts, recipes=recipes, seeds=seeds, terms=max(len(several), 1),
+            kind=_kind(recipes, [numbers for _, numbers in signed]),
         )  # fmt: skip
-        if axis is None:
-            texts = [side.n.loc[units].min() for _, side in sides if side.n.loc[units].notna().all()]
-            fewest = values.shape[1] if several else min((int(side.numbers.rows["seeds"].min()) for side in tables), default=0)
-            part = replace(part, n=fewest or (int(min(texts)) if len(texts) == len(sides) else None))
-        return replace(part, recipes=recipes, seeds=seeds)
 
-    def _correlation(self, effect: Effect, region: Region) -> Part:
-        """Correlation of the means over seeds of two selections, over the units that both have."""
-        assert effect.x is not None and effect.y is not None
-        numbers = [self._numbers(effect, selector) for selector in (effect.x, effect.y)]
-        x, y = (self._side(effect, selected, effect.over).values.mean(axis=1) for selected in numbers)
-        pairs = pd.DataFrame({"x": x, "y": y}).dropna()
-        return self._correlated(effect, region, effect.name, pairs, *self._training_runs(numbers))
-
-    def _correlated(
-        self, effect: Effect, region: Region, name: str, pairs: pd.DataFrame, seeds: int | None, recipes: tuple[str, ...]
-    ) -> Part:
-        """Correlation of two variables.
-
-        pairs: columns x and y, by unit.
-        """
-        unit = "languages" if effect.over == "language" else f"{effect.over}s"
-        families = families_of(pairs.index) if unit == "languages" else ()
-        estimate = correlation(pairs["x"].to_numpy(float), pairs["y"].to_numpy(float), ranks=effect.ranks, families=families)
-        part = Part(name, region, estimate, len(pairs), unit, recipes, seeds, values=pairs, families=len({*families}) or None)
-        return _with_enough_units(part, effect.least)
-
-    def _function(self, effect: Effect, region: Region) -> list[Part]:
-        """Results of a function of the paper, one or several by name (Functions)."""
-        selected = [self._numbers(effect, selector) for selector in effect.reads]
-        results = self.functions(str(effect.function))([numbers.rows for numbers in selected], **effect.settings)
-        if not isinstance(results, dict):
-            results = {"": results}
+    def _results(self, effect: Effect, numbers: Sequence[Numbers]) -> list[Part]:
+        """Results of a function of the paper, one or several by name (Functions), or a correlation."""
+        if effect.function == CORRELATION:
+            x, y = (_term(effect, 1, selected, effect.over).values.mean(axis=1) for selected in numbers)
+            results: Any = pd.DataFrame({"x": x, "y": y}).dropna()
+        else:
+            results = self.functions(str(effect.function))([selected.rows for selected in numbers], **effect.settings)
+        results = results if isinstance(results, dict) else {"": results}
         if not results:
             raise Unconfigured(f"{effect.function}: none of its trainings at this scale")
-        seeds, recipes = self._training_runs(selected)
-        parts = []
-        for result_name, result in results.items():
-            name = ", ".join(filter(None, (effect.name, result_name)))
-            if isinstance(result, tuple):
-                estimate, n = result
-                part = Part(name, region, estimate, n, "" if effect.over == NOTHING else f"{effect.over}s", recipes, seeds)
-                parts.append(_with_enough_units(part, effect.least))
-                continue
-            used = tuple(result.attrs.get("recipes", recipes))
-            if [*result.columns] == ["x", "y"]:
-                parts.append(self._correlated(effect, region, name, result, seeds, used))
-                continue
-            kind = (*_kind(used, selected), str(effect.function))
-            unit = "languages" if effect.over == "language" else f"{effect.over}s"
-            part = part_of(
-                name, region, result, unit, fixed=math.nan, shared=max(numbers.shared for numbers in selected), kind=kind
-            )
-            parts.append(replace(part, recipes=used, seeds=seeds, n=result.shape[1] if effect.over == "seed" else len(result)))
-        return parts
+        return [self._result(effect, name, result, numbers) for name, result in results.items()]
 
-    def _numbers(self, effect: Effect, selector: Selector) -> Numbers:
-        return self.evidence.numbers(self.claims_file.selection(effect.of, selector), effect.scale)
-
-    def _side(self, effect: Effect, numbers: Numbers, axis: str | None) -> Side:
-        """Numbers of a selection by the values of a column, as means over all that is neither this column nor seeds.
-
-        axis: the column, or "language"; None: all numbers are of one unit.
-        """
-        rows = numbers.rows
-        unit: Any = pd.Series("", rows.index)
-        if axis is not None:
-            column = self._column(axis, rows)
-            unit = rows[column].map(language_code) if axis == "language" else rows[column]
-            is_unit = unit.notna() & ~unit.isin(effect.without)
-            rows, unit = rows[is_unit], unit[is_unit]
-        if rows.empty:
-            raise Missing(f"no {axis} among the numbers")
-        seed = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
-        values = rows["value"].groupby([unit, seed]).mean().unstack()
-        error, freedom, n = (rows[name].groupby(unit).agg(how) for name, how in
-                             (("error", _mean), ("freedom", "min"), ("n", "min")))  # fmt: skip
-        return Side(numbers._replace(rows=rows), values, error, freedom, n)
-
-    def _column(self, axis: str, rows: pd.DataFrame) -> str:
-        """The column of an axis; languages are in the first one that has any."""
-        if axis != "language":
-            return axis
-        names = [name for name in ("language", "row", "column") if name in rows]
-        column = next((name for name in names if rows[name].map(_is_language).any()), None)
-        if column is None:
-            raise Missing("no language among the numbers")
-        return column
+    def _result(self, effect: Effect, result_name: str, result: Any, numbers: Sequence[Numbers]) -> Part:
+        name = ", ".join(filter(None, (effect.name, result_name)))
+        unit = "" if effect.over == NOTHING else f"{effect.over}s"
+        seeds, recipes = self._training_runs(numbers)
+        if isinstance(result, tuple):
+            estimate, n = result
+            return _with_enough_units(Part(name, effect.claimed, estimate, n, unit, recipes=recipes, seeds=seeds), effect.least)
+        recipes = tuple(result.attrs.get("recipes", recipes))
+        if [*result.columns] == ["x", "y"]:
+            families = families_of(result.index) if unit == "languages" else ()
+            x, y = (result[variable].to_numpy(float) for variable in ("x", "y"))
+            estimate = correlation(x, y, ranks=effect.ranks, families=families)
+            part = Part(name, effect.claimed, estimate, len(result), unit, recipes=recipes, seeds=seeds, values=result)
+            return _with_enough_units(part, effect.least)
+        return part_of(
+            name, effect.claimed, result, unit, shared=max(selected.selection.shared for selected in numbers),
+            n=result.shape[1] if effect.over == "seed" else len(result), recipes=recipes, seeds=seeds,
+            kind=(*_kind(recipes, numbers), str(effect.function)),
+        )  # fmt: skip
 
     def _training_runs(self, selected: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
         """Fewest seeds of a training run of an encoder, None where no encoder was trained; and the names of all training runs."""
@@ -319,12 +261,49 @@ class Effects:
         return min(counts, default=None), tuple(dict.fromkeys(name for numbers in selected for name in numbers.recipes))
 
 
+def _term(effect: Effect, sign: int, numbers: Numbers, axis: str | None) -> Term:
+    """Numbers of a selection by the values of a column, as means over all that is neither this column nor seeds.
+
+    axis: the column, or "language"; None: all numbers are of one unit.
+    """
+    unit = units(numbers.rows, axis) if axis else pd.Series("", numbers.rows.index)
+    unit = unit[unit.notna() & ~unit.isin(effect.without)]
+    if unit.empty:
+        raise Missing(f"no {axis} among the numbers")
+    rows = numbers.rows.loc[unit.index]
+    of_unit = rows.groupby(unit)
+    error, freedom, n = of_unit["error"].agg(_mean), of_unit["freedom"].min(), of_unit["n"].min()
+    return Term(sign, numbers._replace(rows=rows), by_seed(rows, unit), error, freedom, n)
+
+
+def units(rows: pd.DataFrame, axis: str) -> pd.Series:
+    """Unit of each row: the value of a column or, on the axis "language", the code of the language that it names, if any."""
+    values: pd.Series = rows[_column(axis, rows)]
+    return values.map(language_code) if axis == "language" else values
+
+
+def by_seed(rows: pd.DataFrame, unit: pd.Series) -> pd.DataFrame:
+    """Means of values by unit and seed, (n_units, n_seeds); numbers without seeds have one column, 0."""
+    seed = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
+    return rows["value"].groupby([unit, seed]).mean().unstack()
+
+
+def _column(axis: str, rows: pd.DataFrame) -> str:
+    """The column of an axis; languages are in the first one that has any."""
+    if axis != "language":
+        return axis
+    names = [name for name in ("language", "row", "column") if name in rows]
+    column = next((name for name in names if rows[name].map(language_code).notna().any()), None)
+    if column is None:
+        raise Missing("no language among the numbers")
+    return column
+
+
 def _with_enough_units(part: Part, least: int) -> Part:
     """A part that, as a correlation, loses its interval where it has fewer than `least` units."""
-    if not isinstance(part.estimate, Correlation) or part.n is None or part.n >= least:
+    if not isinstance(part.fixed, Correlation) or part.n is None or part.n >= least:
         return part
-    lack = f"{part.n} {part.unit}, at least {least} needed"
-    return replace(part, estimate=replace(part.estimate, error=math.nan), lack=lack)
+    return replace(part, fixed=replace(part.fixed, error=math.nan), lack=f"{part.n} {part.unit}, at least {least} needed")
 
 
 def _kind(recipes: Sequence[str], selected: Sequence[Numbers]) -> tuple[str, ...]:
@@ -344,19 +323,14 @@ def aligned(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
     ]
 
 
-def _error_of_single(sides: Sequence[Side], units: list[Any], beside_runs: bool) -> float:
-    """Standard error of the mean over units of sides with a single seed, as if errors of units were fully correlated.
+def _error_of_single(terms: Sequence[Term], beside_runs: bool) -> float:
+    """Standard error of the mean over units of terms with a single seed, as if errors of units were fully correlated.
 
-    beside_runs: whether other sides have several seeds, beside which an unknown error counts as 0; otherwise it is nan.
+    beside_runs: whether other terms have several seeds, beside which an unknown error counts as 0; otherwise it is nan.
     """
-    errors = [0.0 if side.numbers.printed else _mean(side.error.loc[units]) for side in sides]
-    known = [error for error in errors if not math.isnan(error)]
-    return math.hypot(*known) if beside_runs or len(known) == len(errors) else math.nan
+    errors = [0.0 if term.numbers.selection.source == "published" else _mean(term.error) for term in terms]
+    return math.hypot(*(0.0 if beside_runs and math.isnan(error) else error for error in errors))
 
 
 def _mean(values: pd.Series) -> float:
     return float(values.mean(skipna=False))
-
-
-def _is_language(name: Any) -> bool:
-    return language_code(name) is not None

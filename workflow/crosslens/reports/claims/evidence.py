@@ -29,17 +29,17 @@ class Numbers(NamedTuple):
     """Numbers of a selection.
 
     rows: the columns of the source, and value, error, freedom, n and seeds.
-    over_seeds: whether errors are over seeds; otherwise they are over texts.
     recipes: names of the training runs that the numbers rest on.
-    printed: whether they are printed ones, which are taken as they are.
-    shared: share of their data that seeds have in common.
     """
 
+    selection: Selection
     rows: pd.DataFrame
-    over_seeds: bool
     recipes: tuple[str, ...]
-    printed: bool = False
-    shared: float = 0.0
+
+    @property
+    def over_seeds(self) -> bool:
+        """Whether errors are over seeds, as those of cells; otherwise they are over texts."""
+        return self.selection.source == "table" and bool((self.rows["seeds"] > 1).any())
 
 
 class Evidence:
@@ -57,18 +57,16 @@ class Evidence:
         self._table, self._measure = cache(lambda file: pd.read_csv(verified(Path(file)))), cache(records.read)
         self._cells = cache(lambda name: _cells_with_errors(self._table(self.tables[name])))
 
-    def numbers(self, selection: Selection, scale: float) -> Numbers:
+    def numbers(self, selection: Selection) -> Numbers:
         """The numbers of a selection.
 
         Raises Missing where there are none, Unconfigured where they are not part of the preset, and ValueError where they are of
         several metrics or definitions.
-
-        scale: factor by which records are multiplied.
         """
         names = tuple(name for pattern in selection.recipes or () for name in self.training_runs(pattern))
         if selection.recipes and not names:
             raise Unconfigured(f"{', '.join(selection.recipes)}: no such training at this scale")
-        rows = getattr(self, f"_from_{selection.source}")(selection, names, scale)
+        rows = getattr(self, f"_from_{selection.source}")(selection, names)
         is_selected = np.full(len(rows), True)
         for column, values in selection.values.items():
             present_values = [value for value in values if value is not None]
@@ -85,8 +83,7 @@ class Evidence:
             if column in rows and rows[column].nunique() > 1:
                 kinds = ", ".join(map(repr, sorted(rows[column].unique())))
                 raise ValueError(f"{' and '.join(selection.names)}: expected one {column}, found {kinds}")
-        over_seeds = selection.source == "table" and bool((rows["seeds"] > 1).any())
-        return Numbers(rows, over_seeds, names, selection.source == "published", selection.shared)
+        return Numbers(selection, rows, names)
 
     @cached_property
     def facts(self) -> dict[str, Mapping[str, Any]]:
@@ -113,7 +110,7 @@ class Evidence:
                 reasons |= dict.fromkeys(self.apart)
         return list(reasons)
 
-    def _from_table(self, selection: Selection, names: tuple[str, ...], scale: float) -> pd.DataFrame:
+    def _from_table(self, selection: Selection, names: tuple[str, ...]) -> pd.DataFrame:
         if not any(self.tables[name] for name in selection.names):
             raise Unconfigured(f"{' and '.join(selection.names)}: no such table at this scale")
         tables = [name for name in selection.names if self._exists(name)]
@@ -125,7 +122,7 @@ class Evidence:
     def _exists(self, table: str) -> bool:
         return bool(self.tables[table]) and Path(self.tables[table]).exists()
 
-    def _from_records(self, selection: Selection, names: tuple[str, ...], scale: float) -> pd.DataFrame:
+    def _from_records(self, selection: Selection, names: tuple[str, ...]) -> pd.DataFrame:
         files: list[str] = []
         for measure in selection.names:
             for name in names:
@@ -134,9 +131,9 @@ class Evidence:
                 files += files_of_recipe
         rows = self._measure(tuple(files))
         rows = rows[rows["recipe"].isin(names)] if len(rows) else rows
-        return rows.assign(value=scale * rows["value"], error=scale * _over_texts(rows, "value"), freedom=np.inf, seeds=1)
+        return rows.assign(value=100 * rows["value"], error=100 * _over_texts(rows, "value"), freedom=np.inf, seeds=1)
 
-    def _from_published(self, selection: Selection, names: tuple[str, ...], scale: float) -> pd.DataFrame:
+    def _from_published(self, selection: Selection, names: tuple[str, ...]) -> pd.DataFrame:
         if self.published is None:
             raise Missing("nothing was printed")
         cells = self.published[self.published["item"].isin(selection.names)]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from html import escape
 from typing import NamedTuple
 
@@ -65,8 +64,9 @@ def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | Non
     printed: the printed number, which has a triangle of its own; None where there is none.
     title: text for readers who do not see the picture.
     """
-    parts = [part for part in parts if not math.isnan(part.estimate.value)]
-    lines = [*_lines("effect", parts), *_lines("control", controls)]
+    parts, controls = ([part for part in group if not math.isnan(part.estimate.value)] for group in (parts, controls))
+    groups = (("effect", parts), ("control", controls))
+    lines = [_line(kind, part.name, part.estimate) for kind, group in groups for part in group]
     if not lines:
         return ""
     lines += [Line("printed", "the paper", printed, printed, printed, *lines[0][5:])] if printed is not None else []
@@ -98,19 +98,12 @@ def number(value: float, digits: int, *, plus: bool = True) -> str:
     return text.replace("-", "−") if float(text) else text.lstrip("+-")
 
 
-def interval(part: Part, estimate: Estimate | None = None, level: float = LEVEL) -> str:
-    """A value with its interval as text: −6.7 (−7.1 to −6.3), of a correlation r = −0.67 (−0.71 to −0.63).
+def interval(estimate: Estimate, level: float = LEVEL) -> str:
+    """An estimate with its interval as text: −6.7 (−7.1 to −6.3), of a correlation r = −0.67 (−0.71 to −0.63).
 
-    estimate: of the part; None: in the measured units.
     level: share of cases in which the interval misses the true value.
     """
-    lines = _lines("effect", [replace(part, estimate=estimate) if estimate else part], level)
-    return _text(lines[0]) if lines else "–"
-
-
-def decimals(part: Part) -> int:
-    """Number of decimals with which a value is shown: two of a correlation, or of a value below 1; otherwise one."""
-    return 2 if isinstance(part.estimate, Correlation) or abs(part.estimate.value) < 1 else 1
+    return "–" if math.isnan(estimate.value) else _text(_line("", "", estimate, level))
 
 
 def _text(line: Line) -> str:
@@ -120,15 +113,11 @@ def _text(line: Line) -> str:
     return f"{line.symbol}{number(line.value, line.digits, plus=line.signed)}{ends}"
 
 
-def _lines(kind: str, parts: Sequence[Part], level: float = LEVEL) -> list[Line]:
-    """Lines of the parts that have a value."""
-    lines = []
-    for part in parts:
-        is_correlation = isinstance(part.estimate, Correlation)
-        if not math.isnan(part.estimate.value):
-            numbers = part.estimate.interval(level)
-            lines.append(Line(kind, part.name, *numbers, decimals(part), part.estimate.bounds[0] < 0, "r = " * is_correlation))
-    return lines
+def _line(kind: str, name: str, estimate: Estimate, level: float = LEVEL) -> Line:
+    """A line of an estimate, with two decimals if it is a correlation or below 1, and otherwise one."""
+    is_correlation = isinstance(estimate, Correlation)
+    digits = 2 if is_correlation or abs(estimate.value) < 1 else 1
+    return Line(kind, name, *estimate.interval(level), digits, estimate.bounds[0] < 0, "r = " * is_correlation)
 
 
 def _scale(lines: Sequence[Line], regions: Sequence[Region]) -> Scale:

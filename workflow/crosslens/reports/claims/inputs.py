@@ -79,8 +79,7 @@ class Plan:
         tables: dict[str, str | None] = {}
         records: dict[str, dict[str, list[str]]] = {}
         recipes: dict[str, dict[str, Any]] = {}
-        printed: dict[str, None] = {}  # items whose printed cells are read
-        for selection in claims_file.all_selections():
+        for selection in claims_file.selections:
             for pattern in selection.recipes or ():
                 recipes[pattern] = {name: self._recipe(recipe) for name, recipe in self._recipes(pattern)}
             if selection.source == "table":
@@ -88,13 +87,11 @@ class Plan:
                     place = self._place(paper, name)
                     tables[name] = place and f"{self.results}/{place}.csv"
                     self._check_recipes(paper, selection, place)
-            elif selection.source == "published":
-                printed |= dict.fromkeys(selection.names)
             elif selection.source == "records":
                 names = [name for pattern in selection.recipes or () for name, _ in self._recipes(pattern)]
                 for measure in selection.names:
                     records.setdefault(measure, {}).update({name: list(self._records(measure, name)) for name in names})
-        for item in [*printed, *(item for claim in claims_file.claims.values() for item in claim.items)]:
+        for item in (item for claim in claims_file.claims.values() for item in claim.decided_by):
             place = self._place(paper, item)
             is_figure = place and self.studies.items[place][2].form == "figure"
             tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if is_figure else 'csv'}")

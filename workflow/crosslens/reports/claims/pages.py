@@ -56,34 +56,12 @@ def pages(
         "papers": papers,
         "meanings": MEANINGS,
         "preset": preset,
-        "opening": _opening(Counter(claim["verdict"] for claim in central)),
+        "opening": frequencies(claim["verdict"] for claim in central),
         "single": sum(claim["cause"] == ONE_SEED for claim in central),
         **styles,
     }
     page = read_template(template)
     return page.render(content, front=False), page.render(content, front=True)
-
-
-def _opening(verdicts: Mapping[str, int]) -> str:
-    """The first sentence of the front page.
-
-    verdicts: verdict -> number of central claims that were measured and have it.
-    """
-    words = {
-        HOLDS: ("holds", "hold"),
-        FAILS: ("fails", "fail"),
-        UNDECIDED: ("is undecided", "are undecided"),
-        CONTROL_FAILS: ("fails by its control", "fail by their controls"),
-    }
-    number = sum(verdicts.values())
-    if not number:
-        return "No central claim was measured here."
-    if number == verdicts[UNDECIDED] > 1:
-        return f"None of the {number} central claims measured here is decided."
-    counts = [(verdicts[verdict], forms[verdicts[verdict] != 1]) for verdict, forms in words.items()]
-    if number == 1:
-        return f"The one central claim measured here {next(word for count, word in counts if count)}."
-    return f"Of {number} central claims measured here, {', '.join(f'{count} {word}' for count, word in counts if count)}."
 
 
 def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -131,20 +109,22 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
     """A claim, as the template shows it."""
     claim, controls = decision.claim, [control.part for control in decision.controls]
     title = f"{claim.says} {decision.verdict}"
-    printed = claim.printed.effect if claim.printed and not decision.in_print and not decision.apart else None
+    printed = None if decision.in_print or decision.apart else claim.printed.effect
     parts = decision.parts
     few = parts if len(parts) <= MOST else [decision.part]
     return {
         "id": f"{paper}-{key}",
         "says": claim.says,
-        "central": claim.central,
+        "central": decision.central,
         "verdict": decision.verdict,
         "measured": decision.verdict != NOT_MEASURED,
         "in_print": decision.in_print and decision.verdict != NOT_MEASURED,
         "cause": decision.cause,
         "sides": _sides(decision),
-        "answer": _answer(decision),
-        "printed": re.sub(r"(?<![\w.])-(?=\d)", "−", claim.printed.text) if claim.printed else "",
+        "answer": f"{_describe(part)}; claimed: {part.region}"
+        if (part := decision.part) and not math.isnan(part.estimate.value)
+        else "",
+        "printed": re.sub(r"(?<![\w.])-(?=\d)", "−", claim.printed.text),
         "reason": decision.reason,
         "control": _control(decision),
         "picture": forest(decision.least_certain(MOST_OF_ALL), controls[:MOST_OF_ALL], printed, title),
@@ -158,28 +138,12 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
     }
 
 
-def _answer(decision: Decision) -> str:
-    """The effect on which the verdict depends most, in a line: its interval, its units and the region that is claimed."""
-    part = decision.part
-    if part is None or math.isnan(part.estimate.value):
-        return ""
-    name = f"{part.name}: " if part.name and len(decision.parts) > 1 else ""
-    return f"{', '.join(filter(None, (name + interval(part), _units(part))))}; claimed: {part.region}{_at_large(part)}"
-
-
-def _at_large(part: Part) -> str:
-    """The interval for languages at large in words, after that for the measured ones; "" where units are not languages."""
-    if part.at_large is None or math.isnan(part.at_large.error):
-        return ""
-    return f"; at large, by {counted(part.families or 0, 'families')}: {interval(part, part.at_large)}"
-
-
 def _control(decision: Decision) -> str:
     """The strongest control in words, with the answer to it and its interval; "" where there is none."""
     if (comparison := decision.strongest_control) is None:
         return ""
-    excess = f"; effect less control {interval(comparison.excess)}" if comparison.excess else ""
-    return f"{comparison.control.says}: {comparison.answer}, {interval(comparison.part)}{excess}"
+    excess = f"; effect less control {interval(comparison.excess.estimate)}" if comparison.excess else ""
+    return f"{comparison.control.says}: {comparison.answer}, {interval(comparison.part.estimate)}{excess}"
 
 
 def _sides(decision: Decision) -> str:
@@ -218,10 +182,11 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         "in part": "it follows from the print in part",
         "not": "the print contradicts it",
     }
+    replicates = f"the claim, not its number: {'; '.join(decision.apart)}" if decision.apart else "the claim and its number"
     facts = {
         "Where": claim.where,
-        "Central": "yes" * claim.central,
-        "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))) if printed else "",
+        "Central": "yes" * decision.central,
+        "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))),
         "Verdict": f"{decision.verdict}{': ' * bool(decision.reason)}{decision.reason}",
         "Effect": "; ".join(_describe(part) for part in decision.parts),
         "Control": "; ".join(f"{control.says}: {_describe(part)}" for control, part, _ in decision.controls),
@@ -230,29 +195,24 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         + " (Holm, over the paper's central claims)" * (decision.level != LEVEL),
         "Limits": claim.note if decision.reason != claim.note else "",
         "Encoder": encoder(decision, settings) or "none: decided by what was printed" * decision.in_print,
-        "Replicates": _replicates(decision),
+        "Replicates": replicates * bool(decision.parts and not decision.in_print),
         "Command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }  # fmt: skip
     yield from ((name, text) for name, text in facts.items() if text)
 
 
-def _replicates(decision: Decision) -> str:
-    """Whether the claim alone is replicated, or its number too, in words; "" where nothing of ours was measured."""
-    if decision.in_print or not decision.parts:
-        return ""
-    apart = "; ".join(decision.apart)
-    return f"the claim, not its number: {apart}" if apart else "the claim and its number"
-
-
 def _describe(part: Part) -> str:
-    """An effect in words, with its interval, units and seeds."""
+    """An effect in words, with its interval, units and seeds, and after these the interval for languages at large."""
     seeds = counted(part.seeds, "seeds") if part.seeds and part.unit != "seeds" else ""
-    return ", ".join(filter(None, (f"{part.name}{': ' * bool(part.name)}{interval(part)}", _units(part), seeds)))
+    text = ", ".join(filter(None, (f"{part.name}{': ' * bool(part.name)}{interval(part.estimate)}", _units(part), seeds)))
+    if part.at_large is None or math.isnan(part.at_large.error):
+        return text
+    return f"{text} (at large, by {counted(part.families or 0, 'families')}: {interval(part.at_large)})"
 
 
 def _links(decision: Decision, settings: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
     """Names and addresses of the items that decide a claim: of their pages or else of their files, where these exist."""
-    for name in decision.items:
+    for name in decision.claim.decided_by:
         if place := settings["items"].get(name):
             files = (folder / f"{place}{ending}" for ending in (".html", ".csv", ".svg"))
             yield from ((place, os.path.relpath(file, folder)) for file in [*filter(Path.exists, files)][:1])

@@ -57,7 +57,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "claim": f"{paper}-{key}",
         "says": claim.says,
         "where": claim.where,
-        "central": claim.central,
+        "central": decision.central,
         "effect_of": part.name if part else "",
         **_numbers(part.estimate if part else None, ("effect", "low", "high")),
         "n": part.n if part else None,
@@ -67,7 +67,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         **_numbers(part.at_large if part else None, ("", "at_large_low", "at_large_high")),
         "at_large": decision.at_large,
         "effects": len(decision.parts) or None,
-        "as_claimed": sum(sure(each) < 0 for each in decision.parts) if decision.parts else None,
+        "as_claimed": sum(sure(effect) < 0 for effect in decision.parts) if decision.parts else None,
         "supported": decision.supported if decision.parts else None,
         **_numbers(comparison.part.estimate if comparison else None, ("control", "control_low", "control_high")),
         "control_shows": comparison.control.says if comparison else "",
@@ -80,10 +80,10 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "reason": decision.reason,
         "encoder": encoder(decision, settings),
         "comparable": not (decision.apart if decision.parts else settings["apart"]),
-        "printed": printed.text if printed else "",
-        "printed_effect": printed.effect if printed else None,
-        "printed_holds": (printed.holds or "") if printed else "",
-        "item": ", ".join(dict.fromkeys(place for name in decision.items if (place := settings["items"].get(name)))),
+        "printed": printed.text,
+        "printed_effect": printed.effect,
+        "printed_holds": printed.holds or "",
+        "item": ", ".join(dict.fromkeys(place for name in claim.decided_by if (place := settings["items"].get(name)))),
         "command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }
 
@@ -106,6 +106,6 @@ def encoder(decision: Decision, settings: Mapping[str, Any]) -> str:
 
 def command(decision: Decision, settings: Mapping[str, Any]) -> str:
     """Commands that make the missing tables and figures of a claim, or all of them where none is missing; "" without any."""
-    files = [file for name in decision.items if (file := settings["evidence"]["tables"].get(name))]
+    files = [file for name in decision.claim.decided_by if (file := settings["evidence"]["tables"].get(name))]
     missing = [file for file in files if not Path(file).exists()] or files
     return " && ".join(filter(None, map(commands.command, dict.fromkeys(missing))))

@@ -3,14 +3,15 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from crosslens.jobs.errors import DataError
 from crosslens.numerics.estimates import Estimate, holm, moderated
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.claims_file import Claim, ClaimsFile, Control, Effect, Learned, Region, Selection
-from crosslens.reports.claims.effects import Effects, Part, excess
+from crosslens.reports.claims.effects import Effects, Functions, Part, excess
 from crosslens.reports.claims.evidence import Evidence, Missing, Unconfigured
 from crosslens.reports.claims.forest import interval, number
 
@@ -49,31 +50,27 @@ class Comparison(NamedTuple):
 class Decision:
     """A claim with its verdict, and the numbers that lead to it.
 
+    central: whether the claim is one of those that are decided together.
     parts: effects of the claim.
     controls: effects that must be absent, each beside the effect of the claim that it belongs to.
     cause: what keeps an undecided claim from a verdict, in two or three words: of several the first; else "".
-    doubts: name of a part -> cause and reason why it counts as unknown, such as training runs that have not learned.
     level: level with which p is compared.
-    items: names of the tables and figures that decide the claim.
     in_print: whether printed numbers alone decide it.
     apart: reasons why our numbers that decide it are not comparable with printed ones.
     left_out: names of optional effects that the scale does not have.
-    premises: verdicts on the claims that imply this one.
     """
 
     claim: Claim
-    verdict: Verdict
-    reason: str
+    central: bool
+    verdict: Verdict = UNDECIDED
+    reason: str = ""
     parts: Sequence[Part] = ()
     controls: Sequence[Comparison] = ()
     cause: str = ""
-    doubts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     level: float = LEVEL
-    items: Sequence[str] = ()
     in_print: bool = False
     apart: Sequence[str] = ()
     left_out: Sequence[str] = ()
-    premises: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def needed(self) -> int:
@@ -93,27 +90,25 @@ class Decision:
     @property
     def p(self) -> float:
         """The smaller probability of such effects: if the claim were false, or if it were true; nan where none has an error."""
-        return min(self.probabilities()) if any(not math.isnan(part.estimate.error) for part in self.parts) else math.nan
+        return min(self.probabilities(self.parts)) if any(part.estimate.error >= 0 for part in self.parts) else math.nan
 
     @property
     def tested(self) -> float:
         """Probability `p` of a claim that is tested; nan where all its numbers are exact."""
         return self.p if any(part.estimate.error for part in self.parts) else math.nan
 
-    def probabilities(self, parts: Sequence[Part] | None = None) -> tuple[float, float]:
+    def probabilities(self, parts: Sequence[Part]) -> tuple[float, float]:
         """Probabilities of parts as far inside their regions if the claim were false, and as far outside if it were true.
 
         The claim is true where at least `needed` of its parts lie inside their regions.
         """
-        parts = self.parts if parts is None else parts
-        known = [part for part in parts if part.name not in self.doubts]
-        inside, outside = ([part_p(part) for part in known if _side(part) == side] for side in (-1, 1))
+        inside, outside = ([part_p(part) for part in parts if _side(part) == side and not part.cause] for side in (-1, 1))
         return at_least(self.needed, inside, len(parts)), at_least(len(parts) - self.needed + 1, outside, len(parts))
 
     @property
     def supported(self) -> int:
         """The largest number of which it is shown that as many effects are as claimed, at LEVEL."""
-        ps = [part_p(part) for part in self.parts if _side(part) < 0 and part.name not in self.doubts]
+        ps = [part_p(part) for part in self.parts if _side(part) < 0 and not part.cause]
         return max((u for u in range(1, len(self.parts) + 1) if at_least(u, ps, len(self.parts)) < LEVEL), default=0)
 
     @property
@@ -121,7 +116,11 @@ class Decision:
         """Verdict on languages at large, of which the measured ones are a sample; "" where no effect is over languages."""
         if not self.parts or any(part.at_large is None for part in self.parts) or self.verdict in (NOT_MEASURED, CONTROL_FAILS):
             return ""
-        parts = [replace(part, estimate=part.at_large) for part in self.parts if part.at_large]
+        parts = [
+            replace(part, fixed=part.at_large, runs=None, cause="" if part.cause == NO_INTERVAL else part.cause)
+            for part in self.parts
+            if part.at_large
+        ]
         if_false, if_true = self.probabilities(parts)
         return UNDECIDED if min(if_false, if_true) >= LEVEL else HOLDS if if_false < if_true else FAILS
 
@@ -132,50 +131,38 @@ class Decision:
         return min(self.controls, key=lambda control: (order.index(control.answer), _doubt(control.part)), default=None)
 
 
-def decide(claims_file: ClaimsFile, effects: Effects) -> dict[str, Decision]:
+def decide(claims_file: ClaimsFile, evidence: Evidence, functions: Functions) -> dict[str, Decision]:
     """Decisions on the claims of a claims file, by claim. Levels of central claims are Holm's.
 
     Raises DataError where a selection mixes numbers of different metrics or definitions.
+
+    functions: name -> function of the paper's claims.py.
     """
-    measured = {}
+    effects, measured = Effects(evidence, functions), {}
     for key, claim in claims_file.claims.items():
         try:
-            measured[key] = _measure(_comparable(claim, claims_file, effects.evidence), effects)
+            measured[key] = _measure(_comparable(claim, evidence), key in claims_file.central, effects)
         except DataError:  # a damaged table
             raise
         except ValueError as error:
             raise DataError(f"claims.{key}: {error}") from None
-    unlearned = Unlearned(claims_file, effects)
-    for key, decision in _moderate(measured).items():
-        selections = claims_file.sources(decision.claim.effect)
-        measured[key] = replace(
-            decision,
-            doubts=_doubts(decision, unlearned),
-            items=list(dict.fromkeys(claims_file.items(decision.claim))),
-            in_print=bool(selections) and {selection.source for selection in selections} == {"published"},
-            apart=effects.evidence.reasons_apart(selections),
-        )
-    central = [key for key, claim in claims_file.claims.items() if claim.central and not claim.follows_from]
-    levels = dict(zip(central, holm([measured[key].tested for key in central]), strict=True))
-    decisions = {}
-    for key, decision in measured.items():
-        apart = decision.apart if _mixed(claims_file.sources(decision.claim.effect)) else ()
-        judged = _judge(replace(decision, level=levels.get(key, LEVEL)), apart)
-        omissions = f"without {', '.join(judged.left_out)}, which this scale does not have" if judged.left_out else ""
-        decisions[key] = replace(judged, reason="; ".join(filter(None, (judged.reason, omissions))))
+    learning = Learning(claims_file.learned, effects)
+    judgeable = {
+        key: replace(decision, parts=[_with_cause(part, learning) for part in decision.parts])
+        for key, decision in _moderate(measured).items()
+    }
+    tested = {key: decision.tested for key, decision in judgeable.items() if decision.central and decision.parts}
+    levels = dict(zip(tested, holm([*tested.values()]), strict=True))
+    decisions = {key: _judge(replace(decision, level=levels.get(key, LEVEL))) for key, decision in judgeable.items()}
     return {key: _implied(decision, decisions) for key, decision in decisions.items()}
 
 
-def _comparable(claim: Claim, claims_file: ClaimsFile, evidence: Evidence) -> Claim:
+def _comparable(claim: Claim, evidence: Evidence) -> Claim:
     """A claim without the effects that set our numbers beside printed ones, where these are not comparable.
 
     A claim that would have no effects left keeps all.
     """
-    effects = []
-    for effect in claim.effect:
-        selections = claims_file.sources([effect])
-        if not (_mixed(selections) and evidence.reasons_apart(selections)):
-            effects.append(effect)
+    effects = [effect for effect in claim.effect if not (_mixed(effect.selections) and evidence.reasons_apart(effect.selections))]
     return claim.model_copy(update={"effect": effects}) if effects else claim
 
 
@@ -185,37 +172,38 @@ def _mixed(selections: Sequence[Selection]) -> bool:
     return len(sources) > 1 and "published" in sources
 
 
-def _measure(claim: Claim, effects: Effects) -> Decision:
+def _measure(claim: Claim, central: bool, effects: Effects) -> Decision:
     """A claim with its effects and controls, not yet judged: undecided, or not measured where an effect is missing."""
+    selections = claim.selections
+    in_print = {selection.source for selection in selections} == {"published"}
+    decision = Decision(claim, central, in_print=in_print, apart=effects.evidence.reasons_apart(selections))
     if claim.rests_on:
         reason = f"an interpretation, which rests on {', '.join(claim.rests_on)}"
-        return Decision(claim, UNDECIDED, reason, cause=INTERPRETATION)
-    if not claim.effect:
-        return Decision(claim, NOT_MEASURED, claim.note)
+        return replace(decision, cause=INTERPRETATION, reason=reason)
     parts: list[Part] = []
     left_out: dict[str, str] = {}
     for effect in claim.effect:
         try:
-            parts += effects.parts(effect, claim.claimed)
+            parts += effects.parts(effect)
         except Missing as missing:
             if not (effect.optional and isinstance(missing, Unconfigured)):
-                return Decision(claim, NOT_MEASURED, str(missing))
+                return replace(decision, verdict=NOT_MEASURED, reason=str(missing))
             left_out[effect.name] = str(missing)
     if not parts:
-        return Decision(claim, NOT_MEASURED, next(iter(left_out.values())))
-    decision = Decision(claim, UNDECIDED, "", parts, left_out=[*left_out])
+        return replace(decision, verdict=NOT_MEASURED, reason=next(iter(left_out.values()), claim.note))
+    decision = replace(decision, parts=parts, left_out=[*left_out])
     controls: list[Comparison] = []
     for control in claim.control:
         try:
-            control_parts = effects.parts(control, claim.claimed)
+            control_parts = effects.parts(control)
         except Missing as missing:
             if not (control.optional and isinstance(missing, Unconfigured)):
                 decision = replace(decision, reason=f"its control is not measured: {missing}", cause=NO_CONTROL)
             continue
         for place, part in enumerate(control_parts):
-            own = parts[place] if len(control_parts) == len(parts) else decision.part
-            own = next((effect_part for effect_part in parts if effect_part.name == part.name), own)
-            controls.append(Comparison(control, part, excess(own, part) if own else None))
+            counterpart = parts[place] if len(control_parts) == len(parts) else decision.part
+            counterpart = next((effect_part for effect_part in parts if effect_part.name == part.name), counterpart)
+            controls.append(Comparison(control, part, excess(counterpart, part) if counterpart else None))
     return replace(decision, controls=controls)
 
 
@@ -229,86 +217,90 @@ def _moderate(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
         for part in (*decision.parts, *(control.part for control in decision.controls)):
             if part.runs is not None and part.values is not None and part.values.shape[1] > 1:
                 pools[part.kind][part.runs.value, part.runs.error] = part
-    known: dict[tuple[object, ...], Estimate] = {}
+    runs: dict[tuple[object, ...], Estimate] = {}
     for kind, pool in pools.items():
-        runs = moderated([part.runs for part in pool.values() if part.runs], [part.terms for part in pool.values()])
-        known |= {(kind, *place): estimate for place, estimate in zip(pool, runs, strict=True)}
+        estimates = moderated([part.runs for part in pool.values() if part.runs], [part.terms for part in pool.values()])
+        runs |= {(kind, *place): estimate for place, estimate in zip(pool, estimates, strict=True)}
 
     def with_moderated(part: Part) -> Part:
-        runs = known.get((part.kind, part.runs.value, part.runs.error)) if part.runs else None
-        return part.with_runs(runs) if runs else part
+        estimate = runs.get((part.kind, part.runs.value, part.runs.error)) if part.runs else None
+        return replace(part, runs=estimate) if estimate else part
 
     return {
         key: replace(
             decision,
             parts=[with_moderated(part) for part in decision.parts],
-            controls=[Comparison(control, with_moderated(part), difference) for control, part, difference in decision.controls],
+            controls=[control._replace(part=with_moderated(control.part)) for control in decision.controls],
         )
         for key, decision in decisions.items()
     }
 
 
-def _doubts(decision: Decision, unlearned: "Unlearned") -> dict[str, tuple[str, str]]:
-    """Name of a part -> cause and reason why it counts as unknown."""
-    doubts = {}
-    for part in decision.parts:
-        if reason := unlearned(part.recipes):
-            doubts[part.name] = (NOT_LEARNED, reason)
-        elif part.seeds == 1:
-            doubts[part.name] = (ONE_SEED, f"{unlearned.subject([part])} one seed")
-    return doubts
+def _with_cause(part: Part, learning: "Learning") -> Part:
+    """A part with what keeps it from deciding anything: that a training has not learned, has one seed, or lacks an interval."""
+    trained = learning.trained(part.recipes)
+    if lack := next(filter(None, map(learning.lack, trained)), ""):
+        return replace(part, cause=NOT_LEARNED, lack=lack)
+    if part.seeds == 1:
+        return replace(
+            part, cause=ONE_SEED, lack=f"{trained[0] if len(trained) == 1 else 'a training of an encoder'} has one seed"
+        )
+    if math.isnan(part.estimate.error):
+        return replace(part, cause=NO_INTERVAL, lack=part.lack or "nothing says how much it varies")
+    return part
 
 
-def _judge(decision: Decision, apart: Sequence[str]) -> Decision:
-    """A decision with its verdict.
-
-    apart: reasons why our numbers are not comparable with the printed ones that the claim sets beside them.
-    """
-    parts = decision.parts
-    if not parts or decision.verdict == NOT_MEASURED:
+def _judge(decision: Decision) -> Decision:
+    """A decision with its verdict and the reason for it."""
+    if not decision.parts:
         return decision
+    verdict, cause, reason = _verdict(decision)
+    omissions = f"without {', '.join(decision.left_out)}, which this scale does not have" if decision.left_out else ""
+    return replace(decision, verdict=verdict, cause=cause, reason="; ".join(filter(None, (reason, omissions))))
+
+
+def _verdict(decision: Decision) -> tuple[Verdict, str, str]:
+    """Verdict, its cause where it is undecided, and the reason for it."""
+    parts = decision.parts
     # Counts that are the printed ones are so whatever they were made of: those of other texts would not be.
-    if apart and not all(part.region.side == 0 and part.estimate.error == 0 and _side(part) < 0 for part in parts):
-        return replace(decision, cause=NOT_COMPARABLE, reason="; ".join(apart))
+    equal = all(part.region.side == 0 and part.estimate.error == 0 and _side(part) < 0 for part in parts)
+    if decision.apart and _mixed(decision.claim.selections) and not equal:
+        return UNDECIDED, NOT_COMPARABLE, "; ".join(decision.apart)
     if math.isnan(decision.p) or decision.p >= decision.level:
-        cause, reason = _lack(decision)
-        return replace(decision, cause=cause, reason=reason)
-    if_false, if_true = decision.probabilities()
+        return UNDECIDED, *_lack(decision)
+    if_false, if_true = decision.probabilities(parts)
     if if_true <= if_false:
-        return replace(decision, verdict=FAILS, cause="", reason="")
-    answers = {answer: [c for c in decision.controls if c.answer == answer] for answer in (YES, UNCLEAR)}
-    if answers[YES]:
-        reason = f"the control has the effect too: {answers[YES][0].control.says}"
-        return replace(decision, verdict=CONTROL_FAILS, cause="", reason=reason)
-    if answers[UNCLEAR]:
-        unclear = answers[UNCLEAR][0]
-        doubt = f"{interval(unclear.excess)} of the effect less the control" if unclear.excess else interval(unclear.part)
-        return replace(decision, cause=CONTROL_UNCLEAR, reason=f"it is unclear whether {unclear.control.says}: {doubt}")
-    return decision if decision.reason else replace(decision, verdict=HOLDS, cause="", reason="")
+        return FAILS, "", ""
+    answers = {comparison.answer: comparison for comparison in reversed(decision.controls)}
+    if YES in answers:
+        return CONTROL_FAILS, "", f"the control has the effect too: {answers[YES].control.says}"
+    if UNCLEAR in answers:
+        control, part, difference = answers[UNCLEAR]
+        doubt = f"{interval(difference.estimate)} of the effect less the control" if difference else interval(part.estimate)
+        return UNDECIDED, CONTROL_UNCLEAR, f"it is unclear whether {control.says}: {doubt}"
+    return (UNDECIDED, decision.cause, decision.reason) if decision.cause else (HOLDS, "", "")
 
 
 def _lack(decision: Decision) -> tuple[str, str]:
-    """Cause and reason why a claim is undecided."""
-    parts, causes = decision.parts, [cause for cause, _ in decision.doubts.values()]
-    if causes:
-        cause = NOT_LEARNED if NOT_LEARNED in causes else ONE_SEED
-        reasons = dict.fromkeys(reason for own, reason in decision.doubts.values() if own == cause)
-        return cause, "; ".join(reasons)
-    unknown = [part for part in parts if math.isnan(part.estimate.error)]
-    without = [": ".join(filter(None, (part.name, part.lack or "nothing says how much it varies"))) for part in unknown]
-    if len(unknown) == len(parts):
+    """Cause and reason why the effects of a claim leave it undecided."""
+    parts, decisive = decision.parts, decision.part
+    for cause in (NOT_LEARNED, ONE_SEED):
+        if lacks := dict.fromkeys(part.lack for part in parts if part.cause == cause):
+            return cause, "; ".join(lacks)
+    without = [": ".join(filter(None, (part.name, part.lack))) for part in parts if part.cause == NO_INTERVAL]
+    if decisive is None or len(without) == len(parts):
         return NO_INTERVAL, "; ".join(without)
     level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
-    part = decision.part
-    assert part is not None
-    if part.region.side == 0 and (margin := part.region.within) is not None and not math.isnan(part.estimate.error):
-        low, high = part.estimate.interval(decision.level)[1:]
-        if (high - low) / 2 >= margin:
-            least = max(part.region.of - low, high - part.region.of)
+    region = decisive.region
+    if region.within is not None and not decisive.cause:
+        _, low, high = decisive.estimate.interval(decision.level)
+        if (high - low) / 2 >= region.within:
+            least = max(region.of - low, high - region.of)
             return RESOLUTION, f"the smallest margin that this run can show{level} is {number(least, 2, plus=False)}"
     count = sum(sure(part, decision.level) < 0 for part in parts)
-    several = f"{count} of {len(parts)} effects are as claimed{level}"
-    doubt = several if len(parts) > 1 else f"the interval{level}, {interval(part, level=decision.level)}, covers both sides"
+    doubt = f"the interval{level}, {interval(decisive.estimate, decision.level)}, covers both sides"
+    if len(parts) > 1:
+        doubt = f"{count} of {len(parts)} effects are as claimed{level}"
     return WIDE, "; ".join([doubt, *without])
 
 
@@ -319,13 +311,13 @@ def _implied(decision: Decision, decisions: Mapping[str, Decision]) -> Decision:
         return decision
     needed, counts = decision.claim.at_least or len(premises), Counter(premises.values())
     reason = ", ".join(f"{key} {verdict}" for key, verdict in premises.items())
-    result = replace(decision, premises=premises, reason=reason, in_print=all(decisions[key].in_print for key in premises))
+    result = replace(decision, reason=reason, in_print=all(decisions[key].in_print for key in premises))
     if counts[HOLDS] >= needed:
         return replace(result, verdict=HOLDS)
     if counts[FAILS] + counts[CONTROL_FAILS] > len(premises) - needed:
         return replace(result, verdict=FAILS)
     if counts[NOT_MEASURED] == len(premises):
-        return replace(result, verdict=NOT_MEASURED)
+        return result
     return replace(result, verdict=UNDECIDED, cause=PREMISES)
 
 
@@ -376,69 +368,41 @@ def _doubt(part: Part) -> tuple[float, float]:
     return 0.0 if math.isnan(p) else _side(part) * (1 - p), outside
 
 
-class Unlearned:
-    """Reasons why training runs count as having learned nothing."""
+class Learning:
+    """Whether training runs of encoders have learned anything."""
 
-    def __init__(self, claims_file: ClaimsFile, effects: Effects) -> None:
-        self.claims_file, self.effects = claims_file, effects
-        self.reasons: dict[str, str] = {}
+    def __init__(self, levels: Sequence[Learned], effects: Effects) -> None:
+        self.levels, self.effects, self.lack = levels, effects, cache(self._lack)
 
-    def __call__(self, recipes: Iterable[str]) -> str:
-        """Reason why one of these training runs is not known to have learned; "" where all have learned."""
-        return next(filter(None, map(self._reason, self._encoder_training_runs(recipes))), "")
-
-    def subject(self, parts: Iterable[Part]) -> str:
-        """Subject and verb of a sentence about the training runs of an encoder that parts rest on: "TRAINING has".
-
-        Of a part that rests on several training runs it is not known about which one the sentence is true.
-        """
-        names = list(dict.fromkeys(tuple(self._encoder_training_runs(part.recipes)) for part in parts))
-        if any(len(names_of_part) != 1 for names_of_part in names):
-            return "a training of an encoder has"
-        return f"{names[0][0]} has" if len(names) == 1 else f"{len(names)} trainings of an encoder have"
-
-    def _encoder_training_runs(self, recipes: Iterable[str]) -> list[str]:
+    def trained(self, recipes: Iterable[str]) -> list[str]:
+        """Training runs among these that train an encoder."""
         return [name for name in recipes if self.effects.evidence.facts[name]["trained"]]
 
-    def _reason(self, recipe: str) -> str:
-        if recipe not in self.reasons:
-            entries = [(learned, name) for learned in self.claims_file.learned for name in learned.selections
-                       if recipe in self._training_runs(learned, name)]  # fmt: skip
-            reasons = (self._shortfall(recipe, learned, name) for learned, name in entries)
-            self.reasons[recipe] = next(filter(None, reasons), "") if entries else f"no floor is stated for {recipe}"
-        return self.reasons[recipe]
+    def _lack(self, recipe: str) -> str:
+        """Reason why a training run is not known to have learned, as a clause; "" where it has."""
+        scores = [(learned, score) for learned in self.levels for score in learned.selections if recipe in self._runs(score)]
+        lacks = (self._shortfall(recipe, learned, score._replace(recipes=(recipe,))) for learned, score in scores)
+        return next(filter(None, lacks), "") if scores else f"no floor is stated for {recipe}"
 
-    def _training_runs(self, learned: Learned, name: str) -> Sequence[str]:
-        """Training runs of a selection that an entry of `learned` names."""
-        patterns = self.claims_file.selection(learned.of, name).recipes or ()
-        return [recipe for pattern in patterns for recipe in self.effects.evidence.training_runs(pattern)]
+    def _runs(self, score: Selection) -> set[str]:
+        return {name for pattern in score.recipes or () for name in self.effects.evidence.training_runs(pattern)}
 
-    def _shortfall(self, recipe: str, learned: Learned, name: str) -> str:
-        """The first level that a training run's score is not surely above, as a sentence; "" where it is above all."""
+    def _shortfall(self, recipe: str, learned: Learned, score: Selection) -> str:
+        """The first level that a training run's score is not surely above, as a clause; "" where it is above all."""
         for level, floor in learned.above.items():
-            constant = isinstance(floor, int | float)
-            region = Region(above=float(floor)) if isinstance(floor, int | float) else Region(above=0)
-            effect = Effect(
-                of=learned.of,
-                plus=[{"selection": name, "recipe": recipe}],
-                minus=[] if constant else [floor],
-                over=learned.over,
-                scale=learned.scale,
-            )
+            beside = isinstance(floor, Selection)
+            region, minus = Region(above=0 if beside else floor), [floor] if beside else []
+            effect = Effect(plus=[score], minus=minus, over=learned.over, claimed=region)
             try:
-                (part,) = self.effects.parts(effect, region)
+                (part,) = self.effects.parts(effect)
                 if math.isnan(part.estimate.error):  # the same score with all seeds; texts vary all the same
-                    (part,) = self.effects.parts(effect.model_copy(update={"over": "text"}), region)
+                    (part,) = self.effects.parts(effect.model_copy(update={"over": "text"}))
             except Missing as missing:
                 return f"{recipe} has no score beside {level}: {missing}"
-            if sure(part) >= 0:
-                score = part.estimate.value
-                comparison = f"{score:.1f}, {level} {floor:g}" if constant else f"{score:+.1f} points"
-                if _side(part) < 0 and math.isnan(part.estimate.error):
-                    place = f"{score:.1f}, above {level} ({floor:g})" if constant else f"{score:.1f} points above {level}"
-                    return (
-                        f"whether {recipe} has learned is open: {learned.says} is {place}, but has no interval, "
-                        "so that another run's could be below"
-                    )
-                return f"{recipe} is not {'surely ' if _side(part) < 0 else ''}above {level} ({comparison})"
+            if sure(part) < 0:
+                continue
+            value, is_above = part.estimate.value, _side(part) < 0
+            comparison = f"{value:+.1f} points" if beside else f"{value:.1f}, {level} {floor:g}"
+            comparison += ", without an interval" * math.isnan(part.estimate.error)
+            return f"{recipe} is not {'surely ' * is_above}above {level} ({comparison})"
         return ""

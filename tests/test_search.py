@@ -135,9 +135,9 @@ def test_a_signal_loses_no_step_of_any_trial(given, tmp_path, monkeypatch, signa
     make(tmp_path / "whole", made, given)
     update, score = Step.update, loop.Loop.score
 
-    def counted(self, phase, inputs, *arguments):
-        steps.append((self.recipe.name, *inputs.place))
-        return update(self, phase, inputs, *arguments)
+    def counted(self, phase, place, *arguments):
+        steps.append((self.recipe.name, *place))
+        return update(self, phase, place, *arguments)
 
     def signalled(self, stage):
         if (self.recipe.name, self.position.stage, self.position.epoch) == (made[1].name, 0, 1) and len(steps) == first:

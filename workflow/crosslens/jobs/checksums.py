@@ -28,6 +28,7 @@ FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", 
 """Folders of results in which the artefacts of the stages lie."""
 RUN = ("command", "host", "made", "seconds", "training_seconds", "subwords_a_second")
 """Keys of records and columns of histories that tell of the run that made an artefact, not of its content."""
+NOTES = ("artefact", "content", "record", "inputs")  # words of the notes of a checksum file
 UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
 
 
@@ -36,8 +37,8 @@ class Checksums:
     """Content of a checksum file.
 
     file: its path. sums: its lines with digests. notes: its comments by their first word: `artefact`, the place of the artefact
-    below the folder of results; `content`, a digest without what tells of the run, and one of the sums for which it stands;
-    `record` and `inputs`, how it was made. A checksum file that a user made with sha256sum has no notes.
+    below the folder of results; `content`, a digest without what tells of the run, and one of it and of the sums for which it
+    stands; `record` and `inputs`, how it was made. A checksum file that a user made with sha256sum has no notes.
     """
 
     file: Path
@@ -47,13 +48,15 @@ class Checksums:
     @cached_property
     def identity(self) -> str:
         """Sixteen hex digits that stand for the checksummed content, whenever and however fast it was made."""
-        sums = _short_digest(self.sums)
-        content, _, noted = self.notes.get("content", "").partition(" ")
-        return content if noted == sums else sums
+        content = self.notes.get("content", "").partition(" ")[0]
+        return content if content and self.notes["content"] == _content_note(content, self.sums) else _short_digest(self.sums)
 
     @property
     def digests(self) -> dict[Path, str]:
-        """File -> sha256. Raises ValueError if a line has no digest."""
+        """File -> sha256. Raises ValueError if a line has no digest, or a note is not what was written."""
+        content = self.notes.get("content", "")
+        if not self.notes.keys() <= {*NOTES} or content and content != _content_note(content.partition(" ")[0], self.sums):
+            raise ValueError(f"{self.file}: a note is damaged")
         lines = [line.split("  ", 1) for line in self.sums.split("\n")[:-1]]
         return {self.file.parent / name: digest for digest, name in lines}
 
@@ -112,13 +115,18 @@ def write_checksums(content: Path, path: Path | None = None) -> None:
         file, files = checksum_file_beside(path), {path.name: content}
     sums = {name: sha256(part) for name, part in files.items()}
     lasting = {name: hashlib.sha256(text.encode()).hexdigest() for name in files if (text := _without_run(files[name]))}
-    content_note = f"{_short_digest(_lines(sums | lasting))} {_short_digest(_lines(sums))}" if lasting else ""
+    content_note = _content_note(_short_digest(_lines(sums | lasting)), _lines(sums)) if lasting else ""
     notes = {"artefact": _place(path), "content": content_note}
     Checksums(file, _lines(sums), {word: text for word, text in notes.items() if text}).write()
 
 
 def _lines(digests: Mapping[str, str]) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in digests.items())
+
+
+def _content_note(content: str, sums: str) -> str:
+    """A digest without what tells of the run, bound to the sums for which it stands."""
+    return f"{content} {_short_digest(content + sums)}"
 
 
 def _short_digest(text: str) -> str:

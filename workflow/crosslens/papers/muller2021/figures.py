@@ -120,7 +120,7 @@ def correlations(records: pd.DataFrame, study: Study, columns: Mapping[str, str]
                 counts.append(table["n"])
     if not counts:
         raise DataError(
-            "figure3: expected a task with scores and CKA for English and at least five other languages, found none; add "
+            "figure3: expected a task with scores and CKA for English and at least four other languages, found none; add "
             "languages to the parallel corpus, and English to the source languages"
         )
     title = "Spearman correlation of CKA with English and score after fine-tuning on English, over languages"

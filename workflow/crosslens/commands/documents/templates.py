@@ -249,6 +249,7 @@ def environment(root: Path) -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     jinja.filters |= {"places": printed, "cell": _escaped, "tried": lambda rows: [*filter(is_tried, rows)]}
+    jinja.tests["search"] = lambda text, part: part in text
     jinja.filters |= {"frequencies": frequencies, "shortened": partial(shorten, width=480, placeholder=" ...")}
     jinja.globals |= {
         "value": tables.value,

@@ -27,7 +27,7 @@ from crosslens.corpora.sources.places import Layout
 from crosslens.corpora.sources.registry import load
 from crosslens.encoding.encoders.build import build
 from crosslens.encoding.encoders.describe import describe
-from crosslens.encoding.encoders.folder import COUNTED, Description, read
+from crosslens.encoding.encoders.folder import Description, positions, read
 from crosslens.encoding.encoders.trim import trim
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import written
@@ -148,7 +148,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         except DataError:
             entry["corpora"], remark = [], f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
     settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
-    positions, usual = _positions(description), _longest_text(purpose)
+    most, usual = positions(description.config), _longest_text(purpose)
     lines = [
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
@@ -156,20 +156,10 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         *([f"threads: {max(1, cpu_count() // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
-    if positions is not None and (longest := min(positions, max(usual, purpose.longest))) != usual:
-        lines.append(
-            f"tokenisations: {{ {purpose.tokenisation}: {{ maximum: {longest} }} }} # the encoder has {positions} positions"
-        )
+    if most is not None and (longest := min(most, max(usual, purpose.longest))) != usual:
+        lines.append(f"tokenisations: {{ {purpose.tokenisation}: {{ maximum: {longest} }} }} # the encoder has {most} positions")
     lines.append(f"papers: {purpose.papers.format(name)}")
     return "\n".join(lines) + "\n"
-
-
-def _positions(description: Description) -> int | None:
-    """Subwords of the longest text that the encoder has positions for; None if config.json states no limit."""
-    config = description.config
-    most = config.get("max_position_embeddings")
-    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
-    return None if most is None else int(most) - unused
 
 
 def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, Any]:

@@ -38,8 +38,8 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.probe_ = fit_probe(X, y, groups, penalties=self.penalties, tolerance=self.tolerance, seed=self.seed)
         self.classes_ = self.probe_.classes
         if self.probe_.gradient > self.tolerance:
-            found = f"expected a gradient of at most {self.tolerance:g}, found {self.probe_.gradient:g}"
-            warnings.warn(f"Probe: {found}: raise the tolerance, or lower the penalties", ConvergenceWarning, stacklevel=2)
+            message = f"expected a gradient of at most {self.tolerance:g}, found {self.probe_.gradient:g}"
+            warnings.warn(f"Probe: {message}: raise the tolerance, or lower the penalties", ConvergenceWarning, stacklevel=2)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

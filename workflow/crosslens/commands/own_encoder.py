@@ -40,6 +40,7 @@ class Purpose:
     about: first words of the overlay's comment.
     options: of snakemake, before its files of configuration.
     files: of configuration, into which the overlay is merged.
+    reuse: folders of results from which what is the same is taken.
     suffix: of the overlay's name after that of the encoder.
     results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
     corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
@@ -52,6 +53,7 @@ class Purpose:
     options: tuple[str, ...]
     files: tuple[str, ...]
     suffix: str
+    reuse: tuple[str, ...]
     results: str
     pages: tuple[str, ...]
     papers: str
@@ -62,7 +64,7 @@ class Purpose:
 
     def overlay(self, name: str) -> Path:
         """File of the overlay of an encoder of that name."""
-        return Path(f"{name}{self.suffix}.yaml")
+        return Path("overlays", f"{name}{self.suffix}.yaml")
 
     def targets(self, name: str) -> list[str]:
         """Files that are built."""
@@ -80,6 +82,7 @@ PURPOSES = {
         options=("--profile", "demo"),
         files=("config.yaml", "demo/overlay.yaml"),
         suffix="",
+        reuse=("results/demo",),
         results="results/{}",
         pages=("table1.html", "figure3.html"),
         papers="{{ tanti2021: {{ encoder: {} }} }}",
@@ -91,6 +94,7 @@ PURPOSES = {
         options=(),
         files=("config.yaml",),
         suffix="-passport",
+        reuse=(),
         results="results",
         pages=("passport/{}.html",),
         papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
@@ -153,6 +157,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
+        *([f"reuse: [{', '.join(purpose.reuse)}] # its corpora, where they are there"] if purpose.reuse else []),
         *([f"threads: {max(1, cpu_count() // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]

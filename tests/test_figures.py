@@ -142,7 +142,7 @@ def test_the_data_of_a_figure_is_beside_it(tmp_path):
     band = np.array([np.nan, 1.0]), np.array([np.nan, 3.0])
     curve = Curve(np.array([0, 1]), np.array([1.5, 2.0]), *band, {"color": "#000000"}, "en")
     save(curves.panels({"": {"tagging": [curve]}}, "A title", "A note.", ylabel="accuracy"), tmp_path / "figure.svg", "figure 9")
-    expected = ["row,column,curve,x,value,low,high", ",tagging,en,0,1.5,,", ",tagging,en,1,2.0,1.0,3.0"]
+    expected = ["row,column,name,x,values,low,high", ",tagging,en,0,1.5,,", ",tagging,en,1,2.0,1.0,3.0"]
     assert (tmp_path / "figure.svg.csv").read_text().splitlines() == expected
     points = drawn().data
     assert len(points) == 4 * 600 and {*points["panel"]} == {"by label", "by language"}

@@ -1,4 +1,4 @@
-"""What notebooks and scripts of others import: docs/api.md. It reads and computes what the workflow does, by the same code."""
+"""Functions and estimators for notebooks, see docs/api.md. They read and compute what the workflow does, by the same code."""
 
 from crosslens.api.estimators import LanguageSubspace, Probe
 from crosslens.api.states import Encoder, encode, load_encoder, read_records, read_states

@@ -40,7 +40,7 @@ class Purpose:
     about: first words of the overlay's comment.
     options: of snakemake, before its files of configuration.
     files: of configuration, into which the overlay is merged.
-    reuse: folders of results from which what is the same is taken.
+    reuse: folder of results from which what is the same is taken, if it is there.
     suffix: of the overlay's name after that of the encoder.
     results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
     corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
@@ -53,7 +53,6 @@ class Purpose:
     options: tuple[str, ...]
     files: tuple[str, ...]
     suffix: str
-    reuse: tuple[str, ...]
     results: str
     pages: tuple[str, ...]
     papers: str
@@ -61,6 +60,7 @@ class Purpose:
     tokenisation: str
     jobs: int | None = None
     longest: int = 0
+    reuse: str = ""
 
     def overlay(self, name: str) -> Path:
         """File of the overlay of an encoder of that name."""
@@ -82,7 +82,7 @@ PURPOSES = {
         options=("--profile", "demo"),
         files=("config.yaml", "demo/overlay.yaml"),
         suffix="",
-        reuse=("results/demo",),
+        reuse="results/demo",
         results="results/{}",
         pages=("table1.html", "figure3.html"),
         papers="{{ tanti2021: {{ encoder: {} }} }}",
@@ -94,7 +94,6 @@ PURPOSES = {
         options=(),
         files=("config.yaml",),
         suffix="-passport",
-        reuse=(),
         results="results",
         pages=("passport/{}.html",),
         papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
@@ -157,7 +156,7 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
-        *([f"reuse: [{', '.join(purpose.reuse)}] # its corpora, where they are there"] if purpose.reuse else []),
+        *([f"reuse: [{purpose.reuse}]"] if purpose.reuse else []),
         *([f"threads: {max(1, cpu_count() // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]

@@ -363,10 +363,6 @@ class ParagraphCorpus(Section):
         """Entries of resources/sources.yaml that it reads."""
         return {self.source, *self.language_sources.values()}
 
-    def source_of(self, language: str) -> str:
-        """Source of a language's file."""
-        return self.language_sources.get(language, self.source)
-
     def file_of(self, language: str) -> str:
         """File of the source for a language."""
         row = languages_table()[language]

@@ -70,51 +70,6 @@ def split_by_text(texts: np.ndarray, share: float, seed: int) -> np.ndarray:
     return np.isin(texts, chosen)
 
 
-@dataclass(frozen=True)
-class LogisticProbe:
-    """A probe that was fitted to states of k classes."""
-
-    classes: np.ndarray  # (k,) names, sorted
-    standardise: Standardisation
-    regressions: Regressions
-    penalty: float  # C selected by validation
-    gradient: float  # largest component of the objective's gradient where the fit ended
-
-    def logits(self, states: np.ndarray) -> np.ndarray:
-        """Return the logits of states (m, d): (m, k) or, of two classes, those of the second, (m, 1)."""
-        logits: np.ndarray = self.regressions.logits(self._items(states))[0, 0, 0].T.numpy()
-        return logits
-
-    def predict(self, states: np.ndarray) -> np.ndarray:
-        """Return the classes of states (m, d): (m,)."""
-        predicted: np.ndarray = self.classes[self.regressions.predict(self._items(states))[0, 0, 0]]
-        return predicted
-
-    def _items(self, states: np.ndarray) -> np.ndarray:
-        return self.standardise(states.astype(np.float64))[None]
-
-
-def fit_probe(
-    states: np.ndarray, truth: np.ndarray, texts: np.ndarray, *, penalties: Sequence[float], tolerance: float, seed: int
-) -> LogisticProbe:
-    """Fit multinomial logistic regression on standardised states (n, d) to convergence. For the rest see `logistic_probe`."""
-    states, (names, classes) = states.astype(np.float64), np.unique(truth, return_inverse=True)
-
-    def fitted(rows: np.ndarray, strengths: Sequence[float]) -> tuple[Standardisation, Regressions]:
-        standardise = Standardisation.of(states[rows])
-        targets = np.repeat(classes[None, None, rows], len(strengths), 1)
-        return standardise, fit(standardise(states[rows])[None], targets, penalties=strengths, tolerance=tolerance)
-
-    best = penalties[0]
-    if len(penalties) > 1:
-        held_out = split_by_text(texts, VALIDATION, seed)
-        standardise, tried = fitted(~held_out, penalties)
-        right = tried.predict(standardise(states[held_out])[None])[0, 0] == classes[held_out]
-        best = penalties[int(right.mean(1).argmax())]
-    standardise, regressions = fitted(np.ones(len(states), bool), [best])
-    return LogisticProbe(names, standardise, regressions, best, float(regressions.gradients[0, 0, 0]))
-
-
 def logistic_probe(
     train: np.ndarray,
     truth: np.ndarray,
@@ -131,5 +86,20 @@ def logistic_probe(
     each. penalties: values of C; among several, the one that is best on a fifth of the texts is used. A fit has converged if no
     component of the gradient exceeds `tolerance`; it runs in float64, since in float32 the gradient stays at 1e-5 to 1e-4.
     """
-    probe = fit_probe(train, truth, texts, penalties=penalties, tolerance=tolerance, seed=seed)
-    return [Fitted(probe.predict(test), probe.penalty, probe.gradient, probe.gradient <= tolerance) for test in tests]
+    states, (names, classes) = train.astype(np.float64), np.unique(truth, return_inverse=True)
+
+    def fitted(rows: np.ndarray, strengths: Sequence[float]) -> tuple[Standardisation, Regressions]:
+        standardise = Standardisation.of(states[rows])
+        targets = np.repeat(classes[None, None, rows], len(strengths), 1)
+        return standardise, fit(standardise(states[rows])[None], targets, penalties=strengths, tolerance=tolerance)
+
+    best = penalties[0]
+    if len(penalties) > 1:
+        held_out = split_by_text(texts, VALIDATION, seed)
+        standardise, tried = fitted(~held_out, penalties)
+        right = tried.predict(standardise(states[held_out])[None])[0, 0] == classes[held_out]
+        best = penalties[int(right.mean(1).argmax())]
+    standardise, regressions = fitted(np.ones(len(train), bool), [best])
+    gradient = float(regressions.gradients[0, 0, 0])
+    predicted = [names[regressions.predict(standardise(test.astype(np.float64))[None])[0, 0, 0]] for test in tests]
+    return [Fitted(classes, best, gradient, gradient <= tolerance) for classes in predicted]

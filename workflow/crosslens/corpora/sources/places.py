@@ -57,7 +57,8 @@ class Layout(NamedTuple):
 
     def dump(self, corpus: ParagraphCorpus, language: str) -> str:
         """A language's dump, or the sample of it."""
-        source = f"{corpus.source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else corpus.source_of(language)
+        source = corpus.language_sources.get(language, corpus.source)
+        source = f"{source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else source
         return f"{self.folder}/{source}/{corpus.file_of(language)}"
 
     def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:

@@ -78,10 +78,10 @@ def panels(
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         width = WIDTH if len(columns) > 1 else WIDTH / 2
         figure = Drawing((width, 1.25 * len(rows) + (1.1 if len(rows) > 1 else 1.9)), layout="constrained")
+        fields = ("name", "x", "values", "low", "high")
         figure.data = pd.concat([
-            pd.DataFrame({"row": row, "column": column, "curve": curve.name, "x": curve.x, "value": curve.values,
-                          "low": curve.low, "high": curve.high})
-            for row, columns_of_row in grid.items() for column, curves in columns_of_row.items() for curve in curves
+            pd.DataFrame({"row": row, "column": column} | {name: getattr(curve, name) for name in fields})
+            for row, cells in grid.items() for column, curves in cells.items() for curve in curves
         ])  # fmt: skip
         axes = figure.subplots(
             len(rows), len(columns), squeeze=False, sharex="all" if isinstance(xlabel, str) else "row", sharey=True

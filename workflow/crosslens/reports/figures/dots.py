@@ -80,8 +80,7 @@ def panels(parts: Sequence[Panel], looks_by_name: Mapping[str, Look], title: str
         outside = 0.17 * (heading.count("\n") + 1) + 0.13 * (footing.count("\n") + 1)
         figure = Drawing((WIDTH, sum(heights) + 0.42 * len(parts) + outside + 0.2), layout="constrained")
         figure.data = pd.concat([
-            pd.DataFrame({"panel": part.title, "column": part.columns, "series": series.name, "value": series.values,
-                          "low": series.low, "high": series.high, "level": part.level})
+            pd.DataFrame({"panel": part.title, "column": part.columns, **vars(series), "level": part.level})
             for part in parts for series in part.series
         ])  # fmt: skip
         axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]

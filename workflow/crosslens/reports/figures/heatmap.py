@@ -48,11 +48,10 @@ def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit:
         top, bottom = 0.17 * (heading.count("\n") + 1) + 0.1, 0.13 * (footing.count("\n") + 1) + 0.55
         over = 0.36  # inches, of a panel's title and the names of its columns
         figure = Drawing((WIDTH, top + bottom + sum(over + height * len(part.rows) for part in parts)))
-        figure.data = pd.DataFrame(
-            [(part.title, row, column, part.values[i, j], part.differences[i, j])
-             for part in parts for i, row in enumerate(part.rows) for j, column in enumerate(part.columns)],
-            columns=["panel", "row", "column", "value", "difference"],
-        )  # fmt: skip
+        figure.data = pd.concat([
+            pd.DataFrame({"panel": part.title, "row": row, "column": part.columns, "values": values, "differences": differences})
+            for part in parts for row, values, differences in zip(part.rows, part.values, part.differences, strict=True)
+        ])  # fmt: skip
         whole = figure.get_figheight()
         figure.text(margin / WIDTH, 1 - 0.06 / whole, heading, fontsize=9, va="top")
         figure.text(margin / WIDTH, 0.05 / whole, footing, fontsize=SMALL, va="bottom")

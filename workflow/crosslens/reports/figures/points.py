@@ -50,8 +50,7 @@ def panels(
         heights = [*(HEIGHT for _ in grid), 0.15 * ceil(len(classes) / per_line)]
         figure = Drawing((width, sum(heights) + 0.45 * len(grid) + 0.13 * lines + 0.7), layout="constrained")
         figure.data = pd.concat([
-            pd.DataFrame({"panel": panel.title, "name": panel.names, "class": panel.classes, "hollow": panel.hollow,
-                          "x axis": xlabel, "x": panel.x, "y axis": ylabel, "y": panel.y})
+            pd.DataFrame({**vars(panel), "x axis": xlabel, "y axis": ylabel})
             for row, xlabel in zip(grid, xlabels, strict=True) for panel, ylabel in zip(row, ylabels, strict=True)
         ])  # fmt: skip
         axes = figure.subplots(len(heights), columns, squeeze=False, sharex="row", sharey="col", height_ratios=heights)

@@ -1,6 +1,7 @@
 """The functions for notebooks: the page's code block, scikit-learn's contract, and what they compute beside transformers."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from study import REPOSITORY
-from transformers import AutoModel, PreTrainedTokenizerFast
+from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedTokenizerFast
 
 GENERATOR = np.random.default_rng(0)
 X, Y = GENERATOR.normal(size=(60, 4)) + np.repeat(np.eye(3, 4), 20, 0), np.repeat(["de", "en", "fr"], 20)
@@ -42,9 +43,14 @@ def test_the_code_of_the_page_runs(encoder_folder: Path, tmp_path: Path, monkeyp
     assert capsys.readouterr().out.endswith("(2, 4) (1, 2)\n")
 
 
-def test_states_are_those_of_transformers_without_special_subwords(encoder_folder: Path) -> None:
+def test_states_are_those_of_transformers_without_special_subwords(encoder_folder: Path, tmp_path: Path) -> None:
+    """Also of a model with a head."""
     sentences = ["the dog sleeps", "a", "rain fell all night and the next day"]
     states = encode(load_encoder(encoder_folder), sentences)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(encoder_folder / name, tmp_path)
+    AutoModelForMaskedLM.from_pretrained(encoder_folder).save_pretrained(tmp_path)
+    assert np.array_equal(encode(load_encoder(tmp_path), sentences), states)
     model, tokenizer = AutoModel.from_pretrained(encoder_folder), PreTrainedTokenizerFast.from_pretrained(encoder_folder)
     for number, sentence in enumerate(sentences):
         with torch.inference_mode():
@@ -85,6 +91,10 @@ def test_wrong_arguments_are_refused_in_one_line(encoder_folder: Path, tmp_path:
     encoder = load_encoder(encoder_folder)
     with refused("expected a folder with an encoder, as save_pretrained writes it, found none"):
         load_encoder("intfloat/multilingual-e5-small")
+    (tmp_path / "trimmed").mkdir()
+    (tmp_path / "trimmed/kept.json").touch()
+    with refused("expected an encoder with its whole vocabulary, found kept.json"):
+        load_encoder(tmp_path / "trimmed")
     for sentences in ("text", [], [3]):
         with refused("sentences: expected a list of strings"):
             encode(encoder, sentences)  # type: ignore[arg-type]

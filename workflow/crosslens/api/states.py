@@ -1,8 +1,8 @@
 """Hidden states of sentences, and the states and records that a study has stored."""
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -11,12 +11,9 @@ import pandas as pd
 from tokenizers import Tokenizer
 from torch import nn
 
-from crosslens.config.encoders import FolderEncoder
 from crosslens.encoding import stored_states
-from crosslens.encoding.encoders import load
-from crosslens.encoding.encoders.build import build
-from crosslens.encoding.encoders.describe import describe
-from crosslens.encoding.encoders.folder import positions
+from crosslens.encoding.encoders import load, weights
+from crosslens.encoding.encoders.folder import KEPT, PARTS, WEIGHTS, positions
 from crosslens.encoding.encoders.special import special_subwords
 from crosslens.encoding.extract import text_means
 from crosslens.encoding.texts import Edges, Texts
@@ -33,16 +30,20 @@ class Encoder(NamedTuple):
 
 
 def load_encoder(folder: str | Path) -> Encoder:
-    """Load an encoder that save_pretrained wrote, onto the GPU if there is one. Raises DataError where a trial of it fails."""
-    path, log = Path(folder).expanduser(), logging.getLogger("crosslens")
+    """Load an encoder that save_pretrained wrote, without its head, onto the GPU if there is one.
+
+    Raises DataError where its files do not fit each other, or where its vocabulary is trimmed to a study's texts.
+    """
+    path = Path(folder).expanduser()
     if not path.is_dir():
         raise DataError(f"{folder}: expected a folder with an encoder, as save_pretrained writes it, found none: download it")
-    settings = FolderEncoder(source="folder", path=str(path))
+    if (path / KEPT).exists():
+        raise DataError(f"{folder}: expected an encoder with its whole vocabulary, found {KEPT}: name the one that was trimmed")
+    tokenizer = load_tokenizer(path, whole_text=True)
     with TemporaryDirectory(prefix="crosslens-") as temporary:
-        tokenizer, whole = Path(temporary, "tokenizer"), Path(temporary, "encoder")
-        describe(settings, [], tokenizer, log)
-        build(settings, tokenizer, whole, log)
-        return Encoder(load_tokenizer(whole, whole_text=True), load.load_encoder(whole).to(load.default_device()))
+        copyfile(path / PARTS["config"], Path(temporary, PARTS["config"]))
+        weights.write(weights.read(path / WEIGHTS), Path(temporary, WEIGHTS))
+        return Encoder(tokenizer, load.load_encoder(Path(temporary), origin=str(folder)).to(load.default_device()))
 
 
 def encode(encoder: Encoder, sentences: Sequence[str]) -> np.ndarray:

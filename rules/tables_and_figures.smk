@@ -1,4 +1,4 @@
-# Tables, figures and records of every paper: ITEM.csv, or ITEM.svg and .png, and its page ITEM.html; report.html, a page of all
+# Tables, figures and records of every paper: ITEM.csv, or ITEM.svg, .png and .svg.csv, and its page ITEM.html; report.html, a page of all
 # items; scores/PAPER.parquet.
 
 
@@ -24,12 +24,13 @@ rule table:
 
 
 rule figure:
-    """Draw a figure as SVG and PNG."""
+    """Draw a figure as SVG and PNG, with its data as CSV."""
     input:
         inputs(GRAPH.item),
     output:
         figure=f"{RESULTS}/{{item}}.svg",
         picture=f"{RESULTS}/{{item}}.png",
+        data=f"{RESULTS}/{{item}}.svg.csv",
         record=f"{RESULTS}/{{item}}.svg.json",
     log:
         f"{LOGS}/{{item}}.svg.log",

@@ -238,6 +238,22 @@ def test_published_corpora_have_the_papers_languages():
     assert sorted(ner) == ["de", "en", "es", "nl", "zh"]
 
 
+def test_a_language_of_ones_own_stands_beside_those_of_another_source():
+    values = merged("demo")
+    values["sources"] = {"mine": {"title": "Mine"}}
+    own = {"language_sources": {"sv": "mine"}}
+    for name, files in {"udpos": {"files": {"test": {"en": ["en.conllu"], "sv": ["sv.conllu"]}, "train": "en-train.conllu"}},
+                        "wikipedia": {"files": {"sv": "sv.xml.bz2"}}}.items():  # fmt: skip
+        values["corpora"][name] |= {"languages": ["en", "sv"], **own, **files}
+    config = load_fitting(values)[0]
+    corpora, sources = config.corpora, load_sources(additions=config.sources)
+    assert corpora["udpos"].sources() == corpora["wikipedia"].sources() == {"synthetic", "mine"}
+    parts = Layout("s", sources).parts(corpora["udpos"])[""]
+    assert parts["sv.test"] == ["s/mine/sv.conllu"] and parts["en.train"] == ["s/synthetic/en-train.conllu"]
+    assert Layout("s", sources).of_corpus(corpora["wikipedia"])[1] == "s/mine/sv.xml.bz2"
+    assert "language_sources" not in load(merged("demo")).corpora["udpos"].model_dump()
+
+
 def test_the_authors_own_paragraphs_are_one_line_away():
     """All splits of the study's languages come from one archive, of a known id, and no dump is read."""
     values = merged("published")

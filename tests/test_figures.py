@@ -154,3 +154,13 @@ def test_cells_of_a_heat_map_have_colours_signs_and_triangles_beyond_the_scale()
     assert [text.get_weight() for text in axis.texts] == ["normal"] * 4 + ["bold"] * 3  # a gain
     below, above = (patch.get_xy() for patch in axis.patches if isinstance(patch, Polygon))
     assert (below[:, 0] < 1).all() and (below[:, 1] > 0.5).all() and (above[:, 0] > 6).all() and (above[:, 1] < 0.5).all()
+
+
+def test_the_data_of_a_figure_is_beside_it(tmp_path):
+    band = np.array([np.nan, 1.0]), np.array([np.nan, 3.0])
+    curve = Curve(np.array([0, 1]), np.array([1.5, 2.0]), *band, {"color": "#000000"}, "en")
+    save(curves.panels({"": {"tagging": [curve]}}, "A title", "A note.", ylabel="accuracy"), tmp_path / "figure.svg", "figure 9")
+    expected = ["row,column,name,x,values,low,high", ",tagging,en,0,1.5,,", ",tagging,en,1,2.0,1.0,3.0"]
+    assert (tmp_path / "figure.svg.csv").read_text().splitlines() == expected
+    points = drawn().data
+    assert len(points) == 4 * 600 and {*points["panel"]} == {"by label", "by language"}

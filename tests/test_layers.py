@@ -16,6 +16,7 @@ LAYERS = (  # from the ground up: a room imports from those of earlier lines and
     ("crosslens.encoding",),
     ("crosslens.training",),
     ("crosslens.measures",),
+    ("crosslens.api",),
     ("crosslens.reports",),
     ("crosslens.papers",),
     ("crosslens.graph",),

@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "workflow"
 ROOMS = (
+    "crosslens/api",
     "crosslens/commands",
     "crosslens/config",
     "crosslens/corpora",

@@ -180,16 +180,17 @@ def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, commands: list[tup
     xlm_roberta(demo / "a/My Model", positions=130)
     assert status("try", "a/My Model") == 0
     assert commands[0][-2:] == ("results/my-model/table1.html", "results/my-model/figure3.html")
-    overlay = yaml.safe_load((demo / "my-model.yaml").read_text())
+    overlay = yaml.safe_load((demo / "overlays/my-model.yaml").read_text())
     assert overlay == {
         "results": "results/my-model",
+        "reuse": ["results/demo"],
         "encoders": {"my-model": {"source": "folder", "path": "a/My Model", "corpora": ["udpos", "xnli", "wikipedia"]}},
         "tokenisations": {"without_unknown": {"maximum": 128}},
         "papers": {"tanti2021": {"encoder": "my-model"}},
     }
-    (demo / "my-model.yaml").write_text((demo / "my-model.yaml").read_text() + "seeds: [1]\n")
+    (demo / "overlays/my-model.yaml").write_text((demo / "overlays/my-model.yaml").read_text() + "seeds: [1]\n")
     assert status("try", "a/My Model") == 0
-    assert (demo / "my-model.yaml").read_text().endswith("seeds: [1]\n") and len(commands) == 2
+    assert (demo / "overlays/my-model.yaml").read_text().endswith("seeds: [1]\n") and len(commands) == 2
     shutil.copytree(demo / "a", demo / "b")
     refusal = "my-model.yaml: expected the overlay of this encoder, found another's: rename"
     assert refusal in str(status("try", "b/My Model")) and len(commands) == 2
@@ -219,7 +220,7 @@ def test_an_encoder_of_the_hub_is_fetched_first(demo: Path, commands: list[tuple
     assert status("try", f"{HUB}@{COMMIT}") == 0
     fetched = [Path(file).name for file in commands[0] if COMMIT in file and file.startswith("results/my-tiny/sources/hub/")]
     assert fetched == ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"]
-    overlay = yaml.safe_load((demo / "my-tiny.yaml").read_text())
+    overlay = yaml.safe_load((demo / "overlays/my-tiny.yaml").read_text())
     assert overlay["encoders"] == {"my-tiny": {"source": "hub", "id": HUB, "revision": COMMIT, "corpora": []}}
 
 
@@ -229,9 +230,9 @@ def test_a_passport_has_an_overlay_of_its_own(
     monkeypatch.setattr("crosslens.commands.own_encoder.cpu_count", lambda: 7)  # for three jobs at a time
     xlm_roberta(demo / "a/My Model")
     assert status("passport", "a/My Model") == 0
-    files = ("--configfile", "config.yaml", "my-model-passport.yaml")
+    files = ("--configfile", "config.yaml", "overlays/my-model-passport.yaml")
     assert commands == [("--cores", "7", *files, "--", "results/passport/my-model.html")]
-    overlay = yaml.safe_load((demo / "my-model-passport.yaml").read_text())
+    overlay = yaml.safe_load((demo / "overlays/my-model-passport.yaml").read_text())
     assert overlay == {
         "results": "results",
         "threads": 2,
@@ -247,5 +248,5 @@ def test_a_passport_has_an_overlay_of_its_own(
 @pytest.mark.parametrize(("positions", "maximum"), [(130, 128), (1026, 1024), (8194, 2048)])
 def test_a_passport_reads_texts_as_long_as_the_encoder_has_positions(demo: Path, positions: int, maximum: int) -> None:
     assert status("passport", str(xlm_roberta(demo / "a/long", positions))) == 0
-    overlay = yaml.safe_load((demo / "my-long-passport.yaml").read_text())
+    overlay = yaml.safe_load((demo / "overlays/my-long-passport.yaml").read_text())
     assert overlay["tokenisations"] == {"sentences": {"maximum": maximum}}

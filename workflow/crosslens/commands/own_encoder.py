@@ -29,7 +29,7 @@ from crosslens.corpora.sources.places import Layout
 from crosslens.corpora.sources.registry import load
 from crosslens.encoding.encoders.build import build
 from crosslens.encoding.encoders.describe import describe
-from crosslens.encoding.encoders.folder import COUNTED, Description, read
+from crosslens.encoding.encoders.folder import Description, positions, read
 from crosslens.encoding.encoders.special import unknown_subword
 from crosslens.encoding.encoders.trim import trim
 from crosslens.jobs.errors import DataError
@@ -43,6 +43,7 @@ class Purpose:
     about: first words of the overlay's comment.
     options: of snakemake, before its files of configuration.
     files: of configuration, into which the overlay is merged.
+    reuse: folder of results from which what is the same is taken, if it is there.
     suffix: of the overlay's name after that of the encoder.
     results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
     corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
@@ -62,10 +63,11 @@ class Purpose:
     tokenisation: str
     jobs: int | None = None
     longest: int = 0
+    reuse: str = ""
 
     def overlay(self, name: str) -> Path:
         """File of the overlay of an encoder of that name."""
-        return Path(f"{name}{self.suffix}.yaml")
+        return Path("overlays", f"{name}{self.suffix}.yaml")
 
     def targets(self, name: str) -> list[str]:
         """Files that are built."""
@@ -83,6 +85,7 @@ PURPOSES = {
         options=("--profile", "demo"),
         files=("config.yaml", "demo/overlay.yaml"),
         suffix="",
+        reuse="results/demo",
         results="results/{}",
         pages=("table1.html", "figure3.html"),
         papers="{{ tanti2021: {{ encoder: {} }} }}",
@@ -153,18 +156,17 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
         except DataError:
             entry["corpora"], remark = [], f" # a vocabulary of kind {description.tokenizer['model']['type']} is not trimmed"
     settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
-    positions, usual = _positions(description), int(_configured(purpose, "maximum"))
+    most, usual = positions(description.config), int(_configured(purpose, "maximum"))
     lines = [
         f"# {purpose.about} Edit it, and run again:",
         f"#     {shlex.join(['snakemake', *purpose.command(name)])}",
         f"results: {purpose.results.format(name)}",
+        *([f"reuse: [{purpose.reuse}]"] if purpose.reuse else []),
         *([f"threads: {max(1, cpu_count() // purpose.jobs)}"] if purpose.jobs else []),
         f"encoders: {{ {name}: {{ {settings} }} }}{remark}",
     ]
-    if positions is not None and (longest := min(positions, max(usual, purpose.longest))) != usual:
-        lines.append(
-            f"tokenisations: {{ {purpose.tokenisation}: {{ maximum: {longest} }} }} # the encoder has {positions} positions"
-        )
+    if most is not None and (longest := min(most, max(usual, purpose.longest))) != usual:
+        lines.append(f"tokenisations: {{ {purpose.tokenisation}: {{ maximum: {longest} }} }} # the encoder has {most} positions")
     lines.append(f"papers: {purpose.papers.format(name)}")
     return "\n".join(lines) + "\n"
 
@@ -193,14 +195,6 @@ def _check_unknown(purpose: Purpose, path: Path, description: Description) -> No
             f"tokenisations: {line}\n"
             f"into {path}{', in the place of its own' * bool(stated)}, and run again; to drop them nevertheless, with true"
         )
-
-
-def _positions(description: Description) -> int | None:
-    """Subwords of the longest text that the encoder has positions for; None if config.json states no limit."""
-    config = description.config
-    most = config.get("max_position_embeddings")
-    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
-    return None if most is None else int(most) - unused
 
 
 def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, Any]:

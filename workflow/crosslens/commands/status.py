@@ -242,7 +242,7 @@ def main(arguments: list[str], root: Path = Path()) -> None:
         for sentence in activity(root / study.results, root):
             console.print(sentence, soft_wrap=True, highlight=False, markup=False)
     hint = "`make status PAPER=KEY` lists each table and figure of a paper." * (not options.paper)
-    for sentence in filter(None, [*invalid(sorted(root.glob("*.yaml"))), pinned, hint]):
+    for sentence in filter(None, [*invalid(sorted([*root.glob("*.yaml"), *root.glob("overlays/*.yaml")])), pinned, hint]):
         console.print(sentence, soft_wrap=True, highlight=False, markup=False)
     sys.exit(failed)
 

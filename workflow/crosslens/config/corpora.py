@@ -25,6 +25,16 @@ from crosslens.config.labels import TOPICS
 Files = str | list[str] | dict[Language, list[str]]
 
 
+LanguageSources = Annotated[
+    dict[Language, str],
+    Field(
+        description="entry of resources/sources.yaml, or of sources in an overlay, for single languages whose files are not of "
+        "source, but lie in no archive, such as your own: {sv: my-treebanks}",
+        exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
+    ),
+]
+
+
 class OfficialCorpus(Section):
     """A corpus that is distributed in files by split: its files, and how the splits are formed.
 
@@ -47,6 +57,7 @@ class OfficialCorpus(Section):
     )
     train_source: str | None = Field(None, description="entry of resources/sources.yaml for train and validation; null: source")
     train_archive: str | None = Field(None, description="like archive, for train_source")
+    language_sources: LanguageSources = {}
     without: dict[Split, list[str]] = Field(
         {}, description="languages, or treebanks, that have no file for a split, regardless of the pattern"
     )
@@ -81,7 +92,7 @@ class OfficialCorpus(Section):
         if missing:
             raise ValueError(f"no files for {', '.join(missing)}: list them under files")
         files = [
-            (code, file, *self.distribution([split])) for code, split in self.stored() for file in self.files_of(code, split)
+            (code, file, *self.distribution(code, split)) for code, split in self.stored() for file in self.files_of(code, split)
         ]
         if len({*files}) < len(files):
             code, file, *_ = next(place for place in files if files.count(place) > 1)
@@ -123,15 +134,17 @@ class OfficialCorpus(Section):
         """(language, split) of every file that the corpus is made of: train still has the share that becomes validation."""
         return ((language, split) for language, split in self.parts() if split != "validation" or self.files_of(language, split))
 
-    def distribution(self, splits: Iterable[str]) -> tuple[str, str | None]:
-        """Source and archive of some splits."""
-        if self.train_source and not {"train", "validation"}.isdisjoint(splits):
+    def distribution(self, language: str, split: str) -> tuple[str, str | None]:
+        """Source and archive of a split of a language."""
+        if language in self.language_sources:
+            return self.language_sources[language], None
+        if self.train_source and split in ("train", "validation"):
             return self.train_source, self.train_archive
         return self.source, self.archive
 
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""
-        return {self.source, self.train_source or self.source}
+        return {self.source, self.train_source or self.source, *self.language_sources.values()}
 
     def texts_of(self, language: str) -> tuple[str, str] | None:
         """Source and archive of the texts, where the files contain only their ids."""
@@ -296,6 +309,7 @@ class ParagraphCorpus(Section):
         "dump",
         description="MediaWiki dump; lines with a blank line after each document (CC-100); or CoNLL-U whose sentences are joined",
     )
+    language_sources: LanguageSources = {}
     file: str = Field(description="file of the source, with {code}, {name}, {wiki} and {cc100}")
     blocks: Count | None = Field(
         None, description="blocks of 100 pages to download from a multistream dump, drawn with the seed; null: the whole dump"
@@ -347,7 +361,7 @@ class ParagraphCorpus(Section):
 
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""
-        return {self.source}
+        return {self.source, *self.language_sources.values()}
 
     def file_of(self, language: str) -> str:
         """File of the source for a language."""

@@ -95,9 +95,10 @@ class Config(Section):
     def _synthetic_corpus_writes(self) -> Self:
         generated = {name: corpus for name, corpus in self.corpora.items() if corpus.source == "synthetic"}
         treebanks = {name: corpus for name, corpus in generated.items() if corpus.kind == "treebank"}
-        test_languages = {f"corpora.{name}.languages": {*corpus.languages} for name, corpus in generated.items()}
+        elsewhere = {name: {*getattr(corpus, "language_sources", ())} for name, corpus in generated.items()}
+        test_languages = {f"corpora.{name}.languages": {*generated[name].languages} - elsewhere[name] for name in generated}
         trained = {
-            f"corpora.{name}.source_languages": {code for code, split in corpus.parts() if split == "train"}
+            f"corpora.{name}.source_languages": {code for code, split in corpus.parts() if split == "train"} - elsewhere[name]
             for name, corpus in treebanks.items()
         }
         for keys, generated_languages, field in (

@@ -75,7 +75,7 @@ class Artefacts:
         sources = load_sources(additions=self.config.sources)
         for place, entry in self._entries.items():
             for name in sorted(entry.sources() - sources.keys()):
-                key = next(key for key in SOURCE_KEYS if getattr(entry, key, None) == name)
+                key = next((key for key in SOURCE_KEYS if getattr(entry, key, None) == name), "language_sources")
                 raise DataError(
                     f"{place}.{key}: expected an entry of resources/sources.yaml, or of sources in an overlay, found "
                     f"'{name}'{nearest(name, sources)}"

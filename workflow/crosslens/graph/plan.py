@@ -20,7 +20,7 @@ from crosslens.measures.kinds import kind_of
 from crosslens.reports import spread
 from crosslens.reports.paper import MODEL_FILES
 
-ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.json")}
+ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.csv", ".svg.json")}
 """Files of a table and of a figure: what is shown, and last its record."""
 STYLE = "workflow/crosslens/reports/page.css"
 PAGE = ("workflow/crosslens/reports/page.html.j2", STYLE, "resources/terms.yaml")
@@ -225,7 +225,7 @@ class Graph(Artefacts):
     # Tables, figures, and what tells of them.
 
     def item(self, item: str) -> Step:
-        """ITEM.csv, or ITEM.svg and .png: a table with published values beside ours, or a figure, and its record."""
+        """ITEM.csv, a table of our values and the published ones, or ITEM.svg, .png and .svg.csv, a figure and its data."""
         paper, name, entry = self.studies.items[item]
         cited = self.content(printed(entry.cites)) if entry.cites else ""
         return Step(

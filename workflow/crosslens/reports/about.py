@@ -16,7 +16,7 @@ from crosslens.measures.kinds import KINDS, named_corpora
 from crosslens.reports.paper import Paper, TableOrFigure
 from crosslens.reports.studies import Studies
 
-APART = {"source", "archive", "train_source", "train_archive", "texts_source", "note"}
+APART = {"source", "archive", "train_source", "train_archive", "texts_source", "language_sources", "note"}
 """Keys of a corpus that do not count in a comparison; sources are compared by their titles."""
 
 PRINTED = Path(__file__).parents[3] / "resources" / "published"  # PAPER.csv: the cells that a paper printed

@@ -56,7 +56,7 @@ def _item(
 ) -> dict[str, Any]:
     """A table or a figure for the template. widths: see `table`; names, definitions: see `meanings`."""
     record = read_json(file.with_name(f"{file.name}.json"))
-    links = [file.name, *([f"{file.stem}.png"] if file.suffix == ".svg" else []), f"{file.name}.json"]
+    links = [file.name, *([f"{file.stem}.png", f"{file.name}.csv"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
     item["stages_without_improvement"] = [
         f"{training['recipe']['name']}, seed {training['seed']} ({', '.join(stages)})"

@@ -63,4 +63,4 @@ def is_packed(place: str) -> bool:
 
 def is_table(place: str) -> bool:
     """Whether an artefact is a table: of an item, of claims, or the scoreboard."""
-    return place.endswith(".csv") and stage(place) not in FOLDERS
+    return place.endswith(".csv") and not place.endswith(".svg.csv") and stage(place) not in FOLDERS

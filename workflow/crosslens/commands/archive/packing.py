@@ -30,6 +30,7 @@ CLAIMS = "claims.csv"  # the verdicts
 CONFIGURATION = "configuration.json"  # not YAML, whose aliases can repeat a value without end
 CHECKSUM_FILES = "checksums"  # folder of the checksum files of what is not in the archive as it is, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
+BESIDE = (".json", ".png", ".svg.csv")  # endings of files that come with a table or figure
 TARGETS = (ALL, "claims", "scoreboard")
 TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal results give equal bytes
 
@@ -124,7 +125,7 @@ def _write(out: Path, files: Mapping[str, Path]) -> None:
 
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
     """Items of a plan that do not exist, and those that exist and would be made again, by place."""
-    outputs = [Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(".json")]
-    places = sorted(str(path.relative_to(artefacts.results)) for path in outputs if path.suffix != ".png")
+    outputs = (Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(BESIDE))
+    places = sorted(str(path.relative_to(artefacts.results)) for path in outputs)
     missing = [place for place in places if place not in artefacts.checksum_files]
     return missing, [place for place in places if place in artefacts.checksum_files]

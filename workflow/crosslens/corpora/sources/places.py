@@ -33,7 +33,7 @@ class Layout(NamedTuple):
         """Archive -> LANG.SPLIT -> patterns of its members; under "", official files that lie in no archive."""
         parts: dict[str, dict[str, list[str]]] = {}
         for language, split in corpus.stored():
-            source, archive = corpus.distribution([split])
+            source, archive = corpus.distribution(language, split)
             folder, files = f"{self.folder}/{source}", corpus.files_of(language, split)
             if not archive:
                 files = [f"{folder}/{file}" for pattern in files for file in self.sources[source].matching(pattern)]
@@ -57,7 +57,8 @@ class Layout(NamedTuple):
 
     def dump(self, corpus: ParagraphCorpus, language: str) -> str:
         """A language's dump, or the sample of it."""
-        source = f"{corpus.source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else corpus.source
+        source = corpus.language_sources.get(language, corpus.source)
+        source = f"{source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else source
         return f"{self.folder}/{source}/{corpus.file_of(language)}"
 
     def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:

@@ -99,6 +99,13 @@ def read(folder: Path) -> Description:
     return Description(config, tokenizer, names, None if numbers is None else tuple(numbers), folder)
 
 
+def positions(config: dict[str, Any]) -> int | None:
+    """Subwords of the longest text that an encoder has positions for; None if its config.json states no limit."""
+    most = config.get("max_position_embeddings")
+    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
+    return None if most is None else int(most) - unused
+
+
 def refuse_adapter(folder: Path) -> None:
     """Raise DataError for an adapter, alone or beside its base, whose weights alone would be read."""
     if files := sorted(file.name for file in folder.glob("adapter_*")):

@@ -87,8 +87,10 @@ class Similarity:
 def cka(x: np.ndarray, y: np.ndarray, definition: str | Definition = OURS) -> float:
     """Return CKA of x (n, d_x) and y (n, d_y), any float type, computed in float64.
 
-    Raises DataError where n differs or a value is not finite.
+    Raises DataError where n differs, a value is not finite, or no definition has that name.
     """
+    if isinstance(definition, str) and definition not in DEFINITIONS:
+        raise DataError(f"cka: expected a definition of {', '.join(DEFINITIONS)}, found {definition!r}")
     how = DEFINITIONS[definition] if isinstance(definition, str) else definition
     x, y = checked(x, len(x), "x"), checked(y, len(x), "y")
     grams = Gram.from_states(x), Gram.from_states(y)

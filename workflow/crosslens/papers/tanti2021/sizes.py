@@ -74,7 +74,7 @@ class Data:
         """An explanation where the texts do not come from the paper's source."""
         corpus, source, printed = self.corpus, self.corpus.source, self.printed.name
         if isinstance(corpus, PairCorpus) and split in ("train", "validation"):
-            source, printed = corpus.distribution([split])[0], "MultiNLI 1.0"
+            source, printed = corpus.distribution("en", split)[0], "MultiNLI 1.0"
         if source not in self.printed.sources:
             return [
                 f"the synthetic corpus's texts, not {printed}" if source == "synthetic" else f"texts of {source}, not {printed}"

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from crosslens.reports.figures.style import STYLE, WIDTH, frame, surround
+from crosslens.reports.figures.style import STYLE, WIDTH, Drawing, frame, surround
 
 LAYERS = "layer (0: embeddings)"
 LABEL = 12  # characters of a label to an inch of a column, the margin included
@@ -75,7 +75,12 @@ def panels(
     margin = 0.03 * (high - low)
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         width = WIDTH if len(columns) > 1 else WIDTH / 2
-        figure = Figure((width, 1.25 * len(rows) + (1.1 if len(rows) > 1 else 1.9)), layout="constrained")
+        figure = Drawing((width, 1.25 * len(rows) + (1.1 if len(rows) > 1 else 1.9)), layout="constrained")
+        fields = ("name", "x", "values", "low", "high")
+        figure.data = pd.concat([
+            pd.DataFrame({"row": row, "column": column} | {name: getattr(curve, name) for name in fields})
+            for row, cells in grid.items() for column, curves in cells.items() for curve in curves
+        ])  # fmt: skip
         axes = figure.subplots(
             len(rows), len(columns), squeeze=False, sharex="col" if isinstance(xlabel, str) else "row", sharey=True
         )

@@ -6,11 +6,12 @@ from math import ceil
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from crosslens.reports.figures.style import COLOURS, MARKERS, STYLE, WIDTH, frame, surround, wrapped
+from crosslens.reports.figures.style import COLOURS, MARKERS, STYLE, WIDTH, Drawing, frame, surround, wrapped
 
 HEIGHT = 1.55  # inches, of a panel
 SPREAD = 0.72  # share of a column's width over which series are spread
@@ -77,7 +78,11 @@ def panels(parts: Sequence[Panel], looks_by_name: Mapping[str, Look], title: str
         heights = [*(HEIGHT for _ in parts), 0.15 * ceil(len(handles) / per_line)]
         heading, footing = wrapped(title, note)
         outside = 0.17 * (heading.count("\n") + 1) + 0.13 * (footing.count("\n") + 1)
-        figure = Figure((WIDTH, sum(heights) + 0.42 * len(parts) + outside + 0.2), layout="constrained")
+        figure = Drawing((WIDTH, sum(heights) + 0.42 * len(parts) + outside + 0.2), layout="constrained")
+        figure.data = pd.concat([
+            pd.DataFrame({"panel": part.title, "column": part.columns, **vars(series), "level": part.level})
+            for part in parts for series in part.series
+        ])  # fmt: skip
         axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axis, part in zip(axes[:-1], parts, strict=True):
             _draw(axis, part, looks_by_name, names)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
-from crosslens.reports.figures.style import GROUND, INK, SMALL, STYLE, WIDTH, wrapped
+from crosslens.reports.figures.style import GROUND, INK, SMALL, STYLE, WIDTH, Drawing, wrapped
 
 LOSS, GAIN = "#E69F00", "#56B4E9"  # of Okabe and Ito, light enough for dark numbers at both ends
 DIVERGING = LinearSegmentedColormap.from_list("loss_gain", [LOSS, "#FFFFFF", GAIN])
@@ -46,7 +47,11 @@ def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit:
         heading, footing = wrapped(title, f"{note} {SIGNS}".strip())
         top, bottom = 0.17 * (heading.count("\n") + 1) + 0.1, 0.13 * (footing.count("\n") + 1) + 0.55
         over = 0.36  # inches, of a panel's title and the names of its columns
-        figure = Figure((WIDTH, top + bottom + sum(over + height * len(part.rows) for part in parts)))
+        figure = Drawing((WIDTH, top + bottom + sum(over + height * len(part.rows) for part in parts)))
+        figure.data = pd.concat([
+            pd.DataFrame({"panel": part.title, "row": row, "column": part.columns, "values": values, "differences": differences})
+            for part in parts for row, values, differences in zip(part.rows, part.values, part.differences, strict=True)
+        ])  # fmt: skip
         whole = figure.get_figheight()
         figure.text(margin / WIDTH, 1 - 0.06 / whole, heading, fontsize=9, va="top")
         figure.text(margin / WIDTH, 0.05 / whole, footing, fontsize=SMALL, va="bottom")

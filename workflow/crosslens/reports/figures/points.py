@@ -6,12 +6,13 @@ from math import ceil
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from crosslens.reports.figures.scatter import AREA, RINGS
-from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, Mark, dark, frame, legend_marks, surround
+from crosslens.reports.figures.style import SMALL, STYLE, WIDTH, Drawing, Mark, dark, frame, legend_marks, surround
 
 NAME = 5  # points: height of a name
 SIZE = 9  # square points: area of a mark
@@ -47,7 +48,11 @@ def panels(
         lines = sum(max(panel.title.count("\n") + 1 for panel in row) for row in grid)
         per_line = max(3, int(width))  # classes
         heights = [*(HEIGHT for _ in grid), 0.15 * ceil(len(classes) / per_line)]
-        figure = Figure((width, sum(heights) + 0.45 * len(grid) + 0.13 * lines + 0.7), layout="constrained")
+        figure = Drawing((width, sum(heights) + 0.45 * len(grid) + 0.13 * lines + 0.7), layout="constrained")
+        figure.data = pd.concat([
+            pd.DataFrame({**vars(panel), "x axis": xlabel, "y axis": ylabel})
+            for row, xlabel in zip(grid, xlabels, strict=True) for panel, ylabel in zip(row, ylabels, strict=True)
+        ])  # fmt: skip
         axes = figure.subplots(len(heights), columns, squeeze=False, sharex="row", sharey="col", height_ratios=heights)
         below = figure.add_subplot(axes[-1, 0].get_gridspec()[-1, :])
         for axis in (*axes[-1], below):

@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from crosslens.jobs.checksums import checksummed
-from crosslens.reports.figures.style import GREY, NOTE, SMALL, STYLE
+from crosslens.reports.figures.style import GREY, NOTE, SMALL, STYLE, Drawing
 
 LINE, GAP = 0.13, 0.04  # inches: of a line of small text, and above it
 
 
 def save(figure: Figure, path: Path, origin: str) -> None:
-    """Write a figure as SVG and, beside it, as PNG; the same figure gives the same bytes.
+    """Write a figure as SVG and, beside it, as PNG and the data of a `Drawing` as .svg.csv; the same figure gives the same bytes.
 
     origin: which figure it is, of which paper and scale, with which encoder. It stands in a strip above the figure, so that a
     picture says what it shows wherever it is copied.
@@ -29,3 +29,6 @@ def save(figure: Figure, path: Path, origin: str) -> None:
             with checksummed(path.with_suffix(suffix)) as temporary:
                 figure.savefig(temporary, format=suffix[1:], metadata=metadata, bbox_inches=whole)
     plt.close(figure)
+    if isinstance(figure, Drawing):
+        with checksummed(path.with_name(f"{path.name}.csv")) as temporary:
+            figure.data.to_csv(temporary, index=False)

@@ -8,13 +8,14 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Mark, dark, legend_marks, surround
+from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Drawing, Mark, dark, legend_marks, surround
 
 SHAPE = 0.75  # height of a map / its width
 GAP = 0.08  # between small maps, in their widths
@@ -72,7 +73,11 @@ def panels(rows: Sequence[Row], title: str, note: str, table: Sequence[Sequence[
         columns = max(len(row.panels) for row in rows)
         heights = [row.height(WIDTH / columns - 0.1) for row in rows]
         heights += [CELL * len(table)] if table else []
-        figure = Figure((WIDTH, sum(heights) + 0.26 * len(heights) + 0.78), layout="constrained")  # titles, gaps and the note
+        figure = Drawing((WIDTH, sum(heights) + 0.26 * len(heights) + 0.78), layout="constrained")  # titles, gaps and the note
+        figure.data = pd.concat([
+            pd.DataFrame({"panel": panel.title, "class": panel.classes, "x": panel.points[:, 0], "y": panel.points[:, 1]})
+            for row in rows for panel in row.panels
+        ])  # fmt: skip
         axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
         if table:
             _tabulate(figure, axes[-1], table)
@@ -110,7 +115,11 @@ def keys(columns: Mapping[str, Mapping[str, Mark]], note: str) -> Figure:
     wrapped = {head: {textwrap.fill(label, 66): mark for label, mark in column.items()} for head, column in columns.items()}
     lines = max(sum(label.count("\n") + 1 for label in column) for column in wrapped.values())
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
-        figure = Figure((WIDTH, 0.14 * lines + 0.6), layout="constrained")
+        figure = Drawing((WIDTH, 0.14 * lines + 0.6), layout="constrained")
+        figure.data = pd.DataFrame(
+            [(head, label, *mark) for head, column in columns.items() for label, mark in column.items()],
+            columns=["column", "meaning", "colour", "marker"],
+        )
         axes = figure.subplots(1, len(columns), width_ratios=[min(66, max(map(len, column))) + 8 for column in columns.values()])
         for axis, (head, column) in zip(axes, wrapped.items(), strict=True):
             axis.axis("off")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import matplotlib
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -52,6 +53,12 @@ STYLE = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "crosslens",  # the same figure gives the same file
 }
+
+
+class Drawing(Figure):
+    """A figure with its data: a row for each point, bar or cell that it shows."""
+
+    data: pd.DataFrame
 
 
 def wrapped(title: str, note: str, width: float = WIDTH) -> tuple[str, str]:

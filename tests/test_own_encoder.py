@@ -208,8 +208,8 @@ def test_a_tokenizer_that_lacks_scripts_is_found_before_any_job(demo: Path, comm
     save(latin, XLMRobertaModel(XLMRobertaConfig(**SHAPE, **sizes), add_pooling_layer=False), demo / "latin")
     before, line, after = str(status("try", "latin")).split("\n")
     assert "found unknown subwords: Arabic" in before and "Chinese" in before and "German" not in before and not commands
-    assert after.startswith("into my-latin.yaml, in the place of its own,")
-    overlay = demo / "my-latin.yaml"
+    assert after.startswith("into overlays/my-latin.yaml, in the place of its own,")
+    overlay = demo / "overlays/my-latin.yaml"
     kept = [line if text.startswith("tokenisations:") else text for text in overlay.read_text().splitlines()]
     overlay.write_text("\n".join(kept))
     assert status("try", "latin") == 0 and len(commands) == 1

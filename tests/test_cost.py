@@ -201,7 +201,7 @@ def test_make_cost_prints_a_table(root, monkeypatch):
     said = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment() | {"PYTHONPATH": "workflow"})
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("Planning: snakemake --profile slurm results/table1.csv\n")
-    assert re.search(r"│ train .*│ .* h \(.* to .*\)", said.stdout) and re.search(r"│ all .*48.0 GB", said.stdout)
+    assert re.search(r"│ train .*│ +\d+ \(\d+ to \d+\) │", said.stdout) and re.search(r"│ all .*48.0 GB", said.stdout)
     assert re.search(r"\d+ jobs tabulated: .*A100.*within a factor of 3", said.stdout)
     with pytest.raises(SystemExit, match="profile dmeo: expected one of demo, laptop, slurm, found .*; did you mean 'demo'"):
         main(["--profile", "dmeo", "demo"])

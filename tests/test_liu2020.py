@@ -110,7 +110,13 @@ def test_accents_stand_beside_what_table_4_falls_short(tmp_path: Path) -> None:
         write_tokens(stripped / f"{code}.test.parquet", [[2, *subwords[:2], 3, *subwords[2:], 3]])
     cited = Published.read(RESOURCES / "wu2019.csv")
     given = Inputs([], [], published(), {"xnli": plain, "xnli/altered": stripped}, {}, folder, None, cited)
-    settings = {"corpus": "xnli", "source": "en", "languages": list(after), "tokenisations": {"without accents": "altered"}}
+    settings = {
+        "corpus": "xnli",
+        "source": "en",
+        "languages": list(after),
+        "families": {code: code for code in after},
+        "tokenisations": {"without accents": "altered"},
+    }
     made = accents.table("accents", given, settings)
     assert_golden(made[made["here"].notna() | made["remark"].ne("")], "liu2020/accents")
     accuracy = made[made["metric"] == "accuracy"]

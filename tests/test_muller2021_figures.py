@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.config.base import families_of
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.records import RECORDS
 from crosslens.papers.muller2021.correlation import spearman_by_layer
@@ -23,7 +24,8 @@ def study(names):
     """Of these parallel languages."""
     corpora = {corpus: [*names] for corpus in ("translations", "treebanks", "entities")}
     return Study(sources=["en"], own={"parsing": "treebanks", "pos": "treebanks", "ner": "entities"}, parallel="translations",
-                 domains={}, languages=corpora, names=names, with_subtypes="LAS with subtypes")  # fmt: skip
+                 domains={}, languages=corpora, names=names,
+                 families=dict(zip(names, families_of(names), strict=True)), with_subtypes="LAS with subtypes")  # fmt: skip
 
 
 def figure(name, records, names=NAMES, layers=("1-2",)):

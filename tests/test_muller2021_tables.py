@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from crosslens.config.base import families_of
 from crosslens.jobs.records import RECORDS
 from crosslens.measures.shared.cka import DEFINITIONS
 from crosslens.papers.muller2021 import correlation
@@ -36,6 +37,7 @@ STUDY = Study(
         "news": ["en"],
     },
     names={code: name.capitalize() for code, name in LANGUAGES.items()},
+    families=dict(zip(LANGUAGES, families_of(LANGUAGES), strict=True)),
     with_subtypes="LAS, relations unseen in training wrong",
 )
 

@@ -51,9 +51,9 @@ def spoil(asked: dict[str, Any]) -> None:
     loop.Loop.__init__.__kwdefaults__["checkpoint_seconds"] = asked["seconds"]
     update = step.Step.update
 
-    def counted(self: Any, phase: Any, inputs: Any, *arguments: Any) -> None:
-        update(self, phase, inputs, *arguments)
-        os.write(steps, f"{' '.join(map(str, inputs.place))}\n".encode())
+    def counted(self: Any, phase: Any, place: Any, *arguments: Any) -> None:
+        update(self, phase, place, *arguments)
+        os.write(steps, f"{' '.join(map(str, place))}\n".encode())
 
     step.Step.update = counted
     if asked["at"]:

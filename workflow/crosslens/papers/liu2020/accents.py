@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import families_of
 from crosslens.encoding.tokens.counts import Vocabulary, changed_subwords
 from crosslens.measures.shared.correlation import over_languages
 from crosslens.papers.inputs import Inputs
@@ -29,7 +28,7 @@ CORRELATION, OVER_ALL = "Pearson's r with the share of subwords that change", "a
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Lines of languages, then correlations over all of them but the source.
 
-    settings: corpus, its key; source; languages, in their order; tokenisations: name of an alteration of letters -> key of its
+    settings: corpus, its key; source; languages, in their order; families, by language; tokenisations: name of an alteration of letters -> key of its
     reading.
     """
     changes = shares(inputs, settings["corpus"], settings["languages"], settings["tokenisations"])
@@ -49,7 +48,11 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
             cells.line(f"{row}, {SHORTFALL}", code, POINTS, PRINTED, {"here": rounded(value)}) for code, value in short.items()
         ]
         targets = {code: value for code, value in short.items() if code != settings["source"]}
-        lines += [line for alteration, counts in changes.items() for line in correlations(row, alteration, targets, counts)]
+        lines += [
+            line
+            for alteration, counts in changes.items()
+            for line in correlations(row, alteration, targets, counts, settings["families"])
+        ]
     return cells.table(lines, PAPER, name)
 
 
@@ -71,16 +74,17 @@ def shares(
 
 
 def correlations(
-    row: str, alteration: str, short: Mapping[str, float], counts: Mapping[str, tuple[int, int]]
+    row: str, alteration: str, short: Mapping[str, float], counts: Mapping[str, tuple[int, int]],
+    families: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Lines of the correlation over languages of the shortfall with the share of subwords that change.
 
     It is given for all languages, and without the one with the largest shortfall. short: language -> points; counts: language ->
-    subwords that change, all subwords.
+    subwords that change, all subwords; families: language -> family.
     """
     largest = min(short, key=lambda language: short[language], default="")
     for column, languages in ((OVER_ALL, list(short)), (f"without {largest}", [code for code in short if code != largest])):
         x = np.array([counts[code][0] / counts[code][1] for code in languages])
-        correlation = over_languages(x, np.array([short[code] for code in languages]), families_of(languages))
+        correlation = over_languages(x, np.array([short[code] for code in languages]), [families[code] for code in languages])
         numbers = cells.estimate(correlation.r, correlation.low, correlation.high, 3) | {"n": correlation.n}
         yield cells.line(f"{row}, {SHORTFALL}", column, CORRELATION, alteration, numbers, None, correlation.remark)

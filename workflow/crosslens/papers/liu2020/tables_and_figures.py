@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from crosslens.config.base import languages_table
+from crosslens.config.base import families_of, languages_table
 from crosslens.config.whole import Config, once
 from crosslens.papers import captions
 from crosslens.papers.liu2020.config import section
@@ -149,10 +149,12 @@ def _vocabulary(config: Config) -> TableOrFigure:
 def _accents(config: Config) -> TableOrFigure:
     paper = section(config)
     tokenisations = {name: config.tokenisations[name] for name in paper.vocabulary.altered}
+    languages = [paper.source_language, *paper.nli.languages]
     settings = {
         "corpus": paper.vocabulary.corpus,
         "source": paper.source_language,
-        "languages": [paper.source_language, *paper.nli.languages],
+        "languages": languages,
+        "families": dict(zip(languages, families_of(languages), strict=True)),
         "tokenisations": {
             ", ".join(["without accents"] * tokenisation.strip_accents + ["in lower case"] * tokenisation.lower_case): name
             for name, tokenisation in tokenisations.items()

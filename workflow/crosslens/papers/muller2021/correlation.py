@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import families_of
 from crosslens.measures.shared.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
 from crosslens.measures.shared.correlation import Correlation, over_languages
 from crosslens.papers.inputs import Inputs
@@ -74,7 +73,7 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> p
                 layers = _similarities(records, definition, recipe)
                 similarity = layers.drop(columns=0, errors="ignore").mean(axis=1, skipna=False)
                 for source in (False, True):
-                    correlation = over_languages(*_paired(scores, similarity, source), ranks=True)
+                    correlation = over_languages(*_paired(scores, similarity, source, study), ranks=True)
                     place = {"task": task, "model": model, "definition": definition, "source": source, "seeds": seeds}
                     lines.append(place | vars(correlation))
     return pd.DataFrame(lines, columns=["task", "model", "definition", "source", "seeds", *Correlation.__dataclass_fields__])
@@ -88,7 +87,7 @@ def spearman_by_layer(records: pd.DataFrame, task: str, study: Study, *, definit
     """
     scores, _ = _scores(records, task, study)
     layers = _similarities(records, definition, recipe)
-    by_layer = [over_languages(*_paired(scores, layers[layer], False), ranks=True) for layer in layers.columns]
+    by_layer = [over_languages(*_paired(scores, layers[layer], False, study), ranks=True) for layer in layers.columns]
     lines = [{"layer": layer} | vars(correlation) for layer, correlation in zip(layers.columns, by_layer, strict=True)]
     return pd.DataFrame(lines, columns=["layer", "r", "low", "high", "n"])
 
@@ -111,7 +110,9 @@ def _similarities(records: pd.DataFrame, definition: str, recipe: str) -> pd.Dat
     return pd.DataFrame({int(layer): wide[layer].mean(axis=1, skipna=False) for layer in layers}, index=wide.index)
 
 
-def _paired(scores: pd.Series, similarity: pd.Series, source: bool) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _paired(
+    scores: pd.Series, similarity: pd.Series, source: bool, study: Study
+) -> tuple[np.ndarray, np.ndarray, list[str]]:  # fmt: skip
     """Scores and similarities of the languages that have both, each (n,), and the languages' families.
 
     source: whether English counts, whose CKA is 1.
@@ -119,4 +120,5 @@ def _paired(scores: pd.Series, similarity: pd.Series, source: bool) -> tuple[np.
     targets = pd.DataFrame({"score": scores.drop("en", errors="ignore"), "cka": similarity}).dropna()
     if source and "en" in scores:
         targets.loc["en"] = [scores["en"], 1.0]
-    return targets["score"].to_numpy(dtype=float), targets["cka"].to_numpy(dtype=float), families_of(targets.index)
+    families = [study.families[language] for language in targets.index]
+    return targets["score"].to_numpy(dtype=float), targets["cka"].to_numpy(dtype=float), families

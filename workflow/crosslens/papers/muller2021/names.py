@@ -71,6 +71,7 @@ class Study:
     domains: Mapping[str, str]  # trained, literature, web, entities -> corpus of table 2, as far as configured
     languages: Mapping[str, Sequence[str]]  # corpus -> its languages
     names: Mapping[str, str]  # language -> name
+    families: Mapping[str, str]  # language -> family
     with_subtypes: str  # definition under which relations with subtypes are scored
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from crosslens.config.base import Split, languages_table
+from crosslens.config.base import Split, families_of, languages_table
 from crosslens.config.heads import TASK, LinearHead, ParserHead
 from crosslens.config.labels import ENTITIES, RELATIONS, UPOS
 from crosslens.config.recipes import ENCODER, Data, Edit, Phase, Recipe, Score, Stage, Term
@@ -157,5 +157,6 @@ def study(config: Config) -> Study:
         domains=paper.domains(),
         languages=languages,
         names=names,
+        families=dict(zip(names, families_of(names), strict=True)),
         with_subtypes=LAS_WITH_SUBTYPES if paper.parser.subtypes else LAS_SEEN,
     )

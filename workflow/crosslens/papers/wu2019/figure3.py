@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.config.base import families_of
 from crosslens.measures.shared.correlation import LEAST, over_languages
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.names import DEFINITIONS, METRICS, TASKS
@@ -38,10 +37,7 @@ def figure_of(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[st
     joined = {task: _joined(cells.where(measured, task=task), records, task, recipe) for task, recipe in recipes.items()}
     points_by_task = {task: points for task, points in joined.items() if len(points)}
     grid = [
-        [
-            _panel(points_by_task[task], overlap, TASKS[task] if overlap == TYPE else "", texts.source, classes)
-            for task in points_by_task
-        ]
+        [_panel(points_by_task[task], overlap, TASKS[task] if overlap == TYPE else "", texts, classes) for task in points_by_task]
         for overlap in LABELS
     ]
     note = (
@@ -60,10 +56,10 @@ def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: st
     return measured.set_index("language").assign(score=scores).dropna(subset=["score", TYPE, TOKEN])
 
 
-def _panel(points: pd.DataFrame, overlap: str, title: str, source: str, classes: Mapping[str, str]) -> Panel:
+def _panel(points: pd.DataFrame, overlap: str, title: str, texts: Texts, classes: Mapping[str, str]) -> Panel:
     x, y = 100 * points[overlap].to_numpy(dtype=float), points["score"].to_numpy(dtype=float)
-    hollow = (points.index == source).astype(bool)
-    lines = filter(None, [title, *_correlation(x, y, hollow, source, np.array(families_of(points.index)))])
+    hollow = (points.index == texts.source).astype(bool)
+    lines = filter(None, [title, *_correlation(x, y, hollow, texts.source, np.array(texts.families(points.index)))])
     return Panel(x, y, list(points.index), [classes[code] for code in points.index], hollow, "\n".join(lines))
 
 

@@ -2,14 +2,13 @@
 zero-shot transfer (section 5.3, figure 3).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import families_of
 from crosslens.encoding.tokens.counts import Counts, Vocabulary
 from crosslens.jobs import parquet
 from crosslens.measures.shared.correlation import Correlation, over_languages, partial
@@ -40,6 +39,10 @@ class Texts(NamedTuple):
     trains: Mapping[str, str]
     tests: Mapping[str, Mapping[str, str]]
     languages: Mapping[str, Mapping[str, str]]
+
+    def families(self, languages: Iterable[str]) -> list[str]:
+        """Family of each language; an isolate is one of its own."""
+        return [self.languages[language]["family"] or language for language in languages]
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -132,7 +135,7 @@ def _correlations(
             for overlap in (TYPE, TOKEN):
                 x, row = rows[overlap].to_numpy(dtype=float), f"{overlap}, {metric}"
                 is_finite = np.isfinite(x)
-                relatives = families_of(rows.index[is_finite])
+                relatives = texts.families(rows.index[is_finite])
                 for name, ranks in (("Pearson's r", False), ("Spearman's rho", True)):
                     plain = over_languages(x[is_finite], y[is_finite], relatives, ranks=ranks)
                     yield from _lines(row, column, name, f"{definition}; {over}", plain)

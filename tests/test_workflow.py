@@ -329,7 +329,11 @@ EDITS = {  # independent changes of one dry run: a file, what is edited, and pat
             ("trials: 2,", "trials: 3,"),
             [f"Train the trials of {NEW_TRIAL}, seed 0", f"Measure classification of {NEW_TRIAL}", *items("table5_search")],
         ),
-        (f"{LIBRARY}/papers/tanti2021/captions.yaml", ("does Lang. ID fall", "does language ID fall"), ["Lay out table1", "Lay out report"]),
+        (
+            f"{LIBRARY}/papers/tanti2021/captions.yaml",
+            ("does Lang. ID fall", "does language ID fall"),
+            ["Lay out table1", "Lay out report"],
+        ),
         (OVERLAY, ("no_adversary: null", "no_adversary: {}"), [*CONTROL, *items("table2", "findings"), GATHERED]),
     ],
     "settings of t-SNE, values of trials, a hyperparameter of tagging, a title, tables of another paper": [

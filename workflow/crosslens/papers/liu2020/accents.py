@@ -28,8 +28,8 @@ CORRELATION, OVER_ALL = "Pearson's r with the share of subwords that change", "a
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Lines of languages, then correlations over all of them but the source.
 
-    settings: corpus, its key; source; languages, in their order; families, by language; tokenisations: name of an alteration of letters -> key of its
-    reading.
+    settings: corpus, its key; source; languages, in their order; families, by language; tokenisations: name of an alteration
+    of letters -> key of its reading.
     """
     changes = shares(inputs, settings["corpus"], settings["languages"], settings["tokenisations"])
     lines = [

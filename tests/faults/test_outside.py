@@ -85,7 +85,7 @@ def run(root: Path, *options: str) -> tuple[int | None, str]:
 
 def planned(root: Path) -> dict[str, str]:
     """Job -> reason of what would run."""
-    status, said = run(root, "-n", "--quiet", "host")
+    status, said = run(root, "-n", "--verbose")
     assert status == 0 and "Traceback" not in said, said
     jobs = dict(re.findall(r"^Job \d+: (.+)\nReason: (.+)$", said, re.MULTILINE))
     assert jobs or "Nothing to be done" in said, said

@@ -128,7 +128,9 @@ class Jobs(logging.Handler):
 class DryRun:
     """Filter of a dry run's messages: it counts files to be fetched by source, and gives reasons for jobs at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, every_job: bool = False) -> None:
+        """every_job: whether jobs that fetch files are shown one by one, too."""
+        self.every_job = every_job
         self.files: Counter[str] = Counter()  # to be fetched, by source
         self.titles: dict[str, list[str]] = defaultdict(list)  # of jobs, by why they would run
 
@@ -139,7 +141,7 @@ class DryRun:
             self.titles[cause(job.reason) or ("missing" if "Missing output" in job.reason else "")].append(_title(job))
             if job.rule_name in ("fetch", "dump_sample"):
                 self.files[job.wildcards["source"]] += 1
-                return False
+                return self.every_job
         if str(record.msg).startswith("Reasons:"):
             record.msg = "\n".join(self._summary())
         return record.levelno > logging.DEBUG

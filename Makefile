@@ -87,7 +87,7 @@ archive: install ## Write tables, verdicts and all that they rest on into one fi
 verify: install ## Verify an archive, offline and without models: make verify ARCHIVE=FILE
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive verify "$$ARCHIVE"
 
-clean: ## Remove the results of the demo, after asking; those of other scales are kept
+clean: ## Remove the results of the demo, after asking; those of other presets are kept
 	@test ! -d results/demo || { printf 'Remove results/demo (%s)? [y/N] ' "$$(du -sh results/demo | cut -f1)"; read -r answer; \
 		case "$$answer" in y|Y|yes) rm -rf results/demo;; *) echo "Kept.";; esac; }
 
@@ -118,7 +118,7 @@ test-deployment: install ## Run jobs in conda environments and in the container'
 test-gpu: install ## Compare trainings on a GPU with the same on a processor (a minute; skipped without a GPU)
 	$(BIN)/python -m pytest -rs tests/test_on_a_gpu.py
 
-test-faults: install ## Try every fault as often as docs/reliability.md counts, and write the counts (10 min)
+test-faults: install ## Try every fault as often as tests/faults/counts.csv counts, and write the counts (10 min)
 	$(PYTEST) -m long --faults tests/faults
 	$(PYTEST) -m fault --faults
 
@@ -141,14 +141,14 @@ format: install ## Format Python and rule files
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile workflow/Snakefile rules
 
-docs: install ## Write the generated documents and pictures: configuration, data, licences, verdicts, those of workflow/crosslens/commands/documents/templates
+docs: install ## Write the generated documents and pictures: configuration, data, verdicts, those of workflow/crosslens/commands/documents/templates
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.documents
 
 lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python envs/lock.py $$PACKAGES
 
 # What pages consist of, and the files that they link to.
-PAGES := README.md CHANGELOG.md CONTRIBUTING.md config.yaml config demo laptop slurm envs docs resources/synthetic/README.md
+PAGES := README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff config.yaml config demo laptop slurm envs docs resources/synthetic/README.md benchmarks/README.md benchmarks/coverage_scores.csv benchmarks/coverage_claims.csv tests/faults/README.md tests/faults/counts.csv
 
 build/site-tools/installed: docs/site/requirements.lock
 build/crate-tools/installed: tests/crate/requirements.lock

@@ -1,10 +1,13 @@
 """How often 95 % intervals hold the true value, simulated at the sizes of the studies; docs/intervals.md.
 
 The first table is of the intervals of scores (crosslens.numerics.intervals), the second of those of claims
-(crosslens.numerics.estimates). `--write` puts both into docs/benchmarks.md.
+(crosslens.numerics.estimates). `--write` writes them to coverage_scores.csv and coverage_claims.csv beside this file;
+benchmarks/README.md sums them up. Values and mean widths in percent.
 """
 
 import argparse
+import csv
+import io
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,12 +25,10 @@ from crosslens.numerics.estimates import Estimate, add_errors, over_families, ov
 from crosslens.numerics.f1 import Counts, accuracy, macro_f1, overall, token_counts
 from crosslens.numerics.intervals import Sample, mean_interval, pairs_intervals, score_interval
 
-DOCUMENT = Path(__file__).parents[1] / "docs/benchmarks.md"
-HEAD = "| what varies | true value | coverage | width |\n" + 4 * "|---" + "|\n"
-HEAD_OF_CLAIMS = (
-    "| seeds | languages (families) | score | effect | over seeds: coverage | width | over languages: coverage | width |\n"
-)
-HEAD_OF_CLAIMS += 8 * "|---" + "|\n"
+FOLDER = Path(__file__).parent
+SCORES = ("what varies", "true value", "coverage", "width")
+CLAIMS = ("seeds", "languages", "families", "score", "effect", "coverage over seeds", "width over seeds")
+CLAIMS += ("coverage over languages", "width over languages")
 ALIKE = 0.65  # correlation of correctness between the languages of a pair of XNLI, in the demo
 POPULATION = 10**6
 
@@ -125,12 +126,12 @@ def cases() -> Iterator[Case]:
     yield pairs_of_languages(33, None, 1.0, 0.4, 0.6)
 
 
-def row(case: Case, repeats: int) -> str:
-    """A line of the table. An interval that is not there holds nothing."""
+def row(case: Case, repeats: int) -> list[str]:
+    """A line of the first table. An interval that is not there holds nothing."""
     generator = np.random.default_rng(1)
     low, high = np.array([case.draw(generator) for _ in range(repeats)]).T
     coverage = ((low <= case.truth) & (case.truth <= high)).mean()
-    return f"| {case.name} | {100 * case.truth:.1f} | {coverage:.2f} | {100 * np.nanmean(high - low):.1f} |"
+    return [case.name, f"{100 * case.truth:.1f}", f"{coverage:.2f}", f"{100 * np.nanmean(high - low):.1f}"]
 
 
 class Study(NamedTuple):
@@ -205,41 +206,32 @@ def of_claim(study: Study, repeats: int) -> tuple[float, np.ndarray, np.ndarray]
     return float(truths[1]), ((low <= truths) & (truths <= high)).mean(0), (high - low).mean(0)
 
 
-def row_of_claim(study: Study, repeats: int) -> str:
+def row_of_claim(study: Study, repeats: int) -> list[str]:
     """A line of the second table."""
     truth, coverage, width = of_claim(study, repeats)
-    languages = f"{sum(study.families)} ({len(study.families)})"
+    sizes = (study.seeds, sum(study.families), len(study.families))
     cells = [text for share, points in zip(coverage, width, strict=True) for text in (f"{share:.3f}", f"{points:.1f}")]
-    return f"| {study.seeds} | {languages} | {100 * study.score:.0f} | {truth:.1f} | {' | '.join(cells)} |"
-
-
-def with_table(text: str, head: str, lines: Sequence[str]) -> str:
-    """A document with other lines below the head of a table."""
-    start = text.index(head)
-    rest = text[start + len(head) :].splitlines(keepends=True)
-    after = next((number for number, line in enumerate(rest) if not line.startswith("|")), len(rest))
-    return text[:start] + head + "".join(f"{line}\n" for line in lines) + "".join(rest[after:])
+    return [*map(str, sizes), f"{100 * study.score:.0f}", f"{truth:.1f}", *cells]
 
 
 def main() -> None:
-    """Print the tables, or write them."""
+    """Print the tables, and write them if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="to coverage_scores.csv and coverage_claims.csv")
     arguments = parser.parse_args()
-    text = DOCUMENT.read_text("utf-8")
     studies = starmap(Study, product((3, 5, 10), FAMILIES.values(), (0.03, 0.5, 0.97)))
-    for head, rows in (
-        (HEAD, (row(case, arguments.repeats) for case in cases())),
-        (HEAD_OF_CLAIMS, (row_of_claim(study, 2 * arguments.repeats) for study in studies)),
+    for name, head, rows in (
+        ("scores", SCORES, (row(case, arguments.repeats) for case in cases())),
+        ("claims", CLAIMS, (row_of_claim(study, 2 * arguments.repeats) for study in studies)),
     ):
-        lines = []
-        for line in rows:
-            lines.append(line)
-            print(line, flush=True)
-        text = with_table(text, head, lines)
-    if arguments.write:
-        DOCUMENT.write_text(text, "utf-8")
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        for line in (head, *rows):
+            writer.writerow(line)
+            print(", ".join(line), flush=True)
+        if arguments.write:
+            (FOLDER / f"coverage_{name}.csv").write_text(table.getvalue(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 STUDIES = GRAPH.studies
 folders = os.environ.get(CHECKED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
-os.environ[CHECKED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # checksum files say what they seal
+os.environ[CHECKED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # checksum files name what they cover
 # One job of a study compiles the layers of an encoder for all.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.abspath(f"{RESULTS}/.compiled"))
 METADATA = ChecksumMetadata(RESULTS, partial(MetadataRecord, record_format_version=RECORD_FORMAT_VERSION), CONTENTS)

@@ -37,7 +37,7 @@ def cost_and_jobs():
 
 
 def show_rehearsal():
-    """Print what the jobs of a rehearsal took beside the bill of the study, as `make cost` does."""
+    """Print what the jobs of a rehearsal took beside the cost estimate of the study, as `make cost` does."""
     if CONFIG.rehearse:
         from crosslens.commands.cost.__main__ import main  # not at the top: only the end of a rehearsal asks
 

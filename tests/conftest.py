@@ -60,7 +60,7 @@ LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_ledgers", "
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--faults", action="store_true", help="try faults as often as docs/reliability.md counts them")
+    parser.addoption("--faults", action="store_true", help="try faults as often as tests/faults/counts.csv counts them")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

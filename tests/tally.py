@@ -1,4 +1,4 @@
-"""How often each fault was tried and what became of it: the rows of docs/reliability.md.
+"""How often each fault was tried and what became of it: the rows of tests/faults/counts.csv.
 
 `make test-faults` (pytest --faults) tries each as often as the tests say and writes what happened to tests/faults/counts.csv;
 `make test` tries a few of each and writes nothing. A test that tries one input of a class of them says so by a mark,

@@ -1,4 +1,4 @@
-"""Encoders of the architectures in docs/encoders.md, tiny and untrained, with tokenizers of their classes, up to states."""
+"""Encoders of the architectures in docs/new-encoder.md, tiny and untrained, with tokenizers of their classes, up to states."""
 
 import json
 from collections.abc import Callable
@@ -183,20 +183,19 @@ def test_blocks_that_cannot_be_changed_are_refused_in_one_line(tmp_path):
 
 
 def test_the_table_of_the_documentation_is_of_these():
-    page = (
-        Path(__file__).parents[1].joinpath("docs/encoders.md").read_text("utf-8").split("## By architecture")[1].split("## ")[0]
-    )
+    text = Path(__file__).parents[1].joinpath("docs/new-encoder.md").read_text("utf-8")
+    page = text.split("## By architecture")[1].split("## ")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")][2:]
-    kinds = {name: (prenorm == "yes", lists == "yes") for name, _, _, prenorm, lists in rows}
+    kinds = {name: (prenorm == "yes", lists == "yes") for name, prenorm, lists in rows}
     assert kinds == {name: (architecture.prenorm, name not in SCATTERED) for name, architecture in ARCHITECTURES.items()}
 
 
 REFUSED = {  # text, pair -> what is refused
-    "nothing before a text": ("$A </s>", "$A </s> $B </s>", "expected a post_processor that puts a special piece before a text"),
-    "no special pieces": ("$A", "$A $B", "expected a post_processor that puts a special piece before a text, found none"),
-    "nothing between": ("<s> $A", "<s> $A $B", "expected a post_processor that puts a special piece between the texts of a pair"),
-    "another pair": ("<s> $A </s>", "<s> $A </s> $B", "expected the same special pieces around a text and a pair, found other"),
-    "words without marks": (*BERT, "expected words that have the same pieces one by one and in a text, found other pieces"),
+    "nothing before a text": ("$A </s>", "$A </s> $B </s>", "expected a post_processor that puts a special subword before a text"),
+    "no special subwords": ("$A", "$A $B", "expected a post_processor that puts a special subword before a text, found none"),
+    "nothing between": ("<s> $A", "<s> $A $B", "expected a post_processor that puts a special subword between the texts of a pair"),
+    "another pair": ("<s> $A </s>", "<s> $A </s> $B", "expected the same special subwords around a text and a pair, found other"),
+    "words without marks": (*BERT, "expected words that have the same subwords one by one and in a text, found other subwords"),
 }
 
 

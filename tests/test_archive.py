@@ -147,7 +147,7 @@ def test_what_was_changed_with_its_digests_is_found_by_making_it_again_or_by_its
     name = f"{RESULTS}/{PROBES}"
     edited = with_digests(content | {name: flipped(content[name])}, {})
     status, lines = verify(write_archive(tmp_path / "b.zip", edited), capsys)
-    assert status == 1 and lines[1] == f"{name}: not what its seal says" and len(lines) == 3
+    assert status == 1 and lines[1] == f"{name}: not the content that its checksum file records" and len(lines) == 3
 
 
 @pytest.mark.long
@@ -267,11 +267,18 @@ def test_whatever_bytes_change_nothing_is_unpacked_elsewhere(tmp_path_factory, d
     assert all((folder / "in" / name).read_bytes() == small()[name] for name in unpacked(folder / "in"))
 
 
+def test_an_archive_that_is_missing_is_named(tmp_path):
+    with pytest.raises(SystemExit, match=re.escape(f"archive: {tmp_path}/a.zip: the archive is missing; name one that")):
+        main(["verify", str(tmp_path / "a.zip")])
+    with pytest.raises(SystemExit, match=re.escape(f"archive: {tmp_path}: the archive is not a file; name one that")):
+        main(["verify", str(tmp_path)])
+
+
 @pytest.mark.parametrize("place", [Path.touch, Path.mkdir, lambda path: path.symlink_to("missing")])
 @pytest.mark.fault("An archive in the place of something else", "refused")
 def test_an_archive_takes_no_other_place(tmp_path, place):
     place(tmp_path / "a.zip")
-    with pytest.raises(SystemExit, match="expected no such file, found one: remove it, or name another"):
+    with pytest.raises(SystemExit, match="already exists; remove it, or name another file"):
         main(["pack", "results/none", str(tmp_path / "a.zip")])
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks run on little data too, and time what they say; docs/benchmarks.md says how they are run."""
+"""Benchmarks run on little data too, and time what they say; benchmarks/README.md says how they are run."""
 
 import os
 import subprocess

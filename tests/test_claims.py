@@ -186,8 +186,8 @@ def test_what_a_scale_lacks_may_be_left_out(tmp_path):
     claims = claim(effect=[there, optional], control=control), claim(effect=[there, lacking]), claim(effect=optional)
     decisions = verdicts(tmp_path, scores(0.05), *claims)
     assert [decision.verdict for decision in decisions] == ["holds", "not measured", "not measured"]
-    assert decisions[0].reason == "without elsewhere, which this scale does not have"
-    assert {decision.reason for decision in decisions[1:]} == {"p/lacking: no such training at this scale"}
+    assert decisions[0].reason == "without elsewhere, which this preset does not have"
+    assert {decision.reason for decision in decisions[1:]} == {"p/lacking: this preset has no such training run"}
 
 
 def test_functions_have_parts_with_names_or_none(tmp_path):
@@ -204,7 +204,7 @@ def test_functions_have_parts_with_names_or_none(tmp_path):
     assert [(part.name, part.estimate.value, part.n, part.unit) for part in shares.parts] == [
         ("share, a", pytest.approx(5), 3, "languages"), ("share, b", 4, 3, "languages")]  # fmt: skip
     assert shares.verdict == "holds"
-    assert (none.verdict, none.reason) == ("not measured", "none: none of its trainings at this scale")
+    assert (none.verdict, none.reason) == ("not measured", "none: this preset has none of its training runs")
     assert (correlated.verdict, correlated.reason) == ("undecided", "share: 5 languages, at least 8 needed")
 
 

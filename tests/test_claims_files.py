@@ -108,7 +108,7 @@ def test_all_that_a_ledger_selects_is_written_at_the_published_scale(presets, pa
 
 
 ABSENT: dict[str, dict[str, str]] = {
-    "tanti2021": {"c30": "tanti2021/pos/several_languages: no such training at this scale"},
+    "tanti2021": {"c30": "tanti2021/pos/several_languages: this preset has no such training run"},
 }
 """Paper -> claim -> what the published preset has nothing of."""
 
@@ -117,7 +117,7 @@ ABSENT: dict[str, dict[str, str]] = {
 def test_a_scale_lacks_trainings_and_tables_but_no_numbers_of_those_that_it_has(presets, paper):
     for key, decision in decided(presets["demo"], paper).items():
         if decision.claim.effect and decision.verdict == "not measured" and WITHOUT_SYNTHETIC not in decision.reason:
-            assert "at this scale" in decision.reason or (paper, key) in BEYOND_THE_DEMO, (key, decision.reason)
+            assert "this preset has no" in decision.reason or (paper, key) in BEYOND_THE_DEMO, (key, decision.reason)
 
 
 BEYOND_THE_DEMO = {("muller2021", "c29"), ("liu2020", "c27")}

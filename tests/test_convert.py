@@ -180,7 +180,7 @@ FAULTS = {  # what is wrong -> how the refusal names it
                          r"old: expected a file \.gguf, or the folder of an encoder, found no config\.json"),
     "no tokenizer": (without_tokenizer, r"old: expected a tokenizer that transformers can make fast, found .*"),
     "another encoder": (lambda old: (old / "config.json").write_text(FEW_SUBWORDS),
-                        r"tokenizer\.json: expected pieces below 4, the vocab_size of config\.json"),
+                        r"tokenizer\.json: expected subwords below 4, the vocab_size of config\.json"),
     "there already": (lambda old: (old.parent / "new").mkdir(),
                       r"new: expected no such folder, found one: name another, or remove it"),
 }  # fmt: skip

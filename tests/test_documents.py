@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from crosslens.commands.documents import verdicts
 from crosslens.commands.documents.__main__ import ROOT, main
-from crosslens.commands.documents.templates import FAULTS, FRONT_PAGE, TERMS, Tables
+from crosslens.commands.documents.templates import FRONT_PAGE, TERMS, Tables
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.reports.cells import line, table
 from crosslens.reports.claims.claims_file import Region
@@ -45,11 +45,10 @@ def root(tmp_path):
         "workflow/crosslens/commands/documents/site",
         "docs/results/laptop",
         "resources",
-        "tests/faults",
     ):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / FRONT_PAGE).touch()
-    for name in ("docs/results/laptop/claims.csv", "docs/results/laptop/claims.csv.json", TERMS, FAULTS):
+    for name in ("docs/results/laptop/claims.csv", "docs/results/laptop/claims.csv.json", TERMS):
         shutil.copy(ROOT / name, tmp_path / name)
     for name, made in (("table1", TABLE), ("table6", CELLS)):
         write_table(made, tmp_path / "docs" / "results" / "demo" / f"{name}.csv", {}, {})

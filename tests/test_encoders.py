@@ -385,7 +385,7 @@ ACCEPTED = PUBLISHED | {
     "few positions": PUBLISHED["mBERT"] | {"max_position_embeddings": 6},
     "few positions, counted from 2": PUBLISHED["XLM-R"] | {"max_position_embeddings": 8},
     "a window as long as a text": LONGFORMER | {"attention_window": [64] * 2},
-    "attention to all pieces": BIG_BIRD | {"attention_type": "original_full"},
+    "attention to all subwords": BIG_BIRD | {"attention_type": "original_full"},
 }
 
 
@@ -414,8 +414,8 @@ REFUSED = {  # keys that no version 5 of transformers reads or that no encoder h
     "typing errors": ({"layer_norm_esp": 1e-5, "hiden_act": "relu"}, f"{KEYS} hiden_act, layer_norm_esp: correct"),
     "rotary positions": ({"rope_theta": 10000.0}, f"{KEYS} rope_theta: correct"),
     "what precedes alone": (GPT2, "expected .*states that do not depend on what follows"),
-    "padding among pieces": (FNET, "expected .*differ by"),
-    "nearby pieces": (LONGFORMER | {"attention_window": [4] * 2}, "expected attention to the whole text.*, found .* nearby"),
+    "padding among subwords": (FNET, "expected .*differ by"),
+    "nearby subwords": (LONGFORMER | {"attention_window": [4] * 2}, "expected attention to the whole text.*, found .* nearby"),
     "texts before": (BIG_BIRD, "expected attention.*, found attention_type: block_sparse.*original_full"),
 }
 
@@ -468,7 +468,7 @@ class Padded(nn.Module):
 @pytest.mark.parametrize(
     ("fault", "found"),
     [("no mask", "differ by"), ("noise", "states of layer 2 that differ by"), ("side by side", "layer 1 that differ by 1.0e-03"),
-     ("not a number", "others in layer 2"), ("all alike", "the same for all pieces"), ("rounding", None), ("none", None)],
+     ("not a number", "others in layer 2"), ("all alike", "the same for all subwords"), ("rounding", None), ("none", None)],
 )  # fmt: skip
 def test_what_a_trial_finds(fault, found, encoder_folder):
     encoder, description = Padded(load_encoder(encoder_folder), fault), folders.read(encoder_folder)
@@ -544,8 +544,8 @@ READ_ALIKE = {
     "XLM-R's": (unigram(), XLMR, {}),
     "bytes": (vocabularies.byte_level(LATIN), ROBERTA, {}),
     "Gemma's": (vocabularies.gemma(LATIN), {"tokenizer_class": "GemmaTokenizer"}, {}),
-    "pieces that there are": (bert(), FAST | {"additional_special_tokens": ["<pad>"]}, {"added_tokens.json": {"<s>": 2}}),
-    "special pieces that are split": (bert(), FAST | {"split_special_tokens": True}, {}),
+    "subwords that there are": (bert(), FAST | {"additional_special_tokens": ["<pad>"]}, {"added_tokens.json": {"<s>": 2}}),
+    "special subwords that are split": (bert(), FAST | {"split_special_tokens": True}, {}),
     "sentences in lower case": (bert(lowercase=True), FAST, {"sentence_bert_config.json": UNCASED}),
 }  # fmt: skip
 
@@ -591,7 +591,7 @@ FALLBACK = [*folders.BYTES, *"abc"]
 VANISHING = {  # subwords, pre-tokeniser, settings of a BPE -> whether some character has no subword
     "all bytes": (ALPHABET, True, {}, False),
     "a byte fewer": (sorted(ALPHABET)[:-1], True, {}, True),
-    "an unknown piece": (["a", "?"], False, {"unk_token": "?"}, False),
+    "an unknown subword": (["a", "?"], False, {"unk_token": "?"}, False),
     "nothing": (["a"], False, {}, True),
     "bytes to fall back on": (FALLBACK, False, {"byte_fallback": True}, False),
     "a byte fewer to fall back on": (FALLBACK[1:], False, {"byte_fallback": True}, True),
@@ -614,7 +614,7 @@ def test_a_bpe_that_loses_characters_is_refused(case, encoder_folder, tmp_path):
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     folder = folder_of(json.loads(tokenizer.to_str()), encoder_folder, tmp_path)
     if vanishes:
-        with refused(r"tokenizer\.json: expected an unk_token among the pieces, .*characters would vanish"):
+        with refused(r"tokenizer\.json: expected an unk_token among the subwords, .*characters would vanish"):
             folders.read(folder)
     else:
         fast = folders.read(folder).fast_tokenizer()
@@ -629,7 +629,7 @@ def test_dropout_in_a_tokenizer_and_another_padding_number_are_refused(encoder_f
         folders.read(folder_of(tokenizer, encoder_folder, tmp_path))
     encoder, _ = unigram_encoder()
     folders.write(replace(encoder, config=encoder.config | {"model_type": "xlm-roberta", "pad_token_id": 0}), tmp_path)
-    with refused(r"expected '<pad>' as piece 0, as config\.json says, found 1"):
+    with refused(r"expected '<pad>' as subword 0, as config\.json says, found 1"):
         folders.read(tmp_path)
 
 

@@ -12,7 +12,7 @@ from crosslens.commands.documents import errata
 from crosslens.config.labels import UPOS
 from crosslens.jobs.errors import DataError
 from crosslens.measures.shared.cka import cka
-from crosslens.numerics.f1 import accuracy, chunk_counts, chunk_types, macro_f1, micro_f1, overall, token_counts
+from crosslens.numerics.f1 import chunk_counts, chunk_types, macro_f1, overall
 from crosslens.papers import KEYS
 from scipy.stats import t
 from sklearn.metrics import v_measure_score
@@ -31,12 +31,6 @@ def chunks_of_independent_errors(words, right, texts=400):
     wrong = generator.random(len(gold)) >= right / 100
     predicted = np.where(wrong, (gold + generator.integers(1, k, len(gold))) % k, gold)
     return 100 * float(macro_f1(overall(chunk_counts(gold, predicted, sentences, k * texts, LANGUAGES)), "true"))
-
-
-def six_words(counts, labels, score):
-    """A score of six words of which one is wrong."""
-    gold, predicted = np.array([0, 1, 1, 2, 0, 1]), np.array([0, 1, 2, 2, 0, 1])
-    return float(score(overall(counts(gold, predicted, np.zeros(6, int), 1, labels))))
 
 
 def v_by_chance(points, classes, clusters, draws=20):
@@ -67,12 +61,10 @@ def significant_r(n):
     return quantile / np.sqrt(n - 2 + quantile**2)
 
 
-def similarity(definition, offset=0.0):
-    """CKA of independent Gaussian states of 1,000 pairs, with a mean vector of their own or without."""
-    generator = np.random.default_rng(0)
-    x, y = generator.normal(size=(2, 1000, 768))
-    means = offset * generator.normal(size=(2, 768))
-    return cka(x + means[0], y + means[1], definition)
+def similarity(definition):
+    """CKA of independent Gaussian states of 1,000 pairs."""
+    x, y = np.random.default_rng(0).normal(size=(2, 1000, 768))
+    return cka(x, y, definition)
 
 
 def starts_beyond_the_rank():
@@ -101,33 +93,21 @@ LOWEST = 33 * np.log(33)
 COMPUTED = [  # paper, number as a remark has it, computed
     *(("tanti2021", text, lambda right=right: chunks_of_independent_errors(30, right))
       for text, right in (("59", 99), ("10", 95), ("1.4", 90), ("0.0", 80))),
-    *(("tanti2021", text, lambda right=right: chunks_of_independent_errors(15, right))
-      for text, right in (("76", 99), ("29", 95), ("9", 90), ("1.1", 80))),
     ("tanti2021", "33", lambda: len(LANGUAGES)),
     ("tanti2021", "15", lambda: len({*chunk_types(LANGUAGES)})),
     ("tanti2021", "16", lambda: len({*chunk_types(UPOS)})),
     ("tanti2021", "115.4", lambda: LOWEST),
     ("tanti2021", "3.50", lambda: np.log(33)),
-    ("tanti2021", "99.6", lambda: 100 * 0.7 * LOWEST / (0.7 * LOWEST + 0.3)),
     ("tanti2021", "14", lambda: len(CONFIG["corpora"]["xnli"]["languages"])),
-    ("tanti2021", "42.4", lambda: 100 * 14 / 33),
-    ("tanti2021", "14.1", lambda: 100 * 14 / 49.8 - 14),
     ("tanti2021", "2,250", lambda: 15 * 3 * 50),
-    ("tanti2021", "70,140", lambda: 14 * 5010),
     ("tanti2021", "3.1", lambda: v_by_chance(5013, 33, 33)),
-    ("tanti2021", "0.9", lambda: v_by_chance(5013, 17, 17)),
     ("tanti2021", "4.9", lambda: v_by_chance(3300, 33, 33)),
     ("tanti2021", "3.4", lambda: v_by_chance(2100, 14, 33)),
-    ("tanti2021", "0.1", lambda: v_by_chance(2100, 3, 3)),
     ("muller2021", "0.057", lambda: p_of(0.47, 17)),
     ("muller2021", "0.077", lambda: p_of(0.47, 15)),
-    ("muller2021", "0.085", lambda: p_of(0.43, 17)),
-    ("muller2021", "0.110", lambda: p_of(0.43, 15)),
     ("muller2021", "0.43", lambda: similarity("as_printed")),
     ("muller2021", "0.84", lambda: similarity("released_kernel")),
-    ("muller2021", "0.43", lambda: similarity("linear")),
     ("muller2021", "0.00", lambda: similarity("debiased")),
-    ("muller2021", "1.00", lambda: similarity("as_printed", 3)),
     ("muller2021", "0.0208", lambda: 1 / np.sqrt(3 * 768)),
     ("muller2021", "0.0104", lambda: 1 / np.sqrt(3 * 3072)),
     ("muller2021", "32", lambda: notes("muller2021", "OCR|doubtful|restored")),
@@ -139,8 +119,6 @@ COMPUTED = [  # paper, number as a remark has it, computed
     ("liang2021", "17", lambda: sum(abs(mean - printed) <= 0.1 + 1e-9 for mean, printed in means_of_groups())),
     ("liang2021", "0.06", lambda: 12 * MODELS["ldar"]["weight"]),
     ("liang2021", "0.08", lambda: len(MODELS["ldar_1-4"]["layers"]) * MODELS["ldar_1-4"]["weight"]),
-    ("liang2021", "0.60", lambda: six_words(chunk_counts, ["DET", "NOUN", "VERB"], micro_f1)),
-    ("liang2021", "0.83", lambda: six_words(token_counts, 3, accuracy)),
     ("wu2019", "0.75", lambda: significant_r(7)),
     ("wu2019", "0.95", lambda: significant_r(4)),
     ("liu2020", "25", lambda: notes("liu2020", "^doubtful row label")),
@@ -156,7 +134,7 @@ def test_numbers_of_code_and_arithmetic(paper, text, compute):
 
 def test_numbers_of_cells():
     errata.check(ROOT)
-    assert {paper for paper, _, _ in errata.checks(ROOT)} <= {*KEYS} and len([*errata.checks(ROOT)]) > 150
+    assert {paper for paper, _, _ in errata.checks(ROOT)} <= {*KEYS} and len([*errata.checks(ROOT)]) > 100
 
 
 def test_a_number_that_its_cells_do_not_give_is_named(tmp_path):

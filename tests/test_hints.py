@@ -26,12 +26,12 @@ def test_unknown_targets():
         "table1": "Did you mean results/demo/table1.csv",
         "results/demo/figure4.svg": "Did you mean results/demo/figure3.svg",
         "figure3.svg": "Did you mean results/demo/figure3.svg",
-        "results/table2.csv": "It belongs to the published scale: add --profile slurm.",
-        "results/laptop/figure3.svg": "It belongs to the laptop scale: add --profile laptop.",
+        "results/table2.csv": "It belongs to the published preset: add --profile slurm.",
+        "results/laptop/figure3.svg": "It belongs to the laptop preset: add --profile laptop.",
         "something/else": "`make status` lists",
     }.items():
         assert hint(target).startswith(expected), target
-    assert hint("results/demo/table1.csv", "results") == "It belongs to the demo scale: add --profile demo."
+    assert hint("results/demo/table1.csv", "results") == "It belongs to the demo preset: add --profile demo."
     drawn = unknown_target("No rule to produce results/figure3.pdf (if", ["results/figure3.svg"], "results", PRESETS)
     assert drawn == "results/figure3.pdf: figures are drawn as .svg and .png only; ask for results/figure3.svg"
     refusal = unknown_target(

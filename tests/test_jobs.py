@@ -109,7 +109,7 @@ def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_pat
     assert text.startswith("FAILED: Read udpos; ")
     assert text.endswith(
         f"\n3 jobs failed.\n- Read udpos\n    a.conllu:5: expected 10 columns, found 7: mend it\n    log: {bad}\n"
-        f"- train recipe r\n    KeyError: 'x'\n    log: {broken}\n- fetch\n    expected a log, found none\n"
+        f"- train recipe r\n    KeyError: 'x'\n    log: {broken}\n- fetch\n    the job wrote no log\n"
         f"    log: {tmp_path}/none.log\n"
     )
 

@@ -79,7 +79,7 @@ def test_the_workflow_catalogue_can_deploy_it(tmp_path):
     source, user = copy_repository(tmp_path / "source"), tmp_path / "user"
     settings = yaml.safe_load((source / ".snakemake-workflow-catalog.yml").read_text())
     assert settings["usage"]["software-stack-deployment"]["conda"]
-    assert (source / "config/README.md").is_file()
+    assert (source / "docs/settings.md").is_file()
     assert (source / "config/config.yaml").read_text() == (REPOSITORY / "config.yaml").read_text()
     git = ["git", "-C", str(source), "-c", "user.name=test", "-c", "user.email=test@localhost"]
     for arguments in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message=all"], ["tag", "v1"]):

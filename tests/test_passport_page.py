@@ -45,7 +45,7 @@ def without(passport: Passport, *keys: str) -> Passport:
 
 def test_the_page_says_which_encoder_it_is_of(passport: Passport, tmp_path: Path) -> None:
     said = text_of(html(passport, tmp_path))
-    for fact in ("commit 614241f622f5", "licence MIT", "118 M parameters", "12 layers × 384", "Unigram, 250,037 pieces",
+    for fact in ("commit 614241f622f5", "licence MIT", "118 M parameters", "12 layers × 384", "Unigram, 250,037 subwords",
                  "positions 512", "coverage 4 of 32 languages", "parallel text yes", "passport 1.0", "5 min 56 s",
                  "snakemake -- results/passport/e5.csv", "SIB-200, commit c0c0c0c0c0c0, test: 204 sentences in 32 languages",
                  "neighbours, as used (its prompt is not known)"):  # fmt: skip
@@ -101,7 +101,7 @@ def test_sentences_follow_their_rules(passport: Passport) -> None:
     assert "falls from 52 % to 15 %" in language
     assert "rises from 69 % to 92 %, which helps" in centring
     assert "most sentences have a nearest neighbour of their own language" in failing and "no language" not in failing
-    assert "where the largest topic alone has 25 %" in use and "hardly changes" in use
+    assert "where always guessing the largest topic scores 25 %" in use and "hardly changes" in use
 
 
 def test_cut_and_unmeasured_languages_are_listed(passport: Passport, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_premium_counts_subwords_without_special_ones(tmp_path):
     assert values["de", "premium", "formula"] == pytest.approx(13 / 8)
     assert values["am", "premium", "formula"] == pytest.approx(12 / 8)  # three bytes a character
     assert [values[language, "unknown share", ""] for language in TEXTS] == [0, 0, pytest.approx(5 / 6)]
-    assert values["am", "pieces per character", ""] == 6 / 4 and values["en", "pieces per character", ""] == 3 / 8
+    assert values["am", "subwords per character", ""] == 6 / 4 and values["en", "subwords per character", ""] == 3 / 8
 
 
 def test_the_interval_leaves_out_blocks_and_the_pivot_has_none(tmp_path):

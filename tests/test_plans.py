@@ -94,8 +94,8 @@ def test_few_jobs_of_the_demo_import_torch(root):
     assert 10 <= len([job for job in jobs if imports_torch(job)]) <= 40 < len(jobs)
 
 
-def downloads(jobs: list[Job], target: str) -> tuple[int, int]:
-    """Number and bytes of the files of the published study to be downloaded for a target."""
+def downloads(jobs: list[Job], target: str) -> int:
+    """Bytes of the files of the published study to be downloaded for a target."""
     made_by = {output: job for job in jobs for output in job.output}
     waiting, reached = [made_by[target]], {}
     while waiting:
@@ -105,21 +105,19 @@ def downloads(jobs: list[Job], target: str) -> tuple[int, int]:
             waiting += [made_by[file] for file in job.input if file in made_by]
     sources = load_sources()
     files = [file.removeprefix("results/sources/") for file, job in reached.items() if job.rule in ("fetch", "dump_sample")]
-    sizes = [size_of(file, sources) for file in files if sources[place_of(file, sources)[0]].url]
-    return len(sizes), sum(size or 0 for size in sizes)
+    return sum(size_of(file, sources) or 0 for file in files if sources[place_of(file, sources)[0]].url)
 
 
 def test_documents_state_what_there_is_to_download(plans):
-    """The table of docs/cluster-reference.md, and README."""
-    reference, readme = ((REPOSITORY / name).read_text() for name in ("docs/cluster-reference.md", "README.md"))
-    table = reference.partition("| target | files to download | size |")[2].partition("\n\n")[0]
-    rows = re.findall(r"^\| `(\S+)` \| ([\d,]+) \| ([\d.]+) GB \|", table, re.MULTILINE)
+    """The table of docs/cluster.md, and README."""
+    cluster, readme = ((REPOSITORY / name).read_text() for name in ("docs/cluster.md", "README.md"))
+    table = cluster.partition("## What to expect")[2].partition("\n## ")[0]
+    sizes = dict(re.findall(r"^\| `(results/\S+)`.* \| ([\d.]+ GB) \|$", table, re.MULTILINE))
     keys = [paper.key for paper in papers()[1:] if merged("published")["papers"].get(paper.key)]
-    assert [target.split("/")[1] for target, _, _ in rows[1:]] == ["report.html", *keys]
-    for target, files, size in rows:
-        number, total = downloads(plans["published, all papers and searches"], target)
-        assert (f"{number:,}", readable(total)) == (files, f"{size} GB"), target
-    assert f"downloads {rows[1][2]} GB |" in readme
+    assert {target.split("/")[1] for target in sizes} == {"table2.csv", "report.html", "table5_search.csv", *keys}
+    for target, size in sizes.items():
+        assert readable(downloads(plans["published, all papers and searches"], target)) == size, target
+    assert {*re.findall(r"downloads ([\d.]+ GB)", readme)} <= {sizes["results/report.html"]}
 
 
 def test_rules_run_what_the_graph_states(plans):

@@ -45,7 +45,7 @@ def test_training_in_bfloat16_ends_near_and_keeps_float32_weights(bench):
 
 
 def test_sums_that_layer_norms_read_are_in_float32(bench):
-    """Sums in bfloat16 about double the error of the gradient where blocks are re-initialised: docs/benchmarks.md."""
+    """Sums in bfloat16 about double the error of the gradient where blocks are re-initialised: benchmarks/README.md."""
     of = loop(bench, recipe(precision="bfloat16"), dropout=0.1)
     norms = {name: module for name, module in of.model.encoder.named_modules() if isinstance(module, torch.nn.LayerNorm)}
     types: dict[str, set[torch.dtype]] = {name: set() for name in norms}

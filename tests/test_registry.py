@@ -69,6 +69,8 @@ def test_files_by_a_pattern() -> None:
     ]  # fmt: skip
     with pytest.raises(DataError, match="xx_.*no matching file in the table"):
         ud.matching("*/xx_*-ud-test.conllu")
+    with pytest.raises(DataError, match="UD_Swahili-PUD/sw_pud-ud-test.conllu: .* has no such file; name another"):
+        ud.matching("UD_Swahili-PUD/sw_pud-ud-test.conllu")
 
 
 @pytest.mark.parametrize(

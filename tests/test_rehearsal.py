@@ -119,7 +119,7 @@ def test_nothing_of_a_rehearsal_passes_for_a_result():
         page = about.page(paper, {name: item}, report=False)
         origin = about.origin(paper, item)
         for text in (reason, origin, page["apart"][0], page["items"][0]["caption"].strip("*")):
-            assert text.startswith("REHEARSAL: trainings ended after 20 updates")
+            assert text.startswith("REHEARSAL: training runs ended after 20 updates")
         assert "REHEARSAL" not in str(other.page(paper, {name: item}, report=False))
 
 

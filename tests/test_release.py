@@ -1,15 +1,15 @@
 """Facts of a release: its version, what CITATION.cff cites, and licences."""
 
+import csv
 import re
 import tomllib
-from importlib.metadata import PackageNotFoundError, metadata
+from decimal import Decimal
 
 import pytest
 import yaml
-from crosslens.commands.documents import licences
-from crosslens.jobs.errors import DataError
+from crosslens.commands.documents.templates import printed
 from crosslens.papers import papers
-from study import REPOSITORY, edit
+from study import REPOSITORY
 
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 CITATION = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
@@ -17,9 +17,10 @@ STUDIES = [paper for paper in papers() if re.search(r"\(\d{4}\), \*", paper.abou
 
 
 def test_the_version_is_the_same_everywhere():
-    """Project, citation, latest changes, site, and the tag that another study deploys, have one version."""
+    """Project, citations, latest changes, site, and the tag that another study deploys, have one version."""
     places = {
         "CHANGELOG.md": r"^## ([\d.]+)",
+        "README.md": r"^ +version = {([\d.]+)},$",
         "docs/site/mkdocs.yml": r"^site_name: crosslens ([\d.]+)$",
         "docs/module.md": r"--tag v([\d.]+)$",
     }
@@ -38,28 +39,28 @@ def test_each_paper_is_cited(paper):
     assert reference["doi"].startswith("10.") and reference["url"].startswith("https://")
 
 
+def test_the_readme_cites_as_the_citation_file_does():
+    """The BibTeX entry has title, authors and year of CITATION.cff, and only the latter has places to fill in."""
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    entry = dict(re.findall(r"^ +(\w+) += {+(.+?)}+,?$", readme.partition("@software{crosslens,")[2], re.MULTILINE))
+    author, year = CITATION["authors"][0]["name"], str(CITATION["date-released"].year)
+    assert entry == {"author": author, "title": CITATION["title"], "version": CITATION["version"], "year": year}
+
+
+def test_the_headline_of_the_readme_is_that_of_its_table():
+    """Before and after fine-tuning, from docs/results/laptop/table1.csv."""
+    with (REPOSITORY / "docs/results/laptop/table1.csv").open(newline="", encoding="utf-8") as stream:
+        cells = [cell for cell in csv.DictReader(stream) if cell["row"] == "Lang. ID (Target)"]
+    values = {(cell["column"], cell["definition"]): printed(Decimal(cell["here"])) for cell in cells}
+    definitions = [next(name for _, name in values if name.startswith("paper: macro F1")), "accuracy"]
+    definitions.append(next(name for _, name in values if name.endswith("probe trained on the same corpus")))
+    expected = [tuple(values[f"UDPOS {column}", name] for column in ("Init.", "Fine-T.")) for name in definitions]
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| .+ \| ([\d.]+) \| ([\d.]+) \|$", readme, re.MULTILINE) == expected
+
+
 def test_every_table_among_the_resources_has_a_licence():
-    named = (REPOSITORY / "docs/licences.md").read_text(encoding="utf-8")
-    project_texts = {"config.schema.json", "licences.csv", "sources.yaml", "terms.yaml"}  # written here; the rest, Apache-2.0
+    named = (REPOSITORY / "docs/data.md").read_text(encoding="utf-8").partition("\n## Licences\n")[2]
+    project_texts = {"config.schema.json", "sources.yaml", "terms.yaml"}  # written here; the rest, Apache-2.0
     paths = {path.name for path in (REPOSITORY / "resources").iterdir() if path.suffix != ".tsv"} - project_texts
     assert [name for name in paths if f"`resources/{name}`" not in named] == []
-
-
-def test_licences_are_those_that_the_installed_packages_state():
-    """Where a package states an SPDX expression; the lock has packages of other platforms too."""
-    expressions = {}
-    for name, licence in licences.package_licences(REPOSITORY).items():
-        try:
-            expressions[name] = (metadata(name)["License-Expression"] or licence, licence)
-        except PackageNotFoundError:
-            continue
-    assert {name: pair for name, pair in expressions.items() if len({*pair}) > 1} == {} and len(expressions) > 100
-
-
-def test_a_package_without_a_licence_is_named(tmp_path):
-    for name in (licences.PACKAGES, "requirements.lock"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text((REPOSITORY / name).read_text(encoding="utf-8"))
-    edit(tmp_path / licences.PACKAGES, ("\ntorch,", "\ntorchvision,"))
-    with pytest.raises(DataError, match="expected a line for each package of requirements.lock, found none for torch; add them"):
-        licences.of_lock(tmp_path, "requirements.lock")

@@ -71,10 +71,10 @@ def test_every_page_is_in_the_table_of_contents():
 def test_links_to_committed_tables_lead_to_reports_on_the_site(tmp_path):
     shutil.copytree(REPOSITORY / "docs", tmp_path / "docs")
     reports.write(REPOSITORY, tmp_path)
-    text = (tmp_path / "docs/runs/README.md").read_text(encoding="utf-8")
-    assert "[6](../results/laptop/muller2021/report.html#table6)" in text and "demo-float32/table1.csv" in text
-    links = re.findall(r"\]\((\.\./results/[^)#]+)#(\w+)\)", text)
-    pages = {link: (tmp_path / "docs/runs" / link).read_text(encoding="utf-8") for link, _ in links}
+    text = (tmp_path / "docs/results.md").read_text(encoding="utf-8")
+    assert "[6](results/laptop/muller2021/report.html#table6)" in text and "demo-float32/table1.csv" in text
+    links = re.findall(r"\]\((results/[^)#]+)#(\w+)\)", text)
+    pages = {link: (tmp_path / "docs" / link).read_text(encoding="utf-8") for link, _ in links}
     assert all(f'<details class="item" id="{anchor}"' in pages[link] for link, anchor in links) and len(links) > 15
 
 

@@ -110,7 +110,7 @@ def test_cooccurrence_is_that_of_a_plain_loop_however_it_is_chunked(window, log)
     expected = looped(texts, window)
     assert both.keys() | {(j, i) for i, j in both} == expected.keys()
     assert all(np.isclose(expected[i, j], x) and np.isclose(expected[j, i], x) for (i, j), x in both.items())
-    assert pairs.first.min() > 2, "special pieces are never counted"
+    assert pairs.first.min() > 2, "special subwords are never counted"
 
 
 def matrix(pairs: Cooccurrence, vocabulary: int) -> np.ndarray:
@@ -173,7 +173,7 @@ def test_word2vec_reads_all_of_a_long_text_and_drops_what_is_rare(log):
     settings = Word2Vec(epochs=1, minimum_count=7)
     vectors, history = static_embeddings.train(settings, as_texts([long]), 40, 4, seed=0, threads=1, log=log)
     assert vectors[30].any() and not vectors[31].any() and history[0]["subwords"] == len(long) - 2
-    with pytest.raises(DataError, match="pieces that occur 9000 times"):
+    with pytest.raises(DataError, match="subwords that occur 9000 times"):
         static_embeddings.train(
             settings.model_copy(update={"minimum_count": 9000}), as_texts([long]), 40, 4, seed=0, threads=1, log=log
         )
@@ -193,7 +193,7 @@ def test_word2vec_is_gensims_own_with_the_same_loss(log):
 
 
 def test_texts_without_pairs_are_refused(log):
-    with pytest.raises(DataError, match="texts of at least two pieces"):
+    with pytest.raises(DataError, match="texts of at least two subwords"):
         static_embeddings.train(GloVe(), as_texts([[1, 3, 2], [1, 2]]), 5, 4, seed=0, threads=1, log=log)
 
 

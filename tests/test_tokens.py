@@ -371,7 +371,7 @@ def test_words_one_by_one_have_the_subwords_of_the_whole_text(kind, running_text
     tokenizer = make(running_text)
     save_tokenizer(tokenizer, tmp_path)
     if gets_space is None:
-        with refused(r"tokenizer\.json: expected words that have the same pieces one by one"):
+        with refused(r"tokenizer\.json: expected words that have the same subwords one by one"):
             load_tokenizer(tmp_path)
         return
     loaded, before = load_tokenizer(tmp_path), " " if gets_space else ""

@@ -1,9 +1,12 @@
-"""Captions name as many seeds as there are."""
+"""The wording of docs and captions: one word for each thing, and as many seeds as there are."""
 
 import re
+import subprocess
 from copy import deepcopy
+from pathlib import Path
 
 import pytest
+from crosslens.config.presets import read_yaml
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.papers.wording import by_seeds, interval
@@ -62,3 +65,49 @@ def test_captions_say_over_how_many_seeds_intervals_are(values):
 def test_clauses(numbers, text):
     assert by_seeds(numbers, "over {}", "a bootstrap") == text
     assert interval([2]) == "Student's t over 2 seeds"
+
+
+# The glossary
+
+ROOT = Path(__file__).parents[1]
+GLOSSARY = "docs/glossary.md"
+CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->", re.DOTALL)
+
+
+def avoided():
+    """Wording that the glossary avoids -> what it writes instead."""
+    rows = re.findall(r"^\| (.+) \| (`.+`) \|$", (ROOT / GLOSSARY).read_text(encoding="utf-8"), re.MULTILINE)
+    return {words: instead for instead, cell in rows for words in re.findall(r"`([^`]+)`", cell)}
+
+
+def prose(name):
+    """Text of a page without its code, or the texts of a file of captions, terms or claims without its keys."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return CODE.sub("", text) if name.endswith(".md") else "\n".join(texts(read_yaml(ROOT / name)))
+
+
+def texts(content, shown=False):
+    """Texts of a YAML file that readers see: values of captions, terms and claims."""
+    if isinstance(content, str):
+        yield from [content] * shown
+    elif isinstance(content, dict):
+        for key, value in content.items():
+            yield from texts(value, shown or key in SHOWN)
+
+
+SHOWN = {"title", "shows", "caption", "says", "note", "definitions", "names"}
+
+
+def test_docs_and_captions_use_the_words_of_the_glossary():
+    instead = avoided()
+    assert len(instead) > 30
+    words = re.compile(rf"(?<![\w/-])({'|'.join(map(re.escape, instead))})(?![\w-])", re.IGNORECASE)
+    patterns = ["*.md", "*/captions.yaml", "*/claims.yaml", "resources/terms.yaml"]
+    names = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert len(names) > 40
+    lapses = [
+        f"{name}: '{found}': write {instead[found.lower()]}"
+        for name in sorted({*names} - {GLOSSARY})
+        for found in words.findall(prose(name))
+    ]
+    assert not lapses

@@ -115,7 +115,7 @@ def test_full_disks(tmp_path, encoder_folder, corpora, often, tally) -> None:
         assert "Traceback" not in said + logged and "Logging error" not in said, said
         last = said.strip().splitlines()[-1]
         assert "expected room to write it, found: " in last and f" free now in {tmp_path}" in last, said
-        assert "docs/cluster.md" in last, said
+        assert "docs/troubleshooting.md" in last, said
         counted.refused += 1
         counted.seen = counted.seen or last.replace(str(tmp_path), "RESULTS")
 

@@ -90,14 +90,14 @@ def header(of: dict[str, Any] | bytes, size: int | None = None) -> Damage:
     return damage
 
 
-def piece(number: int) -> Damage:
+def subword(number: int) -> Damage:
     return tokenizer(lambda found: found["model"]["vocab"].update(die=number))
 
 
 WORDS = "embeddings.word_embeddings.weight"
 TENSOR = {"dtype": "F32", "shape": [600, 32], "data_offsets": [0, 76800]}
 GROWING = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}] * 20  # 10^20 characters of one
-FIRST, LAST = ({"SpecialToken": {"id": piece, "type_id": 0}} for piece in ("[CLS]", "[SEP]"))
+FIRST, LAST = ({"SpecialToken": {"id": subword, "type_id": 0}} for subword in ("[CLS]", "[SEP]"))
 TEXT = {"Sequence": {"id": "A", "type_id": 0}}
 
 
@@ -141,11 +141,11 @@ def preallocated(folder: Path) -> None:
 
 
 DAMAGES: dict[str, Damage] = {
-    "a piece beyond the embeddings": piece(10**6),
-    "fewer embeddings than pieces": weights(lambda state: state.update({WORDS: state[WORDS][:-9].clone()})),
+    "a subword beyond the embeddings": subword(10**6),
+    "fewer embeddings than subwords": weights(lambda state: state.update({WORDS: state[WORDS][:-9].clone()})),
     "vocab_size of another encoder": config(vocab_size=119547),
     "an end of another number": tokenizer(lambda found: found["post_processor"]["special_tokens"]["[SEP]"].update(ids=[9])),
-    "no unknown piece": tokenizer(lambda found: found["model"].update(unk_token="<unknown>")),
+    "no unknown subword": tokenizer(lambda found: found["model"].update(unk_token="<unknown>")),
     "padding of another number": config(pad_token_id=3, model_type="xlm-roberta"),  # from which positions are counted
     "half a tokenizer": content("tokenizer.json", lambda whole: whole[: len(whole) // 2]),
     "a tokenizer that is a web page": content("tokenizer.json", lambda _: b"<html>Sign in</html>"),
@@ -177,12 +177,12 @@ DAMAGES: dict[str, Damage] = {
     "half a file with room for all": preallocated,
     "a set of weights of PyTorch": beside("pytorch_model.bin", b"PK"),
     "a key twice in config.json": twice("config.json", b"hidden_size", b"32"),
-    "a piece twice in tokenizer.json": content(
+    "a subword twice in tokenizer.json": content(
         "tokenizer.json", lambda whole: whole.replace(b'"[SEP]": 3', b'"[SEP]": 9, "[SEP]": 3')
     ),
     "texts without ends": template(TEXT),
     "ends the other way round": template(LAST, TEXT, FIRST),
-    "pieces that are kept, of another vocabulary": beside("kept.json", b"[1, 2, 3]"),
+    "subwords that are kept, of another vocabulary": beside("kept.json", b"[1, 2, 3]"),
     "relative positions": config(position_embedding_type="relative_key"),
     "a key of a typing error": config(layer_norm_epsilon=1e-5),
     "a million million labels": config(num_labels=10**12),

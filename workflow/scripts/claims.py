@@ -12,11 +12,11 @@ from crosslens.reports.provenance import write_table
 output, params, settings = snakemake.output, snakemake.params, snakemake.params.settings
 log = logs.start(snakemake.log[0], output.table)
 texts = dict(zip(settings["texts"], map(Path, snakemake.input.texts), strict=True))
-decisions_by_paper = decisions(settings["papers"], texts)
+decisions_by_paper, outcomes = decisions(settings["papers"], texts)
 claims = table(decisions_by_paper, settings["papers"])
 log.info("%d claims: %s", len(claims), ", ".join(f"{n} {verdict}" for verdict, n in claims["verdict"].value_counts().items()))
 *_, template, style = texts.values()
-all_claims, front = pages(decisions_by_paper, settings["papers"], Path(output.front).parent, template, style)
+all_claims, front = pages(decisions_by_paper, outcomes, settings["papers"], Path(output.front).parent, template, style)
 write_table(claims, output.table, {"evidence": params.evidence}, {})
 for path, page in ((output.page, all_claims), (output.front, front)):
     with checksummed(path) as temporary:

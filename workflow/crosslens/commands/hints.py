@@ -37,7 +37,7 @@ def unknown_target(
         return misfits[paper]
     for preset in presets:
         if target.startswith(f"{preset.results}/") and f"{results}/{os.path.relpath(target, preset.results)}" in targets:
-            return f"{message}\nIt belongs to the {preset.name} scale: add --profile {preset.profile}."
+            return f"{message}\nIt belongs to the {preset.name} preset: add --profile {preset.profile}."
     files = {name: file for file in reversed(targets) for name in (file, Path(file).name, Path(file).stem)}
     figure = f"{os.path.splitext(target)[0]}.svg"
     if figure in targets:
@@ -81,8 +81,8 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
     if executor != "local" or results != "results" or not training_runs:
         return None
     return (
-        f"this is the published study: {training_runs} training runs of its size on this machine, which take days on one GPU; "
-        "add --profile demo for the small one, --profile slurm for a cluster"
+        f"this is the published study: {training_runs} training runs of its size on this machine; `make cost` says how long they "
+        "take. Add --profile demo for the small study, --profile slurm for a cluster"
     )
 
 

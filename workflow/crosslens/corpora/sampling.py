@@ -81,7 +81,7 @@ def write_paragraphs(
     shares: of each split. A page is in one split only. Departure: the authors split by paragraph, so that an article
     may be in train and in test.
     candidates: rows are written for so many times `paragraphs`, in random order: a text that another step drops (tanti2021
-    draws from the texts without unknown pieces) is never drawn if that step takes the first `nominal` ones that it keeps.
+    draws from the texts without unknown subwords) is never drawn if that step takes the first `nominal` ones that it keeps.
     per_page: pages are in random order, and the rows are first so many paragraphs of each page, then as many more of each
     page that has them, and so on: no page gives more unless there is too little text. "all": pages are in random order, and the
     rows are all paragraphs of each, in the page's order, of which the last one may lack its end. None: all paragraphs are in

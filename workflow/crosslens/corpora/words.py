@@ -16,7 +16,7 @@ def _splitter() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
 def words(text: str) -> list[str]:
     """Split at white space and punctuation, and around each Han character.
 
-    The pre-tokenisation of mBERT, so that for it the first piece of each of these words is a piece without `##`: the
+    The pre-tokenisation of mBERT, so that for it the first subword of each of these words is a subword without `##`: the
     positions that tanti2021's code labels. Other tokenizers get the same words.
     """
     normalizer, splitter = _splitter()

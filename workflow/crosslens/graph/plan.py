@@ -305,7 +305,7 @@ class Graph(Artefacts):
 
     @property
     def claims_texts(self) -> list[str]:
-        """Ledgers of claims with the printed cells of their papers, and the template and style of their page."""
+        """Claims files with the printed cells of their papers, and the template and style of their page."""
         return [*(file for files in self.claims_files.values() for file in files), *CLAIMS]
 
 

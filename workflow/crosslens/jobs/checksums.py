@@ -21,7 +21,7 @@ from crosslens.jobs.digest_cache import stamp
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256, share, written
 
-SUMS = ".SHA256SUMS"  # seal of a folder, inside it; that of a single file is beside it as .NAME.sha256
+SUMS = ".SHA256SUMS"  # checksum file of a folder, inside it; that of a single file is beside it as .NAME.sha256
 RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
 NO_DIGEST = "without the digest that it was written with"
 FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", "models", "states", "measures", "scores")
@@ -70,7 +70,7 @@ class Checksums:
             written_at = self.file.stat().st_ctime_ns
             files = [item for item in self.digests.items() if self.file.name == SUMS or item[0].exists()]
             return any(path.stat().st_ctime_ns >= written_at and digest(path) != expected for path, expected in files)
-        except (OSError, ValueError):  # missing, no regular file, or a damaged seal
+        except (OSError, ValueError):  # missing, no regular file, or a damaged checksum file
             return True
 
     @classmethod
@@ -90,7 +90,9 @@ class Checksums:
 
 @contextmanager
 def checksummed(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path like `written`, and seal what was written there, for everything that a later step reads.
+    """Yield a temporary path like `written`, and write the checksum file of what was written there.
+
+    Everything that a later step reads is written so.
 
     A file in a folder that is itself being written is covered by the folder's checksum file.
     """

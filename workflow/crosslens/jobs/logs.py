@@ -114,11 +114,11 @@ def _of_disk(error: BaseException, target: str) -> str:
             folders = dict.fromkeys((_existing(Path(name)), Path(tempfile.gettempdir())))
             free = ", ".join(f"{readable(shutil.disk_usage(folder).free)} free now in {folder}" for folder in folders)
             reason = os.strerror(number or errno.ENOSPC)
-            return f"{name}: expected room to write it, found: {reason} ({free}): make room there; see docs/cluster.md"
+            return f"{name}: expected room to write it, found: {reason} ({free}): make room there; see docs/troubleshooting.md"
         if number in (errno.EROFS, errno.EACCES, errno.EPERM):
             return (
                 f"{name}: expected a file that may be read, or a folder that may be written, found: {os.strerror(number)}: "
-                "change its permissions, or write elsewhere; see docs/cluster.md"
+                "change its permissions, or write elsewhere; see docs/troubleshooting.md"
             )
         cause = cause.__cause__ or cause.__context__
     return ""

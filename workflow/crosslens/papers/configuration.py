@@ -20,7 +20,7 @@ from crosslens.papers import KEYS
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
 _SECTIONS: dict[str, Any] = {
-    key: (import_module(f"crosslens.papers.{key}.config").PAPER_SECTION | None, Field(None, description="null: not configured"))
+    key: (import_module(f"crosslens.papers.{key}.config").PAPER_SECTION | None, Field(None, description="null: not configured."))
     for key in KEYS
 }
 Papers = create_model("Papers", __base__=Section, __doc__="One section per paper.", **_SECTIONS)
@@ -29,10 +29,8 @@ Papers = create_model("Papers", __base__=Section, __doc__="One section per paper
 class WholeConfig(Config):
     """The whole configuration."""
 
-    papers: Papers = Field(description="the studies")
-    sources: dict[Name, OwnSource] = Field(
-        {}, description="sources beside those of resources/sources.yaml, by name, which is also their folder in a mirror"
-    )
+    papers: Papers = Field(description="One section per paper.")
+    sources: dict[Name, OwnSource] = Field({}, description="Your own sources by name. The name is also the folder in a mirror.")
 
 
 TRUTHS = "; YAML reads yes, no, on and off as truth values: put it in quotes"

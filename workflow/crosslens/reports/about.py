@@ -58,7 +58,7 @@ class About:
         if not (n := self.config.rehearse):
             return ""
         return (
-            f"REHEARSAL: trainings ended after {n} updates and passes of encoders after {n} texts, so that no number is a result"
+            f"REHEARSAL: training runs ended after {n} updates and passes of encoders after {n} texts: no number is a result"
         )
 
     @property
@@ -105,7 +105,7 @@ class About:
         encoders = dict.fromkeys(self.encoder(key) for key in self.uses(paper, item).encoders)
         title = item.title[:1].lower() + item.title[1:]
         encoder = f"encoder: {listed(encoders)}" if encoders else ""
-        return "; ".join(filter(None, [self.rehearsal, f"{paper.key}, {title}", f"{self.preset} scale", encoder]))
+        return "; ".join(filter(None, [self.rehearsal, f"{paper.key}, {title}", f"{self.preset} preset", encoder]))
 
     def encoder(self, key: str) -> str:
         """An encoder of the preset in words."""

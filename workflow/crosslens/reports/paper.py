@@ -95,7 +95,7 @@ class Paper:
     own; seeds: of a recipe; samples: words or texts by name, which begins with the key; sampled: name of the samples whose hidden
     states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name; place: where
     our tables show a printed cell, None where none does; names: what $NAME stands for in its claims file, where names
-    of training runs and rows differ by scale.
+    of training runs and rows differ by preset.
     """
 
     key: str

@@ -1,6 +1,6 @@
 """How far a value of a single seed may be from that of another run, with another seed or on another processor.
 
-In bfloat16 the same seed gives other values on another processor, as different as those of another seed (docs/runs/README.md).
+In bfloat16 the same seed gives other values on another processor, as different as those of another seed (docs/results.md).
 """
 
 from collections.abc import Iterable, Mapping

@@ -34,7 +34,7 @@ def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = 
     unit = lcm(*range(1, window + 1))
     weights = np.array([0, *(unit // distance for distance in range(1, window + 1))])
     parts: list[tuple[np.ndarray, np.ndarray]] = []
-    with Progress(len(texts.subwords), "pieces counted", log) as progress:
+    with Progress(len(texts.subwords), "subwords counted", log) as progress:
         for chosen in _chunks(texts, chunk):
             subwords, ids = _inside(texts, chosen)
             part = _summed(*_weighted(_pairs(subwords, ids, vocabulary, window), weights))

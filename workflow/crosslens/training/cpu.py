@@ -7,7 +7,7 @@ torch draws each element of dropout from a Bernoulli distribution, which takes u
 a resumed training repeats them.
 
 With bfloat16, autocast casts the factors of products; weights, layer norms and the sums that these normalise stay float32, as on
-a GPU. Sums in bfloat16 would save 7 % of the time and cost more where blocks are re-initialised (docs/benchmarks.md).
+a GPU. Sums in bfloat16 would save 7 % of the time and cost more where blocks are re-initialised (benchmarks/README.md).
 """
 
 from collections.abc import Callable, Sequence

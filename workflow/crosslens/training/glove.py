@@ -38,7 +38,7 @@ def train(
     the loss is not finite.
     """
     if not len(pairs.first):
-        raise DataError("GloVe: expected texts of at least two pieces, found none: name other texts")
+        raise DataError("GloVe: expected texts of at least two subwords, found none: name other texts")
     subwords, rows = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
     first, second = (torch.from_numpy(part).to(device) for part in rows.astype(np.int64).reshape(2, -1))
     counts = torch.from_numpy(pairs.counts).to(device, torch.float32)
@@ -48,7 +48,7 @@ def train(
     model.restore(tensors)
     history: list[dict[str, Any]] = values["history"]
     ordered_pairs = n + int((first != second).sum())  # in both orders; a subword with itself has one
-    log.info("%d pairs of %d pieces", ordered_pairs, len(subwords))
+    log.info("%d pairs of %d subwords", ordered_pairs, len(subwords))
     with Progress(settings.epochs * n, "pairs", log) as progress, signals.held():
         progress.advance((values["epoch"] - 1) * n + values["start"])
         for epoch in range(values["epoch"], settings.epochs + 1):

@@ -48,7 +48,7 @@ def train(
         )  # fmt: skip
         model.build_vocab(chosen)
         if not len(model.wv):
-            raise DataError(f"Word2Vec: expected pieces that occur {settings.minimum_count} times, found none: add text")
+            raise DataError(f"Word2Vec: expected subwords that occur {settings.minimum_count} times, found none: add text")
         model.progress = progress
         if checkpoint_file and (counts := checkpoint_file.read()):
             history.rows, state = counts
@@ -135,7 +135,7 @@ class History(CallbackAny2Vec):  # type: ignore[misc]
         self.rows.append(
             {"epoch": len(self.rows) + 1, "loss": mean, "subwords": self.subwords, "pieces_per_second": round(speed)}
         )
-        self.log.info("epoch %d: loss %.4f a piece, %.0f pieces a second", len(self.rows), mean, speed)
+        self.log.info("epoch %d: loss %.4f a subword, %.0f subwords a second", len(self.rows), mean, speed)
         if self.checkpoint_file:
             with signals.held():
                 self.checkpoint_file.write(self.rows, model.state())

@@ -58,8 +58,8 @@ def metadata(
     }
     entities["./"] = {
         "@type": "Dataset",
-        "name": f"Results of crosslens, {preset} scale",
-        "description": "Tables, figures and verdicts of a scale, and what they are rebuilt from; no texts and no weights",
+        "name": f"Results of crosslens, {preset} preset",
+        "description": "Tables, figures and verdicts of a preset, and what they are rebuilt from; no texts and no weights",
         "license": _reference(licence),
         "datePublished": last,
         "conformsTo": [_reference(id) for id in PROFILES],
@@ -69,8 +69,8 @@ def metadata(
     }
     entities["#run"] = {
         "@type": "CreateAction",
-        "name": f"Run of crosslens, {preset} scale",
-        "description": "Snakemake jobs that made the tables, figures and verdicts; how each was made is in the seal beside it",
+        "name": f"Run of crosslens, {preset} preset",
+        "description": "Snakemake jobs that made the tables, figures and verdicts; the checksum file of each says how it was made",
         "instrument": _reference(WORKFLOW),
         "startTime": first,
         "endTime": last,

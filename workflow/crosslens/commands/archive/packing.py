@@ -76,7 +76,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
 def _check_new(out: Path) -> None:
     """Raise DataError where something has the name of the archive already."""
     if os.path.lexists(out):
-        raise DataError(f"{out}: expected no such file, found one: remove it, or name another: OUT=FILE")
+        raise DataError(f"{out}: already exists; remove it, or name another file: OUT=FILE")
 
 
 def _check_verdicts(artefacts: Artefacts) -> None:
@@ -93,7 +93,7 @@ def _check_verdicts(artefacts: Artefacts) -> None:
 
 def _read_me(preset: str, missing: Sequence[str]) -> str:
     """Text of the archive's README."""
-    return f"""# Results of crosslens, {preset} scale
+    return f"""# Results of crosslens, {preset} preset
 
 Tables, figures and verdicts, and what `make verify ARCHIVE=FILE` makes them again from, in a clone of crosslens at revision
 {revision()}. There docs/archive.md says what each folder holds.

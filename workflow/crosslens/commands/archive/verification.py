@@ -51,9 +51,8 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
     Only what SUMS names is unpacked, and of that only UNPACKED and READ. Raises DataError if this is no archive, or a bomb.
     """
     if not archive.is_file():
-        raise DataError(
-            f"{archive}: expected an archive that `make archive` wrote, found no file; make verify ARCHIVE=FILE names it"
-        )
+        fault = "not a file" if archive.exists() else "missing"
+        raise DataError(f"{archive}: the archive is {fault}; name one that `make archive` wrote: make verify ARCHIVE=FILE")
     faults: dict[str, str] = {}
     try:
         with zipfile.ZipFile(archive) as packed:
@@ -118,7 +117,7 @@ class Unpacked:
             try:
                 verified(path)
             except DataError:
-                faults[str(path.relative_to(self.folder))] = "not what its seal says"
+                faults[str(path.relative_to(self.folder))] = "not the content that its checksum file records"
         return faults
 
     @cached_property

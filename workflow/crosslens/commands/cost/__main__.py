@@ -20,7 +20,7 @@ COLUMNS = ("jobs", "GPU hours", "CPU hours", "longest job", "maximum memory", "d
 BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
-    "scaled": "tabulated, times the pace of the trainings that have run here",
+    "scaled": "tabulated, times the pace of the training runs that have run here",
     "tabulated": "with the settings as they come, for an A100 (the published study) or two cores; see docs/cluster.md",
 }
 
@@ -104,8 +104,8 @@ def assumptions(lines: Sequence[Line]) -> list[str]:
     if total.over:
         names = ", ".join(f"{line.over} of {line.rule}" for line in rules if line.over)
         sentences.append(
-            f"Time limits: {names} likely take longer than they request. Trainings go on where they were cut; for others raise "
-            "it, as in --set-resources tokens:runtime=600 (minutes)."
+            f"Time limits: {names} likely take longer than they request. Training runs resume where they were cut; for others "
+            "raise it, as in --set-resources tokens:runtime=600 (minutes)."
         )
     return [*sentences, "Downloads are not timed."]
 

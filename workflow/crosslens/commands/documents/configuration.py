@@ -1,20 +1,33 @@
 """The keys of docs/config.md, and resources/config.schema.json, both generated from the typed configuration."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast, get_args
 
-from crosslens.config.base import LANGUAGE_PATTERN
+import yaml
+
+from crosslens.config.base import LANGUAGE_PATTERN, Section, Split
+from crosslens.config.corpora import OfficialCorpus
+from crosslens.config.encoders import HubEncoder
+from crosslens.config.training import Training
+from crosslens.config.whole import PaperSection
 from crosslens.papers.configuration import WholeConfig
 
 SCHEMA = "resources/config.schema.json"
-BOUNDS = {
-    "minimum": "at least {}",
-    "exclusiveMinimum": "above {}",
-    "maximum": "at most {}",
-    "exclusiveMaximum": "below {}",
-    "minItems": "not empty",
+BOUNDS = {  # each with a no-break space
+    "minimum": "≥\N{NO-BREAK SPACE}{}",
+    "exclusiveMinimum": ">\N{NO-BREAK SPACE}{}",
+    "maximum": "≤\N{NO-BREAK SPACE}{}",
+    "exclusiveMaximum": "<\N{NO-BREAK SPACE}{}",
 }
+SHARED = (  # path of a section -> the class whose keys several sections below it have, and the words before their list
+    ("encoders.NAME", cast(type[Section], HubEncoder.__base__), "All encoders share these keys."),
+    ("corpora.NAME", OfficialCorpus, "All kinds but `paragraphs` and `typology` share these keys."),
+    ("papers", PaperSection, "All papers share these keys."),
+    ("papers", Training, "All sections of training runs share these keys; each paper's section states the defaults that differ."),
+)
+SPLITS = list(get_args(Split))
+SHOWN = 8  # numbers of a default that are written out
 Node = dict[str, Any]
 
 
@@ -34,7 +47,7 @@ def keys() -> str:
 
 
 class _Pages:
-    """Sections of the page: a table of the plain keys of a model, then a section for each model inside it."""
+    """Sections of the page: a list of the plain keys of a model, then a section for each model inside it."""
 
     def __init__(self, whole: Node) -> None:
         self.definitions: dict[str, Node] = whole["$defs"]
@@ -46,30 +59,77 @@ class _Pages:
         return self.definitions[node["$ref"].rpartition("/")[2]] if "$ref" in node else node
 
     def section(self, path: str, model: Node, level: int, forms: bool = False) -> Iterator[str]:
-        """Text of a model: its description, the table of its keys, its subsections. forms: one of several of a union."""
+        """Text of a model: its description, the list of its keys, its subsections. forms: one of several of a union."""
         if path or forms:
             yield f"\n{model['description']}\n"
-        rows, below = [], []
+        shared, defaults = self.shared_keys(model)
+        if defaults:
+            yield f"\nDefaults of shared keys: {', '.join(defaults)}.\n"
+        yield from self.keys({name: node for name, node in model["properties"].items() if name not in shared}, path, model)
+        if not forms:  # of a union they come before its forms
+            yield from self.shared_lists(path)
         for name, node in model["properties"].items():
-            key = f"{path}.{name}" if path else name
-            inside, inner = self.inside(key, node)
-            if inner:
-                below.append((inside, inner))
-            if not inner or inside != key:
-                default = "*required*" if name in model.get("required", ()) else f"`{json.dumps(node.get('default'))}`"
-                if inner and inner != [self.resolve(node)] and default != "*required*":
-                    default = "below"
-                rows.append((f"`{key}`", self.type_of(node), default, self.description(node)))
-        if rows:
-            yield "\n| key | type | default | description |\n|---|---|---|---|\n"
-            yield from (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
-        for inside, models in below:
+            inside, models = self.inside(f"{path}.{name}" if path else name, node)
+            if not models:
+                continue
             yield f"\n{'#' * level} `{inside}`\n"
+            if len(models) > 1:
+                yield from self.shared_lists(inside)
             for inner_model in models:
                 if len(models) > 1:
                     tag = next(name for name, node in inner_model["properties"].items() if "const" in node)
                     yield f"\n{'#' * (level + 1)} `{tag}: {inner_model['properties'][tag]['const']}`\n"
                 yield from self.section(inside, inner_model, level + 1 + (len(models) > 1), len(models) > 1)
+
+    def keys(self, properties: Mapping[str, Node], path: str, model: Node) -> Iterator[str]:
+        """List of the keys of a section that are plain values, or sections by name."""
+        lines = []
+        for name, node in properties.items():
+            key = f"{path}.{name}" if path else name
+            inside, models = self.inside(key, node)
+            if "const" in node or models and inside == key:  # the heading says so
+                continue
+            facts, code = self.type_of(node), f"{name}: {_default(node.get('default'))}"
+            if name in model.get("required", ()):
+                facts, code = f"required, {facts}".removesuffix(", text"), name
+            elif node.get("default") is None:
+                facts = facts.removesuffix(" or null")
+            else:
+                facts = self.beyond_default(node, facts)
+            lines.append(f"- `{code}`{f' ({facts})' if facts else ''}: {self.description(node)}\n")
+        yield from ["\n", *lines] if lines else []
+
+    def beyond_default(self, node: Node, facts: str) -> str:
+        """What a key's default does not show of its type, `facts`: names to choose from, a range, the parts of what is empty."""
+        alternatives = self.either(node) or [node]
+        if "`" in facts or len(alternatives) > 1:
+            return facts
+        if isinstance(node["default"], bool | int | float):
+            return self.range_of(alternatives[0])
+        return "" if node["default"] else facts
+
+    def shared_lists(self, path: str) -> Iterator[str]:
+        """Lists of the keys that sections below a path share."""
+        for place, shared, words in SHARED:
+            if place == path:
+                model = shared.model_json_schema()
+                yield f"\n{words}\n"
+                yield from self.keys(model["properties"], path, model)
+
+    def shared_keys(self, model: Node) -> tuple[set[str], list[str]]:
+        """Keys of a model that are described once, in a list of shared keys; and those whose default differs, with theirs."""
+        keys, defaults = set(), []
+        for _, shared, _ in SHARED:
+            known = shared.model_json_schema()["properties"]
+            if not known.keys() <= model["properties"].keys():
+                continue
+            for name, node in known.items():
+                own = model["properties"][name]
+                if self.description(own) == node["description"]:
+                    keys.add(name)
+                    if own.get("default") != node.get("default"):
+                        defaults.append(f"`{name}: {_default(own.get('default'))}`")
+        return keys, defaults
 
     def inside(self, path: str, node: Node) -> tuple[str, list[Node]]:
         """Path and models that a key holds: itself a section, or named sections; [] for a plain value."""
@@ -98,9 +158,7 @@ class _Pages:
 
     def description(self, node: Node) -> str:
         """Description of a key; the first line of a section's docstring where the key has none of its own."""
-        if "const" in node and "description" not in node:
-            return "selects this form"
-        return str(node.get("description") or self.resolve(node)["description"].splitlines()[0])
+        return str(node.get("description") or self.resolve(node).get("description", "").partition("\n")[0])
 
     def type_of(self, node: Node) -> str:
         """Type and range in words."""
@@ -109,7 +167,7 @@ class _Pages:
             if union in node:
                 return " or ".join(dict.fromkeys(self.type_of(member) for member in node[union]))
         if "enum" in node or "const" in node:
-            return " or ".join(f"`{json.dumps(value).strip(chr(34))}`" for value in node.get("enum", [node.get("const")]))
+            return f"`{'|'.join(json.dumps(value).strip(chr(34)) for value in node.get('enum', [node.get('const')]))}`"
         if "properties" in node:
             return "section"
         if node.get("pattern") == LANGUAGE_PATTERN:
@@ -118,19 +176,33 @@ class _Pages:
             return f"[{', '.join(self.type_of(item).replace(', ', ' ') for item in node['prefixItems'])}]"
         if not node:
             return "any value"
-        bounds = [text.format(f"{node[name]:g}") for name, text in BOUNDS.items() if name in node]
-        if "pattern" in node:
-            bounds.append(f"`{node['pattern']}`")
-        return ", ".join([self._kind(node), *bounds])
+        return f"{self._kind(node)} {self.range_of(node)}".strip()
+
+    def range_of(self, node: Node) -> str:
+        """Range of a plain value, '' if there is none; integers are at least 1 without a word."""
+        implied = {"minimum": 1} if node.get("type") == "integer" else {}
+        bounds = {name: node[name] for name in BOUNDS if name in node and node[name] != implied.get(name)}
+        pattern = [f"`{node['pattern']}`"] if "pattern" in node else []
+        return ", ".join([*(BOUNDS[name].format(f"{value:g}") for name, value in bounds.items()), *pattern])
 
     def _kind(self, node: Node) -> str:
         if node["type"] == "array":
-            return f"list of {self.type_of(node['items'])}".replace(", ", " ")
+            return f"{'non-empty ' if node.get('minItems') else ''}list of {self.type_of(node['items'])}".replace(", ", " ")
         if node["type"] == "object":
             names = node.get("propertyNames", {}).get("enum")
-            key = " or ".join(f"`{name}`" for name in names) if names else "CODE" if "patternProperties" in node else "NAME"
-            return f"{key}: {self.type_of(self.values(node))}"
-        return {"string": "text", "integer": "whole number", "boolean": "true or false"}.get(node["type"], str(node["type"]))
+            keys = "SPLIT" if names == SPLITS else f"`{'|'.join(names)}`" if names else ""
+            keys = keys or ("CODE" if LANGUAGE_PATTERN in node.get("patternProperties", {}) else "NAME")
+            return f"{keys}: {self.type_of(self.values(node))}"
+        return {"string": "text", "boolean": "true or false"}.get(node["type"], str(node["type"]))
+
+
+def _default(value: Any) -> str:
+    """A default as YAML has it; of a long list of numbers its first two and its last."""
+    if isinstance(value, str) and yaml.safe_load(value) == value:
+        return value
+    if isinstance(value, list) and len(value) > SHOWN and all(isinstance(number, int | float) for number in value):
+        return f"[{value[0]}, {value[1]}, ..., {value[-1]}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def documents() -> dict[str, str]:

@@ -80,11 +80,13 @@ def numbers(root: Path, paper: str, line: Check) -> list[tuple[str, float]]:
 
 
 def _remarks(page: str) -> dict[tuple[str, str], str]:
-    """Text of each remark by paper and title, without the commas in numbers."""
+    """Text of each remark by paper and title, which is bold and ends with a full stop; without the commas in numbers."""
     texts: dict[tuple[str, str], str] = {}
     for part in page.split("\n## ")[1:]:
-        paper, *remarks = part.split("\n### ")
-        texts |= {(paper.strip(), text.partition("\n")[0]): re.sub(r"(?<=\d),(?=\d{3})", "", text) for text in remarks}
+        paper = part.partition("\n")[0]
+        for remark in part.split("\n- **")[1:]:
+            text = re.sub(r"\s+", " ", remark)
+            texts[paper, text.partition(".** ")[0]] = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     return texts
 
 

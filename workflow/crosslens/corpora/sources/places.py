@@ -58,8 +58,9 @@ class Layout(NamedTuple):
     def dump(self, corpus: ParagraphCorpus, language: str) -> str:
         """A language's dump, or the sample of it."""
         source = corpus.language_sources.get(language, corpus.source)
+        (file,) = self.sources[source].matching(corpus.file_of(language))
         source = f"{source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else source
-        return f"{self.folder}/{source}/{corpus.file_of(language)}"
+        return f"{self.folder}/{source}/{file}"
 
     def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:
         """The index from which a sample of a dump's blocks is drawn."""

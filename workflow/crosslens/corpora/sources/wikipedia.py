@@ -2,7 +2,7 @@
 
 A multistream dump is a row of bz2 streams: a header, blocks of 100 pages, a footer. Its index has one line
 `offset:page id:title` a page, in the order of the dump, where the offset is that of the block which holds the page.
-What such a sample estimates is in docs/wikipedia.md.
+What such a sample represents is in docs/data.md.
 """
 
 import bz2

@@ -70,7 +70,7 @@ def _described(settings: Encoder, corpora: Sequence[Path], hub: Path | None, pac
     if (Path(settings.path) / KEPT).exists():
         raise DataError(
             f"{settings.path}: expected an encoder with its whole vocabulary, found {KEPT}, which crosslens writes beside a "
-            f"trimmed tokenizer: name a folder below encoders, or remove {KEPT} if the tokenizer has a piece for each embedding"
+            f"trimmed tokenizer: name a folder below encoders, or remove {KEPT} if the tokenizer has a subword for each embedding"
         )
     return read(Path(settings.path))
 
@@ -115,7 +115,7 @@ def _vocabulary(path: Path) -> Description:
     missing = [name for name in SPECIALS if name not in subwords]
     if missing or twice is not None:
         fault = f"no {', '.join(missing)}" if missing else f"'{twice}' in two lines"
-        raise DataError(f"{path}: expected the vocabulary of a BERT, a piece a line, found {fault}: fetch the file again")
+        raise DataError(f"{path}: expected the vocabulary of a BERT, a subword a line, found {fault}: fetch the file again")
     return _cased(subwords, {})
 
 

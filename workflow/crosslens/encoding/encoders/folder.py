@@ -67,7 +67,7 @@ class Description:
             raise wrong(file, "a tokenizer of tokenizers", f"none ({message(error)})") from None
         size = self.config.get("vocab_size")
         if size is not None and tokenizer.get_vocab_size() > size:
-            raise wrong(file, f"at most {size} pieces, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
+            raise wrong(file, f"at most {size} subwords, the vocab_size of config.json", str(tokenizer.get_vocab_size()))
         return text_as_text(tokenizer)
 
     def word_tokenizer(self) -> Tokenizer:
@@ -181,29 +181,31 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
     if lacking:
         raise wrong(file, "a whole tokenizer", f"none of its parts {', '.join(sorted(lacking))}")
     if not subwords or not all(map(_is_number, subwords.values())) or len(set(subwords.values())) < len(subwords):
-        raise wrong(file, "pieces with a number each", "none, or the same number twice")
+        raise wrong(file, "subwords with a number each", "none, or the same number twice")
     if max(subwords.values()) >= config["vocab_size"]:
         last = max(subwords, key=subwords.__getitem__)
         raise wrong(
-            file, f"pieces below {config['vocab_size']}, the vocab_size of config.json", f"number {subwords[last]} ({last!r:.40})"
+            file,
+            f"subwords below {config['vocab_size']}, the vocab_size of config.json",
+            f"number {subwords[last]} ({last!r:.40})",
         )
     if kind in ("Unigram", "WordPiece", "WordLevel") and (not isinstance(unknown, int) or not 0 <= unknown < len(subwords)):
-        raise wrong(file, "a piece for what is unknown", "none")
+        raise wrong(file, "a subword for what is unknown", "none")
     if kind == "BPE" and unknown is None and not _spells_all(model, tokenizer, subwords):
-        expected = "an unk_token among the pieces, or a piece for each of the 256 bytes (byte-level, or with byte_fallback)"
+        expected = "an unk_token among the subwords, or a subword for each of the 256 bytes (byte-level, or with byte_fallback)"
         raise wrong(file, expected, "neither, so that characters would vanish")
     if model.get("dropout"):
-        raise wrong(file, "dropout: null in its model, so that a text always has the same pieces", f"{model['dropout']!r:.20}")
+        raise wrong(file, "dropout: null in its model, so that a text always has the same subwords", f"{model['dropout']!r:.20}")
     for subword, number in ends.items():
         if subwords.get(subword) != number:
-            raise wrong(file, f"{subword!r:.40} as piece {number}, as its post_processor says", str(subwords.get(subword)))
+            raise wrong(file, f"{subword!r:.40} as subword {number}, as its post_processor says", str(subwords.get(subword)))
     for name, subword in special.items():
         if subword is not None and subword not in subwords:
-            raise wrong(file, f"the {name} {subword!r:.40} of the files beside it among its pieces", "none")
+            raise wrong(file, f"the {name} {subword!r:.40} of the files beside it among its subwords", "none")
     # In other encoders padding is masked whatever its subword: multilingual-e5-small is a BERT with <pad> 1 and pad_token_id 0.
     needs_padding = config["model_type"] in COUNTED and None not in (padding, config.get("pad_token_id"))
     if needs_padding and padding != config["pad_token_id"]:
-        raise wrong(file, f"{special['pad_token']!r:.40} as piece {config['pad_token_id']}, as config.json says", str(padding))
+        raise wrong(file, f"{special['pad_token']!r:.40} as subword {config['pad_token_id']}, as config.json says", str(padding))
 
 
 def _spells_all(model: dict[str, Any], tokenizer: dict[str, Any], subwords: Collection[str]) -> bool:

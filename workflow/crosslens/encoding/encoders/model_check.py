@@ -48,11 +48,11 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str, *, ca
                 raise _wrong(origin, expected, f"states of layer {layer} that differ by {distance:.1e} of their norm")
     longest, half, variant, _ = (states[-1] for states in singles)
     if _measure_distance(longest[1:], longest[:1].expand_as(longest[1:])) <= ROUNDING:
-        raise _wrong(origin, "hidden states that differ between pieces", "the same for all pieces of a text")
+        raise _wrong(origin, "hidden states that differ between subwords", "the same for all subwords of a text")
     backwards = _measure_distance(half[:1], variant[:1]) < DEPENDENCE
     if backwards and _measure_distance(half[:-1], variant[:-1]) > DEPENDENCE:
-        expected = "attention to the whole text, by the first piece of a text too"
-        raise _wrong(origin, expected, "attention to pieces nearby alone (attention_window or another key of config.json)")
+        expected = "attention to the whole text, by the first subword of a text too"
+        raise _wrong(origin, expected, "attention to subwords nearby alone (attention_window or another key of config.json)")
     if len(batch) > 1 and backwards and not causal:
         raise _wrong(
             origin,

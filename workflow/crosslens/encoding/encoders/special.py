@@ -30,7 +30,7 @@ def special_subwords(tokenizer: Tokenizer) -> SpecialSubwords:
         [place for place, special in enumerate(encoding.special_tokens_mask) if not special] for encoding in (text, pair)
     )
     if (text.ids[:place], text.ids[place + 1 :]) != (pair.ids[:first], pair.ids[second + 1 :]):
-        raise ValueError("other special pieces around a pair than around a text")
+        raise ValueError("other special subwords around a pair than around a text")
     return SpecialSubwords(tuple(text.ids[:place]), tuple(pair.ids[first + 1 : second]), tuple(text.ids[place + 1 :]))
 
 

@@ -155,10 +155,10 @@ def _check_ends(tokenizer: Tokenizer, description: Description) -> None:
     try:
         before, between, after = special_subwords(tokenizer)
     except ValueError as error:
-        raise wrong(file, "the same special pieces around a text and a pair", str(error)) from None
+        raise wrong(file, "the same special subwords around a text and a pair", str(error)) from None
     for subwords, place in ((before, "before a text"), (between, "between the texts of a pair")):
         if not subwords:
-            raise wrong(file, f"a post_processor that puts a special piece {place}", "none")
+            raise wrong(file, f"a post_processor that puts a special subword {place}", "none")
     for place, numbers, keys in zip(("beginning", "end"), (before[:1], after[-1:]), ENDS, strict=True):
         expected = [name["content"] if isinstance(name, dict) else name for name in map(names.get, keys) if name]
         subword = tokenizer.id_to_token(numbers[0]) if numbers else None

@@ -171,6 +171,6 @@ def trimmed(state: State, subwords: Sequence[int], whole: int | None = None, nam
     rows = len(state.get(name, ()))
     if max(subwords) >= rows or whole not in (None, rows):
         raise DataError(
-            f"{WEIGHTS}: expected {name} with a row for each of {whole or max(subwords) + 1} pieces, found {rows}: {SAVE_AGAIN}"
+            f"{WEIGHTS}: expected {name} with a row for each of {whole or max(subwords) + 1} subwords, found {rows}: {SAVE_AGAIN}"
         )
     return state | {name: state[name][list(subwords)].clone()}

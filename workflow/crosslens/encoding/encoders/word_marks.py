@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, normalizers
 MARKS = ("▁", "Ġ")  # of a subword that begins a word, in vocabularies other than WordPiece
 END = "</w>"  # of a subword that ends a word, in the BPE of XLM
 PROBED = 8  # words of a probe
-FAULT = "words that have the same pieces one by one and in a text", "other pieces, with and without a space before each"
+FAULT = "words that have the same subwords one by one and in a text", "other subwords, with and without a space before each"
 """Expectation and finding of the message that refuses a tokenizer."""
 
 

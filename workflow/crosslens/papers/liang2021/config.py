@@ -16,56 +16,56 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings that all training runs share; XTREME's, where the paper names none."""
+    """Settings of all training runs. Where the paper gives none, they are XTREME's."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
-    epochs: Count = Field(2, description="number of epochs")
-    batch: Count = Field(32, description="sentences per step; the authors accumulated 8 times 4")
-    rate: Rate = Field(2e-5, description="learning rate of encoder and head")
-    head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
-    epsilon: Positive = Field(1e-8, description="of AdamW")
+    epochs: Count = Field(2, description="Epochs.")
+    batch: Count = Field(32, description="Sentences per step; the authors accumulate 8 times 4.")
+    rate: Rate = Field(2e-5, description="Learning rate of encoder and head.")
+    head_rate: Rate | None = Field(None, description="Learning rate of the head; null: `rate`.")
+    epsilon: Positive = Field(1e-8, description="AdamW's epsilon.")
     clip: Clip = 1.0
-    dropout: Share = Field(0.1, description="before the head, in models with dropout")
-    init_sd: Positive = Field(0.02, description="standard deviation of the heads' initial weights")
+    dropout: Share = Field(0.1, description="Dropout before the head, in models with dropout.")
+    init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="weights tested: best by F1 on the sources' validation sets (XTREME's script, which the paper names), or "
-        "last (the released script without options). Heads on a frozen encoder, which train together: last",
+        description="Weights tested: best by F1 on the sources' validation sets (XTREME's script, which the paper cites), or "
+        "last (released script without options). Heads on a frozen encoder always use the last.",
     )
     length_pools: LengthPools = False
 
 
 class LiangTask(Section):
-    """One of the two tasks."""
+    """Settings of a task."""
 
-    corpus: str = Field(description="key of corpora with training data: treebanks, or entities for ner")
-    interval: Count | None = Field(
-        None, description="updates between two evaluations, of which keep takes the best, and the last weights; null: an epoch"
-    )
+    corpus: str = Field(description="Key of `corpora` with training data: treebanks, or entities for ner.")
+    interval: Count | None = Field(None, description="Updates between evaluations, among which `keep` selects; null: one epoch.")
 
 
 class Model(Section):
-    """One way to fine-tune the encoder: a row of the tables."""
+    """One way to fine-tune the encoder, a row of the tables."""
 
-    weight: NotNegative = Field(0.0, description="of L-DAR's penalty on each of its layers; 0: none")
-    layers: Layers | Literal["all"] = Field("all", description="layers of the penalty, 0: embeddings; all: every block")
+    weight: NotNegative = Field(0.0, description="Weight of L-DAR's penalty on each of its layers; 0: no penalty.")
+    layers: Layers | Literal["all"] = Field(
+        "all", description="Layers of the penalty; 0: embeddings; all: every layer but the embeddings."
+    )
     anchor: Literal["pretrained", "released"] = Field(
         "pretrained",
-        description="what states are kept near to: the pretrained encoder without dropout (paper), or a randomly initialised one "
-        "with dropout, as the released code runs it",
+        description="What states are kept near: the pretrained encoder without dropout (paper), or a randomly initialised one "
+        "with dropout (released code).",
     )
-    dropout: bool = Field(False, description="dropout in the encoder and before the head; off under L-DAR (paper)")
+    dropout: bool = Field(False, description="Dropout in the encoder and before the head; off under L-DAR (paper).")
 
 
 class Removal(Section):
-    """Figure 4: heads that read states without their first directions."""
+    """Figure 4: heads that read states without the leading directions."""
 
     first: list[First] = Field(
-        [0, 50, 100, 200, 300, 400, 500, 600, 700], description="numbers of removed directions, of the frozen encoder's states"
+        [0, 50, 100, 200, 300, 400, 500, 600, 700], description="Numbers of directions removed from the frozen encoder's states."
     )
-    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="the same where the encoder is fine-tuned")
-    rate: Rate = Field(1e-3, description="learning rate of heads on the frozen encoder")
+    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="The same for the fine-tuned encoder.")
+    rate: Rate = Field(1e-3, description="Learning rate of heads on the frozen encoder.")
 
     @model_validator(mode="after")
     def _compared_with_all(self) -> Self:
@@ -79,36 +79,34 @@ Method = Literal["densray", "means", "lda", "leace", "lsar", "inlp"]
 
 
 class Typology(Section):
-    """Linguistic typology: probes for the features of WALS (section 4.2)."""
+    """Probes for typological features of WALS (section 4.2)."""
 
-    corpus: str = Field("wals", description="key of corpora: features of languages")
-    features: Count | None = Field(None, description="number of random features for each seed; null: all")
+    corpus: str = Field("wals", description="Key of `corpora`: language features.")
+    features: Count | None = Field(None, description="Number of random features per seed; null: all.")
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
-        description="a probe for each value of a feature (paper), or one for all (scikit-learn's default since 0.22, which the "
-        "authors' code leaves as it is)",
+        description="One probe per value of a feature (paper), or one for all values (scikit-learn's default since 0.22, which "
+        "the authors' code keeps).",
     )
     words: Count = Field(
         1000,
-        description="words per language, at most probe_words, four fifths to train probes (authors' code; the paper: 8,000 to "
-        "train and 2,000 to test)",
+        description="Words per language, at most `probe_words`; four fifths train probes (authors' code). The paper trains on "
+        "8,000 and tests on 2,000.",
     )
-    held_out_words: Count = Field(100, description="the same where whole families are held out")
-    folds: Annotated[int, Field(ge=2)] = Field(5, description="parts of the families, each held out once")
-    layer_dimension: Count = Field(20, description="number of first coordinates that probes of all layers read (figure 3)")
+    held_out_words: Count = Field(100, description="Words per language where whole families are held out.")
+    folds: Annotated[int, Field(ge=2)] = Field(5, description="Parts of the families, each held out once.")
+    layer_dimension: Count = Field(20, description="Leading coordinates that probes of all layers read (figure 3).")
 
 
 class Similarity(Section):
-    """Language similarity: clusters of languages by their means (section 4.3)."""
+    """Clusters of languages by their means (section 4.3)."""
 
-    shuffles: Count = Field(100, description="of genera, for the level of chance")
-    layer_dimension: Annotated[int, Field(ge=2)] = Field(
-        20, description="number of first coordinates that are read at all layers (figure 3)"
-    )
+    shuffles: Count = Field(100, description="Shuffles of genera, for the chance level.")
+    layer_dimension: Annotated[int, Field(ge=2)] = Field(20, description="Leading coordinates read at all layers (figure 3).")
 
 
 class Groups(Section):
-    """Figure 5: pairs of directions within groups of languages."""
+    """Figure 5: pairs of directions within language groups."""
 
     languages: dict[str, list[Language] | None] = Field(
         {
@@ -116,30 +114,34 @@ class Groups(Section):
             "Italic": ["an", "ca", "es", "fr", "gl", "ht", "it", "la", "pms", "scn"],
             "Germanic": ["af", "bar", "de", "en", "fy", "is", "lb", "nds", "nl", "sco"],
         },
-        description="by name; null omits one",
+        description="Languages by group; null omits a group.",
     )
-    size: Annotated[int, Field(ge=3)] = Field(10, description="languages of a random group")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="of fit_words, drawn for each seed (authors' code: all)")
-    bands: list[Annotated[int, Field(ge=2)]] = Field([*range(2, 18)], description="where windows of two coordinates end")
+    size: Annotated[int, Field(ge=3)] = Field(10, description="Languages of a random group.")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="Share of `fit_words` sampled per seed (authors' code: all)."
+    )
+    bands: list[Annotated[int, Field(ge=2)]] = Field(
+        [*range(2, 18)], description="Last coordinate of each two-coordinate window."
+    )
 
 
 class Probing(Section):
     """Figures 1, 2, 3 and 5: what probes read from a subspace's coordinates, and from others."""
 
-    methods: list[Method] = Field(["densray", "lda"], min_length=1, description="subspaces of the figures")
-    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="further ones, shown beside them")
-    share: Share = Field(0.5, description="of fit_words, drawn for each seed (authors' code: half of them, one draw)")
-    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="numbers of coordinates that probes read")
-    band: Count = Field(10, description="coordinates of a narrow window (figure 2)")
-    bands: list[Count] = Field([*range(10, 201, 10)], description="where narrow windows end")
-    draws: Count = Field(5, description="random windows of a kind, over which a mean is taken")
-    pairs: Count = Field(100, description="random pairs of languages for each seed (authors' code: 10, for figure 3 100)")
-    rest_words: Count = Field(500, description="words per language where each language is told from the rest")
-    layer_dimension: Count = Field(1, description="number of first coordinates that tell languages at all layers (figure 3)")
-    typology: Typology = Field(Typology(), description="typology")
-    similarity: Similarity = Field(Similarity(), description="similarity")
-    groups: Groups = Field(Groups(), description="figure 5")
-    tolerance: Positive = Field(1e-4, description="largest component of a probe's gradient where its fit ends, as scikit-learn's")
+    methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspaces of the figures.")
+    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Further subspaces, shown for comparison.")
+    share: Share = Field(0.5, description="Share of `fit_words` sampled per seed (authors' code: half, sampled once).")
+    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates that probes read.")
+    band: Count = Field(10, description="Width of a narrow window in coordinates (figure 2).")
+    bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each narrow window.")
+    draws: Count = Field(5, description="Random windows of each kind that are averaged.")
+    pairs: Count = Field(100, description="Random language pairs per seed (authors' code: 10, for figure 3 100).")
+    rest_words: Count = Field(500, description="Words per language for identifying one language against the rest.")
+    layer_dimension: Count = Field(1, description="Leading coordinates that identify languages at all layers (figure 3).")
+    typology: Typology = Field(Typology(), description="Typology.")
+    similarity: Similarity = Field(Similarity(), description="Similarity.")
+    groups: Groups = Field(Groups(), description="Figure 5.")
+    tolerance: Positive = Field(1e-4, description="Largest gradient component of a probe at convergence; scikit-learn's default.")
 
     @model_validator(mode="after")
     def _windows_have_room(self) -> Self:
@@ -151,30 +153,32 @@ class Probing(Section):
 class Liang2021(PaperSection):
     """Locating language-specific information in contextualized embeddings (Liang, Dufter and Schütze 2021)."""
 
-    seeds: Seeds = Field([42, 43, 44, 45, 46], min_length=1, description="seeds; the tables rest on one run, by default with 42")
-    texts: dict[str, str | None] = Field(
-        description="key of encoders -> key of corpora: paragraphs whose subwords' states determine language subspaces; null "
-        "omits an encoder"
+    seeds: Seeds = Field(
+        [42, 43, 44, 45, 46], min_length=1, description="Seeds; the paper's tables use one run, by default with 42."
     )
-    text_tokenisation: str = Field(description="key of tokenisations that label every subword")
-    fit_words: Count = Field(10000, description="random subwords of train per language from which subspaces are determined")
-    probe_words: Count = Field(5000, description="random subwords of test per language for probes")
-    dimensions: Count = Field(105, description="directions of L-DAR's penalty, at most the rank n - 1 of n languages")
+    texts: dict[str, str | None] = Field(
+        description="Key of `encoders` -> key of `corpora`: paragraphs whose subword states define language subspaces; null "
+        "omits an encoder."
+    )
+    text_tokenisation: str = Field(description="Key of `tokenisations` in which every subword is labelled.")
+    fit_words: Count = Field(10000, description="Random training subwords per language that define subspaces.")
+    probe_words: Count = Field(5000, description="Random test subwords per language for probes.")
+    dimensions: Count = Field(105, description="Directions of L-DAR's penalty, at most the rank n - 1 of n languages.")
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="sets of source languages: English alone, then mixed ones, with at most as many sentences of each as a share "
-        "of the first language's (authors' code)",
+        description="Sets of source languages: English, then mixed sets, in which each language has at most an equal share of "
+        "the first language's sentences (authors' code).",
     )
     tasks: dict[TaskName, LiangTask] = Field(
-        min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null
+        min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null
     )
     models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(
-        min_length=1, description="by name; null omits one", json_schema_extra=or_null
+        min_length=1, description="Models by name; null omits one.", json_schema_extra=or_null
     )
-    removal: Removal = Field(Removal(), description="figure 4")
-    probing: Probing = Field(Probing(), description="figures 1, 2, 3 and 5")
-    training: LiangTraining = Field(LiangTraining(), description="settings that all trainings share")
+    removal: Removal = Field(Removal(), description="Figure 4.")
+    probing: Probing = Field(Probing(), description="Figures 1, 2, 3 and 5.")
+    training: LiangTraining = Field(LiangTraining(), description="Settings of all training runs.")
 
     _named = field_validator("tasks", "models", "texts", mode="before")(without_null)
 

@@ -18,46 +18,44 @@ Weighting = Literal["tokens", "texts", "released"]
 
 
 class Bert(Training):
-    """Masked language models pretrained from scratch (section 3.2). The paper gives neither shape, steps nor rate."""
+    """Masked language models pretrained from scratch (section 3.2). The paper gives no shape, steps or learning rate."""
 
     RECIPE = ("epsilon", "parts", "encoder_dropout")
 
-    encoder: str = Field(description="key of encoders: an untrained BERT")
+    encoder: str = Field(description="Key of `encoders`: an untrained BERT.")
     window: Window = Field(
         512,
-        description="subwords of an example, special ones included: running text of a page, whose last example may be shorter; "
-        "sentence: each sentence is an example",
+        description="Subwords of an example, special ones included, from running text of one page; sentence: one sentence per "
+        "example.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="short windows: each sentence is sliced into segments of so many subwords, special ones included "
-        "(section 3.2.3)",
+        description="Short windows: subwords, special ones included, of the segments into which each sentence is sliced "
+        "(section 3.2.3).",
     )
-    updates: Count = Field(200_000, description="number of updates, the same for each size of data and each window; our choice")
-    evaluations: Count = Field(20, description="how often held-out text is scored meanwhile")
+    updates: Count = Field(200_000, description="Updates, the same for each data size and window; our choice.")
+    evaluations: Count = Field(20, description="How often held-out text is scored during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="one more BERT of the long window on less text, with as many epochs as on more text has instead of as many "
-        "updates, in the table of word retrieval: what more text gains is then no matter of updates alone",
+        description="Adds a long-window BERT on less text with as many epochs, not updates, as on more text, to separate the "
+        "effect of text from that of updates.",
     )
-    subwords: Count = Field(
-        131_072, description="subwords of a batch on average, whatever the window: 256 examples of 512, as BERT's"
-    )
+    subwords: Count = Field(131_072, description="Average subwords per batch for any window: 256 examples of 512, as in BERT.")
     parts: Count = Field(
         4,
-        description="a batch is computed in so many parts, one after the other or on as many GPUs of one machine, for which a "
-        "cluster's job asks; `--set-resources train:gpu=1` asks for fewer and changes nothing but the last digits",
+        description="Parts of a batch, computed in turn or on as many GPUs of one machine. `--set-resources train:gpu=1` "
+        "requests fewer GPUs and changes only the last digits.",
     )
-    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="share of the subwords that are masked (BERT's)")
+    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords masked (BERT).")
     init_sd: Positive | None = Field(
-        None, description="standard deviation of the first weights; null: the encoder's, BERT's 0.02"
+        None, description="Standard deviation of the initial weights; null: the encoder's, 0.02 as in BERT."
     )
-    rate: Rate = Field(1e-4, description="learning rate (BERT's)")
+    rate: Rate = Field(1e-4, description="Learning rate (BERT).")
     warmup: Warmup = 0.01
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
-    epsilon: Positive = Field(1e-6, description="of Adam")
-    encoder_dropout: bool = Field(True, description="dropout in the encoder, 0.1 as in BERT")
+    epsilon: Positive = Field(1e-6, description="Adam's epsilon.")
+    encoder_dropout: bool = Field(True, description="Dropout in the encoder, 0.1 as in BERT.")
     precision: Precision = "auto"
 
     @model_validator(mode="after")
@@ -74,72 +72,81 @@ class Bert(Training):
 
 
 class Pretraining(Section):
-    """Encoders of the same text (section 3.2)."""
+    """Encoders pretrained on the same text (section 3.2)."""
 
-    corpus: str = Field(description="key of corpora of kind paragraphs")
-    tokenisation: str = Field(description="key of tokenisations, in which each sentence is a text")
+    corpus: str = Field(description="Key of `corpora`: paragraphs.")
+    tokenisation: str = Field(description="Key of `tokenisations` in which each sentence is a text.")
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="sentences of each language, less and more, by name; where a language has fewer, all of them, none twice; "
-        "null omits one",
+        description="Two data sizes by name, less and more, in sentences per language; a language with fewer uses all of them "
+        "once. null omits one.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="of each pretraining, one in the paper; with one alone the claims about these models are not decided. A "
-        "training on XNLI with seed s starts from the model with seed s modulo their number; the first one's BERT translates",
+        description="Pretraining seeds; one in the paper, which leaves the claims about these models undecided. An XNLI "
+        "training run with seed s starts from model s modulo their number; the first BERT translates.",
     )
-    bert: Bert = Field(description="masked language models")
-    static: str = Field(description="key of encoders: untrained word embeddings")
-    glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it")
-    word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it")
+    bert: Bert = Field(description="Masked language models.")
+    static: str = Field(description="Key of `encoders`: untrained word embeddings.")
+    glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it.")
+    word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it.")
 
     _named = field_validator("sizes", mode="before")(without_null)
 
 
 class Retrieval(Section):
-    """Word retrieval (section 3.1, figures 1, 3 and 5); contexts of words and means of languages are of the pretraining text."""
+    """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means come from the pretraining text."""
 
-    dictionaries: list[str] = Field(min_length=1, description="keys of corpora of kind dictionary")
-    dictionary_split: Literal["train", "test"] = Field("test", description="the paper does not say which")
+    dictionaries: list[str] = Field(min_length=1, description="Keys of `corpora`: dictionaries.")
+    dictionary_split: Literal["train", "test"] = Field(
+        "test", description="Split of the dictionaries, which the paper does not state."
+    )
     size: str | None = Field(
         None,
-        description="whose text has the contexts, the same of all models, so that these are asked for the same words: one of "
-        "sizes; null: the larger",
+        description="Data size, one of `sizes`, whose text provides the contexts of all models, so that all are tested on the "
+        "same words; null: the larger.",
     )
 
 
 class Means(Section):
-    """Mean of a language's states (section 4.1); the paper does not say of which text, nor how words are weighted."""
+    """Mean of a language's states (section 4.1). The paper states neither the text nor the weighting."""
 
-    corpus: str | None = Field(None, description="key of corpora; null: that of inference, whose tokenisation is then read")
-    tokenisation: str | None = Field(None, description="key of tokenisations of that corpus")
-    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="split of these texts")
+    corpus: str | None = Field(None, description="Key of `corpora`; null: corpus and tokenisation of `nli`.")
+    tokenisation: str | None = Field(None, description="Key of `tokenisations` for that corpus.")
+    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="Split of these texts.")
     weighting: Weighting = Field(
-        "tokens", description="each subword weighs the same, or each text; released: of 16 blocks of 512 alone (lang-rep)"
+        "tokens",
+        description="Equal weight for each subword or for each text; released: 16 blocks of 512 subwords only (lang-rep).",
     )
-    specials: bool = Field(False, description="count special subwords too")
+    specials: bool = Field(False, description="Includes special subwords.")
 
 
 class Translation(Section):
     """Unsupervised token translation (section 4.2: tables 1 to 3, figures 7 and 8)."""
 
     model: str = Field(
-        RELEASED, description="who translates: released, or a pretrained masked language model, such as bert-512/200k"
+        RELEASED, description="Translating model: released, or a pretrained masked language model such as bert-512/200k."
     )
     languages: list[Language] = Field(
-        ["de", "fr", "ur", "sw", "zh", "el"], min_length=1, description="from and into English, in the order of table 2"
+        ["de", "fr", "ur", "sw", "zh", "el"],
+        min_length=1,
+        description="Languages translated from and into English, in the order of table 2.",
     )
-    weights: list[float] = Field([1.0, 2.0, 3.0], min_length=1, description="of the shift, in the grid over all layers (table 2)")
-    negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="further ones, below zero: a claim of the text")
-    layer: Count = Field(10, description="of convert rates (table 2) and samples (table 1)")
-    printed: tuple[Count, float] = Field((11, 3.0), description="layer and weight of table 2's first rows")
-    drawn: tuple[str, str] = Field(("en", "el"), description="direction of figures 7 and 8")
-    samples: list[Count] = Field([36], description="numbers of the pairs of table 1, counted from 1")
-    sample_languages: list[Language] = Field(["zh", "fr"], description="into which table 1 translates")
-    variants: list[Means] = Field([], description="of the mean, compared with the printed convert rates: item calibration")
+    weights: list[float] = Field(
+        [1.0, 2.0, 3.0], min_length=1, description="Weights of the shift, combined with every layer (table 2)."
+    )
+    negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative weights, which the text makes a claim about.")
+    layer: Count = Field(10, description="Layer of the convert rates (table 2) and samples (table 1).")
+    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight of table 2's first rows.")
+    drawn: tuple[str, str] = Field(("en", "el"), description="Direction of figures 7 and 8.")
+    samples: list[Count] = Field([36], description="Pairs of table 1, counted from 1.")
+    sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages of table 1.")
+    variants: list[Means] = Field(
+        [], description="Variants of the mean, compared with the printed convert rates in the table `calibration`."
+    )
 
 
 class Nli(Training):
@@ -147,75 +154,81 @@ class Nli(Training):
 
     RECIPE = ("dropout",)
 
-    corpus: str = Field(description="key of corpora of kind pairs")
-    tokenisation: str = Field(description="key of tokenisations")
+    corpus: str = Field(description="Key of `corpora`: pairs.")
+    tokenisation: str = Field(description="Key of `tokenisations`.")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
-        description="of table 4, which leaves out three of the 15 without a reason",
+        description="Languages of table 4, which omits three of the 15 without a reason.",
     )
-    epochs: Count = Field(3, description="number of epochs; this and the next four are our choice")
-    batch: Count = Field(32, description="pairs per step")
-    rate: Rate = Field(2e-5, description="learning rate of encoder and head")
-    head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
-    pretrained_rate: Rate | None = Field(None, description="learning rate of encoders that are pretrained here; null: rate")
-    pretrained_epochs: Count | None = Field(None, description="their number of epochs; null: epochs")
+    epochs: Count = Field(3, description="Epochs; like the next four keys, our choice.")
+    batch: Count = Field(32, description="Pairs per step.")
+    rate: Rate = Field(2e-5, description="Learning rate of encoder and head.")
+    head_rate: Rate | None = Field(None, description="Learning rate of the head; null: `rate`.")
+    pretrained_rate: Rate | None = Field(None, description="Learning rate of encoders pretrained here; null: `rate`.")
+    pretrained_epochs: Count | None = Field(None, description="Epochs of encoders pretrained here; null: `epochs`.")
     pretrained_half: bool = Field(
         False,
-        description="of these only the upper half is fine-tuned, as of mBERT in section 4.3 (the last 6 layers); section 3 does "
-        "not say so",
+        description="Fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last 6 "
+        "layers); section 3 does not say so.",
     )
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
-    dropout: Share = Field(0.1, description="before the head")
-    segments: bool = Field(True, description="token type 1 for the second text of a pair")
+    dropout: Share = Field(0.1, description="Dropout before the head.")
+    segments: bool = Field(True, description="Token type 1 for the second text of a pair.")
     weights: list[float] = Field(
-        [number / 10 for number in range(31)], min_length=2, description="of the shift, from which development data select"
+        [number / 10 for number in range(31)],
+        min_length=2,
+        description="Weights of the shift among which development data select.",
     )
-    features_hidden: Count = Field(512, description="units of the head on frozen states")
-    features_rate: Rate = Field(1e-3, description="its learning rate")
-    features_epochs: Count = Field(10, description="its number of epochs")
+    features_hidden: Count = Field(512, description="Units of the head on frozen states.")
+    features_rate: Rate = Field(1e-3, description="Learning rate of that head.")
+    features_epochs: Count = Field(10, description="Epochs of that head.")
 
 
 class Identification(Section):
-    """Converged probes that tell languages apart (sections 4.1, 4.3 and 5); the paper asks none."""
+    """Probes, trained to convergence, that identify languages (sections 4.1, 4.3 and 5). The paper trains none."""
 
     subwords: Count = Field(
         1000,
-        description="of each language and split: evenly from pairs that are shifted, evenly among different ones of running text",
+        description="Subwords per language and split, sampled evenly over the places in shifted pairs and over the distinct "
+        "subwords of running text.",
     )
-    penalties: list[Positive] = Field([0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="C, chosen on a held-out fifth")
-    tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient")
+    penalties: list[Positive] = Field(
+        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Values of C; a held-out fifth selects one."
+    )
+    tolerance: Positive = Field(1e-6, description="Largest gradient component of a probe at convergence.")
     fine_tuned: bool = Field(
         True,
-        description="shifted states also of the encoder fine-tuned on XNLI; false: as released alone, for which one seed does",
+        description="Also probes shifted states of the encoder fine-tuned on XNLI; false: only as released, for which one seed "
+        "suffices.",
     )
 
 
 class Vocabulary(Section):
-    """Subwords of each language (table 3), and what altered letters change of them."""
+    """Subwords of each language (table 3), and the effect of altered letters."""
 
-    encoder: str = Field(description="key of encoders, of which the tokenizer alone is read")
-    corpus: str = Field(description="key of corpora of kind pairs, whose test set is counted")
-    tokenisation: str = Field(description="key of tokenisations of table 3, whose printed numbers are those of unaltered letters")
+    encoder: str = Field(description="Key of `encoders` for its tokenizer.")
+    corpus: str = Field(description="Key of `corpora`: pairs, whose test set is counted.")
+    tokenisation: str = Field(description="Key of `tokenisations` for table 3, whose printed numbers are of unaltered letters.")
     altered: list[str] = Field(
         [],
-        description="keys of tokenisations with strip_accents or lower_case, which the table `accents` compares; []: no table",
+        description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; []: no table.",
     )
 
 
 class Liu2020(PaperSection):
     """A study of cross-lingual ability and language-specific information in multilingual BERT (Liu et al. 2020)."""
 
-    seeds: Seeds = Field([0, 1, 2], min_length=1, description="of trainings on XNLI; one run in the paper")
-    source_language: Language = Field("en", description="to and from which words are retrieved and tokens translated")
-    pretraining: Pretraining = Field(description="encoders pretrained from scratch")
-    retrieval: Retrieval = Field(description="word retrieval")
-    means: Means = Field(Means(), description="mean of a language's states")
-    translation: Translation = Field(Translation(), description="unsupervised token translation")
-    nli: Nli = Field(description="XNLI")
-    identification: Identification = Field(Identification(), description="language identification")
-    vocabulary: Vocabulary = Field(description="table 3")
+    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Seeds of the XNLI training runs; one run in the paper.")
+    source_language: Language = Field("en", description="Language from and into which words are retrieved and tokens translated.")
+    pretraining: Pretraining = Field(description="Encoders pretrained from scratch.")
+    retrieval: Retrieval = Field(description="Word retrieval.")
+    means: Means = Field(Means(), description="Mean of a language's states.")
+    translation: Translation = Field(Translation(), description="Unsupervised token translation.")
+    nli: Nli = Field(description="XNLI.")
+    identification: Identification = Field(Identification(), description="Language identification.")
+    vocabulary: Vocabulary = Field(description="Table 3.")
 
     def bert_name(self, window: Window) -> str:
         """Key of a masked language model."""

@@ -19,97 +19,111 @@ DOMAINS = {
 
 
 class MullerTraining(Training):
-    """Settings that all training runs share (section 3 and appendix A.1)."""
+    """Settings of all training runs (section 3 and appendix A.1)."""
 
     RECIPE = ("beta2", "epsilon", "dropout", "init_sd", "length_pools")
 
     warmup: Warmup = 0.1  # appendix A.1.1
-    beta2: Share = Field(0.999, description="of AdamW; 0.99 in the sibling code's Adam without a schedule (trainer/run.py)")
-    epsilon: Positive = Field(1e-8, description="of AdamW; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31)")
-    dropout: Share = Field(0.1, description="before taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)")
-    init_sd: Positive = Field(0.02, description="standard deviation of the taggers' initial weights")
-    keep: Literal["best", "last"] = Field("best", description="epoch tested: best (appendix A.1.1), last (sibling code: run.py)")
+    beta2: Share = Field(
+        0.999, description="AdamW's beta2; 0.99 in the sibling code's Adam, which has no schedule (trainer/run.py)."
+    )
+    epsilon: Positive = Field(1e-8, description="AdamW's epsilon; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31).")
+    dropout: Share = Field(
+        0.1, description="Dropout before taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)."
+    )
+    init_sd: Positive = Field(0.02, description="Standard deviation of the taggers' initial weights.")
+    keep: Literal["best", "last"] = Field(
+        "best", description="Epoch tested: best (appendix A.1.1) or last (sibling code: run.py)."
+    )
     divide_twice: bool = Field(
-        False, description="true: the mean loss over tags is divided by their number again (sibling code: epoch_run.py, line 454)"
+        False, description="Divides the mean tagging loss by the number of tags again (sibling code: epoch_run.py, line 454)."
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
-        "bert", description="how blocks are re-initialised: as in the code used for the paper, or in the code released for users"
+        "bert", description="How layers are re-initialised: as in the paper's code, or as in the code released for users."
     )
 
 
 class ParserSettings(Section):
-    """The biaffine parser; Dozat and Manning's defaults are arc 500, relation 100, dropout 0.33."""
+    """The biaffine parser, as in the authors' sibling code. Dozat and Manning use arc 500, relation 100, dropout 0.33."""
 
-    arc: Count = Field(500, description="units of the perceptrons for arcs (authors' sibling code)")
-    relation: Count = Field(200, description="units of the perceptrons for relations (authors' sibling code)")
-    dropout: Share = Field(0.1, description="dropout of these units (authors' sibling code)")
-    activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="activation function (authors' sibling code)")
+    arc: Count = Field(500, description="Units of the arc perceptrons.")
+    relation: Count = Field(200, description="Units of the relation perceptrons.")
+    dropout: Share = Field(0.1, description="Dropout of these units.")
+    activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function.")
     decoding: Literal["log", "probability"] = Field(
-        "log", description="log: the most probable tree; probability: that of the largest sum of arc and relation probabilities"
+        "log",
+        description="log: the most probable tree; probability: the tree with the largest sum of arc and relation probabilities.",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
-        "words", description="of the relations' loss; words plus two per sentence in the sibling code (epoch_run.py, line 454)"
+        "words",
+        description="Divisor of the relation loss; words plus two per sentence in the sibling code (epoch_run.py, line 454).",
     )
     subtypes: bool = Field(
         False,
-        description="true: relations are trained, selected and scored with subtypes, those of the training data (sibling code: "
-        "conllu_reader.py, line 470); false: without",
+        description="Trains, selects and scores relations with the subtypes of the training data (sibling code: "
+        "conllu_reader.py, line 470).",
     )
 
 
 class MullerTask(Section):
-    """One of the three tasks."""
+    """Settings of a task."""
 
-    corpus: str = Field(description="key of corpora with training data: treebanks, or entities for ner")
-    epochs: Count = Field(6, description="number of epochs; the best on the source's validation set is kept")
-    batch: Count = Field(16, description="sentences per step (table 3)")
-    rate: Rate = Field(5e-5, description="learning rate of encoder and head (table 3)")
-    head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
+    corpus: str = Field(description="Key of `corpora` with training data: treebanks, or entities for ner.")
+    epochs: Count = Field(6, description="Epochs; the source's validation set selects the best.")
+    batch: Count = Field(16, description="Sentences per step (table 3).")
+    rate: Rate = Field(5e-5, description="Learning rate of encoder and head (table 3).")
+    head_rate: Rate | None = Field(None, description="Learning rate of the head; null: `rate`.")
 
 
 class MullerSearch(Section):
-    """The grid of appendix A.1.1; muller2021/table3_search.csv runs it for each task and source language."""
+    """Grid of appendix A.1.1, run per task and source language: muller2021/table3_search.csv."""
 
-    batch: list[Count] = Field([16, 32], description="sentences per step")
-    rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="learning rates")
+    batch: list[Count] = Field([16, 32], description="Sentences per step.")
+    rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Learning rates.")
 
 
 class MullerSimilarity(Section):
     """CKA between English and other languages on parallel sentences."""
 
-    sets: list[Layers] = Field([[1, 2]], description="re-initialised blocks whose models are compared too (figures 2, 6 to 8)")
-    draws: Annotated[int, Field(ge=0)] = Field(200, description="number of shuffled pairings for the floor")
+    sets: list[Layers] = Field(
+        [[1, 2]], description="Sets of re-initialised layers whose models are also compared (figures 2, 6 to 8)."
+    )
+    draws: Annotated[int, Field(ge=0)] = Field(200, description="Shuffled pairings for the baseline.")
 
 
 class MullerProbe(Section):
-    """Probes that tell the language of a parallel sentence from its mean state; no number is printed on what the paper says."""
+    """Probes that identify the language of a parallel sentence from its mean state, a claim without a printed number."""
 
-    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="share of the sentences that are tested")
-    penalty: Positive = Field(1.0, description="C, scikit-learn's default")
-    tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient, averaged over sentences")
+    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of the sentences tested.")
+    penalty: Positive = Field(1.0, description="C; scikit-learn's default.")
+    tolerance: Positive = Field(1e-6, description="Largest gradient component, averaged over sentences, at convergence.")
 
 
 class Muller2021(PaperSection):
     """First align, then predict: understanding the cross-lingual ability of multilingual BERT (Muller et al. 2021)."""
 
-    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="section 3: five runs")
-    source_languages: list[Language] = Field(["en", "ru", "ar"], min_length=1, description="of the training data, English first")
-    tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="the paper's tasks")
-    parallel: str = Field(description="key of corpora: parallel treebanks, tests of parsing and pos and sentence pairs of CKA")
-    parser: ParserSettings = Field(ParserSettings(), description="the parser")
-    training: MullerTraining = Field(MullerTraining(), description="settings that all trainings share")
-    pairs: list[Layers] = Field([], description="blocks that are re-initialised together (tables 1, 2, 6 to 8)")
-    sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
-        [], description="further sets, from English alone (table 5); all: every block; all_embeddings: and the embeddings"
+    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Seeds; five runs in section 3.")
+    source_languages: list[Language] = Field(
+        ["en", "ru", "ar"], min_length=1, description="Languages of the training data, English first."
     )
-    domain_corpus: str | None = Field(None, description="key of corpora: treebanks used for training and testing in table 2")
-    domain_literature: str | None = Field(None, description="key of corpora: treebanks of literature for table 2")
-    domain_web: str | None = Field(None, description="key of corpora: treebanks of web text for table 2")
-    domain_entities: str | None = Field(None, description="key of corpora: named entities in news for table 2")
-    search: MullerSearch = Field(MullerSearch(), description="grid search")
-    similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA")
-    probe: MullerProbe = Field(MullerProbe(), description="probes of the language")
+    tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="The paper's tasks.")
+    parallel: str = Field(description="Key of `corpora`: parallel treebanks for testing parsing and pos, and for CKA.")
+    parser: ParserSettings = Field(ParserSettings(), description="The parser.")
+    training: MullerTraining = Field(MullerTraining(), description="Settings of all training runs.")
+    pairs: list[Layers] = Field([], description="Layers re-initialised together (tables 1, 2, 6 to 8).")
+    sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
+        [],
+        description="Further sets, trained on English only (table 5); all: every layer; all_embeddings: every layer and "
+        "the embeddings.",
+    )
+    domain_corpus: str | None = Field(None, description="Key of `corpora`: treebanks of table 2 for training and testing.")
+    domain_literature: str | None = Field(None, description="Key of `corpora`: treebanks of literature (table 2).")
+    domain_web: str | None = Field(None, description="Key of `corpora`: treebanks of web text (table 2).")
+    domain_entities: str | None = Field(None, description="Key of `corpora`: named entities in news (table 2).")
+    search: MullerSearch = Field(MullerSearch(), description="Grid search.")
+    similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA.")
+    probe: MullerProbe = Field(MullerProbe(), description="Language probes.")
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

@@ -11,30 +11,31 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Passports of encoders: where one keeps language and where meaning, by layer, beside baselines."""
+    """Passports of encoders: where they encode language and meaning, by layer, next to baselines."""
 
-    encoder: str = Field("", description="not needed: the first of encoders")
-    tokenisation: str = Field("sentences", description="key of tokenisations: how sentences become tokens; one that cuts none")
-    encoders: list[Name] = Field(min_length=1, description="keys of encoders, of each of which a passport is made")
+    encoder: str = Field("", description="Not needed; the first of `encoders`.")
+    tokenisation: str = Field("sentences", description="Key of `tokenisations` that truncates no sentence.")
+    encoders: list[Name] = Field(min_length=1, description="Keys of `encoders`; each gets a passport.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
-        [], description="lists of two to six encoders whose passports are compared side by side"
+        [], description="Lists of two to six encoders whose passports are compared."
     )
-    parallel: str = Field("sib200_parallel", description="key of corpora: the same sentences, with topics, in all languages")
-    topics: str = Field("sib200_english", description="key of corpora: English sentences from which topics are learnt")
+    parallel: str = Field("sib200_parallel", description="Key of `corpora`: the same sentences, with topics, in all languages.")
+    topics: str = Field("sib200_english", description="Key of `corpora`: English sentences from which topics are learnt.")
     block: Count = Field(
         50,
-        description="length of blocks in the numbers of sentences (index_id); a block is in one half, as neighbours may share an "
-        "article",
+        description="Sentence numbers (index_id) per block. A block stays in one half, as neighbours may share an article.",
     )
-    seeds: list[Annotated[int, Field(ge=0)]] = Field([0, 1], min_length=1, description="of the same encoder with random weights")
-    neighbours: Count = Field(10, description="k of mutual neighbours and of hubness")
-    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="draws of shuffled pairs, whose mean is a floor")
-    permutations: Count = Field(1000, description="permutations of languages, whose mean is a floor of genealogy")
-    penalty: Positive = Field(1.0, description="C of the probes for languages")
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(
+        [0, 1], min_length=1, description="Seeds of the same encoder with random weights."
+    )
+    neighbours: Count = Field(10, description="k of mutual neighbours and hubness.")
+    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Samples of shuffled pairs, whose mean is a baseline.")
+    permutations: Count = Field(1000, description="Permutations of languages, whose mean is the baseline of genealogy.")
+    penalty: Positive = Field(1.0, description="C of the language probes.")
     penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0], min_length=1, description="C of the probes for topics, chosen on blocks held out"
+        [0.01, 0.1, 1.0], min_length=1, description="Values of C of the topic probes; held-out blocks select one."
     )
-    tolerance: Positive = Field(1e-4, description="largest component of the gradient of a probe that has converged")
+    tolerance: Positive = Field(1e-4, description="Largest gradient component of a probe at convergence.")
 
     @model_validator(mode="before")
     @classmethod

@@ -13,7 +13,7 @@ from crosslens.papers.passport.sentences import sentences
 from crosslens.reports.cells import where
 from crosslens.reports.templates import read_template
 
-SECTIONS = {"A": "Text into pieces", "B": "Where the language is", "C": "Same meaning, same place", "D": "Use"}
+SECTIONS = {"A": "Text into subwords", "B": "Where the language is", "C": "Same meaning, same place", "D": "Use"}
 WORST = 3  # languages of a measure that the table names
 SIGNS = {"higher": "↑", "lower": "↓", "neither": ""}
 UNKNOWN = "unknown"
@@ -57,7 +57,7 @@ def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
         "shape": f"{encoder['layers']} layers × {encoder['width']}"
         + ", pre-norm" * bool(encoder.get("prenorm"))
         + ", a decoder" * bool(encoder.get("causal")),
-        "tokenizer": f"{encoder['tokenizer']}, {encoder['vocabulary']:,} pieces" if encoder.get("vocabulary") else UNKNOWN,
+        "tokenizer": f"{encoder['tokenizer']}, {encoder['vocabulary']:,} subwords" if encoder.get("vocabulary") else UNKNOWN,
         "positions": f"{positions:,}" if isinstance(positions, int) else positions or UNKNOWN,
         "coverage": UNKNOWN if covered is None else f"{len(covered)} of {len(languages)} languages",
         "parallel text": pretraining.parallel(passport.id),

@@ -13,7 +13,7 @@ from crosslens.measures.shared.parallel import FORMULA, estimate, lengths
 from crosslens.papers.passport.terms import UNKNOWN
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")  # a subword that is one byte of what a vocabulary lacks
-PREMIUM, DENSITY = "premium", "pieces per character"
+PREMIUM, DENSITY = "premium", "subwords per character"
 
 
 def premium(

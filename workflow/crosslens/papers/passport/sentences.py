@@ -31,7 +31,7 @@ def _text(passport: Passport) -> Iterator[str]:
         worst = listed([f"{name_of(str(language))} {percent(share)}" for language, share in large_shares.head(MOST).items()])
         among = ", among them" if len(large_shares) > MOST else ":"
         yield (
-            f"Text: the tokenizer lacks characters; more than {100 * NOTICEABLE:.0f}\N{NO-BREAK SPACE}% of the pieces of "
+            f"Text: the tokenizer lacks characters; more than {100 * NOTICEABLE:.0f}\N{NO-BREAK SPACE}% of the subwords of "
             f"{len(large_shares)} of {len(shares)} languages are unknown{among} {worst}. Their other values are of what remains "
             "of the sentences."
         )
@@ -80,8 +80,8 @@ def _language(passport: Passport) -> Iterator[str]:
     )
     if probe and first and last:
         yield (
-            f"Language: a linear probe names the language of {percent(probe.value)} of sentences at the last layer, and the "
-            f"share of variance that lies between languages {_change(first, last)} from layer 0 to the last."
+            f"Language: a linear probe identifies the language of {percent(probe.value)} of sentences at the last layer, and the "
+            f"share of variance that is between languages {_change(first, last)} from layer 0 to the last."
         )
 
 
@@ -120,7 +120,7 @@ def _use(passport: Passport) -> Iterator[str]:
     if english and rest:
         chance = passport.value("topic", last, baseline="formula")
         erased = passport.value("topic", last, "erased")
-        baseline = f", where the largest topic alone has {percent(chance.value)}" if chance else ""
+        baseline = f", where always guessing the largest topic scores {percent(chance.value)}" if chance else ""
         effect = f"; with the language erased, the others' accuracy {_change(rest, erased)}" if erased else ""
         yield (
             f"Use: a topic classifier trained on English is right on {percent(english.value)} of English sentences and on "

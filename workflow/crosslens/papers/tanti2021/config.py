@@ -20,36 +20,39 @@ RunName = Literal[
 
 
 class Run(Section):
-    """Hyperparameters of one training (tanti2021, table 5)."""
+    """Hyperparameters of one training run (table 5)."""
 
-    init_sd: Positive = Field(0.01, description="standard deviation of the initial weights of new heads")
-    batch: Count = Field(32, description="texts per step")
-    encoder_rate: Rate | None = Field(None, description="learning rate of the encoder; null: the encoder is frozen")
-    head_rate: Rate = Field(1e-3, description="learning rate of the heads")
-    reversal: Positive | None = Field(None, description="lambda of gradient reversal")
-    uniformity: Weight | None = Field(None, description="entropy maximisation: w of (1 - w) x label loss + w x language loss")
+    init_sd: Positive = Field(0.01, description="Standard deviation of the initial weights of new heads.")
+    batch: Count = Field(32, description="Texts per step.")
+    encoder_rate: Rate | None = Field(None, description="Learning rate of the encoder; null: frozen.")
+    head_rate: Rate = Field(1e-3, description="Learning rate of the heads.")
+    reversal: Positive | None = Field(None, description="Lambda of gradient reversal.")
+    uniformity: Weight | None = Field(None, description="w of entropy maximisation: (1 - w) x label loss + w x language loss.")
     entropy: Literal["equation_1", "negative_entropy"] = Field(
-        "equation_1", description="what w weighs: equation 1 (minus the sum of log probabilities) or the entropy itself"
+        "equation_1",
+        description="Language loss: equation 1 (minus the sum of log probabilities), or the negative entropy itself.",
     )
     language_head_rate: Rate | None = Field(
-        None, description="learning rate of the language head trained afterwards; null: head_rate, as in the authors' code"
+        None, description="Learning rate of the language head trained afterwards; null: `head_rate`, as in the authors' code."
     )
     adversary_rate: Rate | None = Field(
-        None, description="learning rate of the language head in an adversarial run; null: head_rate, as in the authors' code"
+        None, description="Learning rate of the adversarial language head; null: `head_rate`, as in the authors' code."
     )
     adversary_epochs: int = Field(
         0,
         ge=0,
-        description="epochs in which that head is trained alone, before the encoder moves; none in the authors' code",
+        description="Epochs in which only that head trains, before the encoder moves; none in the authors' code.",
     )
-    encoder_dropout_when_frozen: bool | None = Field(None, description="null: as in the section `training`")
+    encoder_dropout_when_frozen: bool | None = Field(None, description="Overrides the key of `training`; null: does not.")
     languages: list[Language] = Field(
         [],
-        description="languages of the task's training data, each with the same number of texts, all together with as many as "
-        "source_language has alone; []: source_language",
+        description="Languages of the training data, equally many texts each, together as many as `source_language` has; []: "
+        "`source_language`.",
     )
-    seeds: Seeds | None = Field(None, description="seeds of this training; null: all top-level seeds")
-    reinitialise: Literal["none", "all"] = Field("none", description="all: the whole encoder, as an untrained control")
+    seeds: Seeds | None = Field(None, description="Seeds of this run; null: the top-level `seeds`.")
+    reinitialise: Literal["none", "all"] = Field(
+        "none", description="all: re-initialises the whole encoder, as an untrained control."
+    )
 
     @model_validator(mode="after")
     def _adversary(self) -> Self:
@@ -61,18 +64,20 @@ class Run(Section):
 
 
 class TantiTraining(Training):
-    """Settings that all training runs share."""
+    """Settings of all training runs."""
 
     RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(5, description="epochs of the task (tanti2021, appendix C)")
-    language_epochs: Count = Field(5, description="epochs of the language head (tanti2021, appendix C)")
-    language_head_rates: list[Rate] = Field([], description="of further heads, for results/findings.csv; one significant digit")
-    dropout: Share = Field(0.1, description="before each head (tanti2021, appendix C)")
+    epochs: Count = Field(5, description="Epochs of the task (appendix C).")
+    language_epochs: Count = Field(5, description="Epochs of the language head (appendix C).")
+    language_head_rates: list[Rate] = Field(
+        [], description="Learning rates of extra language heads, for results/findings.csv; one significant digit each."
+    )
+    dropout: Share = Field(0.1, description="Dropout before each head (appendix C).")
     decay: Decay = "none"
-    select_by: Literal["paper", "token"] = Field("token", description="definition of macro F1 that selects the best epoch")
+    select_by: Literal["paper", "token"] = Field("token", description="Definition of macro F1 that selects the best epoch.")
     encoder_dropout_when_frozen: bool = Field(
-        True, description="dropout in a frozen encoder (authors' code: model.py, line 185); false: its states are computed once"
+        True, description="Dropout in a frozen encoder (authors' code: model.py, line 185); false: its states are computed once."
     )
     length_pools: LengthPools = False  # authors' code: dataset.py
 
@@ -86,16 +91,16 @@ class TantiTraining(Training):
 
 
 class Task(Section):
-    """One of the paper's two tasks: its corpus, how a text is read, and the training runs."""
+    """A task: its corpus, what heads read, and the training runs."""
 
-    corpus: str = Field(description="key of corpora: treebanks for pos, pairs for nli")
+    corpus: str = Field(description="Key of `corpora`: treebanks for pos, pairs for nli.")
     state: Literal["hidden", "pooler"] = Field(
         "hidden",
-        description="what heads read of a pair: its first token's last state, or the pooler's output (authors' code)",
+        description="What heads read of a pair: the first token's last state, or the pooler's output (authors' code).",
     )
-    segments: bool = Field(False, description="true: token type 1 for the hypothesis; the authors' code passes no token types")
-    points_per_label: Count = Field(10, description="points per language and label in the samples (tanti2021, appendix B)")
-    runs: dict[RunName, Run] = Field(description="trainings (table 5); null omits one", json_schema_extra=or_null)
+    segments: bool = Field(False, description="Token type 1 for the hypothesis; the authors' code passes no token types.")
+    points_per_label: Count = Field(10, description="Sampled points per language and label (appendix B).")
+    runs: dict[RunName, Run] = Field(description="Training runs (table 5); null omits one.", json_schema_extra=or_null)
 
     @field_validator("runs", mode="before")
     @classmethod
@@ -116,73 +121,75 @@ class Task(Section):
 
 
 class Search(Section):
-    """Random search for hyperparameters over table 4's grid (appendix D): results/table5_search.csv."""
+    """Random search over the grid of table 4 (appendix D): results/table5_search.csv."""
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
-        [], description="experiments to search, as task/run, e.g. pos/finetuned; those of a task that is null are omitted with it"
+        [], description="Searched experiments as task/run, such as pos/finetuned; those of a null task are omitted."
     )
-    trials: Count = Field(20, description="random sets of hyperparameters per experiment (tanti2021, appendix D)")
+    trials: Count = Field(20, description="Random sets of hyperparameters per experiment (appendix D).")
     trials_per_job: Count = Field(
         1,
-        description="trials of an experiment that one job trains in turn, with the states of a frozen encoder (without dropout) "
-        "computed once; 1: all trials can run in parallel",
+        description="Trials per job, which share the states of a frozen encoder without dropout; 1: all trials can run in "
+        "parallel.",
     )
-    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="table 4")
-    batch: list[Count] = Field([64, 32, 16], description="table 4")
-    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="table 4")
-    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="table 4; for runs that train the encoder")
-    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; for gradient reversal")
-    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="table 4; for entropy maximisation")
-    seed: int = Field(0, ge=0, description="seed for sampling the sets")
+    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Standard deviations (table 4).")
+    batch: list[Count] = Field([64, 32, 16], description="Batch sizes (table 4).")
+    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Head learning rates (table 4).")
+    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Encoder learning rates (table 4).")
+    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Lambdas of gradient reversal (table 4).")
+    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Weights of entropy maximisation (table 4).")
+    seed: int = Field(0, ge=0, description="Seed of the sampled sets.")
 
 
 class Probe(Section):
-    """The converged logistic regression, in addition to the recipe's head, and its controls."""
+    """The logistic-regression probe, trained to convergence, and its controls."""
 
-    train_words: Count = Field(500, description="training words (nli: texts) per language")
-    test_words: Count = Field(400, description="test words (nli: texts) per language, from other sentences")
-    penalties: list[Positive] = Field([0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="C, chosen on a held-out fifth")
-    tolerance: Positive = Field(1e-6, description="largest component of a converged probe's gradient, averaged over words")
+    train_words: Count = Field(500, description="Training words (nli: texts) per language.")
+    test_words: Count = Field(400, description="Test words (nli: texts) per language, from other sentences.")
+    penalties: list[Positive] = Field(
+        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Values of C; a held-out fifth selects one."
+    )
+    tolerance: Positive = Field(1e-6, description="Largest gradient component, averaged over words, at convergence.")
 
 
 class UnitTexts(Section):
-    """Paragraphs whose language converged probes identify by a word of each, and by the whole text: results/units.csv."""
+    """Paragraphs whose language probes identify, from one word and from the whole text: results/units.csv."""
 
-    train_texts: Count = Field(500, description="training paragraphs per language, at most")
-    test_texts: Count = Field(400, description="test paragraphs per language, at most")
+    train_texts: Count = Field(500, description="Maximum training paragraphs per language.")
+    test_texts: Count = Field(400, description="Maximum test paragraphs per language.")
 
 
 class Clustering(Section):
     """V-measure of k-means on the samples of appendix B."""
 
-    runs: Count = Field(10, description="number of k-means runs that are averaged (tanti2021, section 4.1)")
-    points_per_language: Count = Field(100, description="Wikipedia points per language (tanti2021, appendix B)")
-    language_clusters: Count | None = Field(None, description="k for languages; null: the number of languages")
+    runs: Count = Field(10, description="Number of k-means runs averaged (section 4.1).")
+    points_per_language: Count = Field(100, description="Wikipedia points per language (appendix B).")
+    language_clusters: Count | None = Field(None, description="k for languages; null: their number.")
 
 
 class Tsne(Section):
     """t-SNE of the samples of appendix B."""
 
-    perplexity: Positive = Field(30.0, description="scikit-learn 0.23's default")
-    learning_rate: Positive = Field(200.0, description="scikit-learn 0.23's default")
-    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="scikit-learn 0.23's default")
-    seed: int = Field(0, ge=0, description="random_state")
+    perplexity: Positive = Field(30.0, description="Default of scikit-learn 0.23.")
+    learning_rate: Positive = Field(200.0, description="Default of scikit-learn 0.23.")
+    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Default of scikit-learn 0.23.")
+    seed: int = Field(0, ge=0, description="`random_state`.")
 
 
 class Tanti2021(PaperSection):
     """On the language-specificity of multilingual BERT and the impact of fine-tuning (Tanti et al. 2021)."""
 
-    language_corpus: str = Field(description="key of corpora: the paragraphs that the language head is trained on")
-    source_language: Language = Field("en", description="language of the tasks' training data")
-    training: TantiTraining = Field(TantiTraining(), description="settings that all trainings share")
+    language_corpus: str = Field(description="Key of `corpora`: paragraphs that train the language head.")
+    source_language: Language = Field("en", description="Language of the tasks' training data.")
+    training: TantiTraining = Field(TantiTraining(), description="Settings of all training runs.")
     tasks: dict[Literal["pos", "nli"], Task] = Field(
-        min_length=1, description="the paper's two tasks; null omits one", json_schema_extra=or_null
+        min_length=1, description="The paper's two tasks; null omits one.", json_schema_extra=or_null
     )
-    search: Search = Field(Search(), description="random search")
-    probe: Probe = Field(Probe(), description="the converged probe")
-    units: UnitTexts = Field(UnitTexts(), description="probes of words and of whole texts")
-    clustering: Clustering = Field(Clustering(), description="k-means")
-    tsne: Tsne = Field(Tsne(), description="t-SNE")
+    search: Search = Field(Search(), description="Random search.")
+    probe: Probe = Field(Probe(), description="The probe.")
+    units: UnitTexts = Field(UnitTexts(), description="Probes of words and of whole texts.")
+    clustering: Clustering = Field(Clustering(), description="k-means.")
+    tsne: Tsne = Field(Tsne(), description="t-SNE.")
 
     _named = field_validator("tasks", mode="before")(without_null)
 

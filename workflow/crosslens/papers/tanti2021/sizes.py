@@ -23,7 +23,7 @@ from crosslens.reports import cells
 WIKIPEDIA = "Wikipedia"
 SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "development": "dev", "test": "test"}  # paper, here
 SAMPLE = "t-SNE/V-measure sample"
-TOKENISED = {"texts read": ("texts", "unknown"), "dropped for unknown pieces": ("unknown",),
+TOKENISED = {"texts read": ("texts", "unknown"), "dropped for unknown subwords": ("unknown",),
              "cut texts": ("cut_texts",), "cut words": ("cut_words",)}  # fmt: skip
 
 
@@ -43,12 +43,12 @@ class Printed:
 PRINTED = {
     "UDPOS": Printed(
         "UD 2.7", ("ud-2.7-archive", "ud-2.7"), "sentences", 33, 10, "label and language",
-        "the paper does not say which sentences without text or with unknown pieces are counted",
+        "the paper does not say which sentences without text or with unknown subwords are counted",
     ),
     "XNLI": Printed(
         "XNLI 1.0", ("xnli", "multinli"), "pairs", 14, 50, "label and language",
-        "the printed sizes are what is left, after dropping texts with unknown pieces, of 392,702 English training pairs and, in "
-        "14 of the 15 languages, of 2,490 dev and 5,010 test pairs",
+        "the printed sizes are what is left, after dropping texts with unknown subwords, of 392,702 English training pairs and, "
+        "in 14 of the 15 languages, of 2,490 dev and 5,010 test pairs",
     ),
     WIKIPEDIA: Printed(
         "Wikipedia's dumps of 20 April 2021", ("wikipedia", "wiki-lang-id"), "paragraphs", 33, 100, "language",
@@ -166,10 +166,10 @@ def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
         if split in corpus.limits:
             reasons.append(f"at most {corpus.limits[split]:,} {data.printed.texts} per language (limit)")
         if not drop_unknown:
-            reasons.append("texts with unknown pieces are kept")
+            reasons.append("texts with unknown subwords are kept")
         reasons = reasons or [data.printed.rest]
-        if dropped := numbers["dropped for unknown pieces"]:
-            reasons.append(f"{dropped:,} texts dropped for unknown pieces")
+        if dropped := numbers["dropped for unknown subwords"]:
+            reasons.append(f"{dropped:,} texts dropped for unknown subwords")
     return numbers | {"explanation": "; ".join(reasons)}
 
 
@@ -201,9 +201,9 @@ def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
     files_by_split = [counts(data.tokens, split) for split in SPLITS.values()]
     for language in corpus.languages:
         numbers = _tokenised([languages[language] for languages in files_by_split if language in languages])
-        texts, dropped, reasons = numbers["here"], numbers["dropped for unknown pieces"], []
+        texts, dropped, reasons = numbers["here"], numbers["dropped for unknown subwords"], []
         if dropped:
-            reasons.append(f"{dropped / numbers['texts read']:.1%} of the {unit} read have unknown pieces")
+            reasons.append(f"{dropped / numbers['texts read']:.1%} of the {unit} read have unknown subwords")
         if isinstance(corpus, ParagraphCorpus) and texts < corpus.paragraphs:
             reasons.append(f"too little text for {corpus.paragraphs - texts:,} of {corpus.paragraphs:,} paragraphs")
         if numbers["cut texts"]:

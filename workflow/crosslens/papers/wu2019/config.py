@@ -20,140 +20,139 @@ KINDS: dict[TaskName, str] = {
 
 
 class WuTraining(Training):
-    """Settings that all training runs share (section 4.1)."""
+    """Settings of all training runs (section 4.1)."""
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="number of epochs; of the released grid {3, 4}, our choice for the tables")
-    batch: Count = Field(32, description="examples per step; of {16, 32}")
-    rate: Rate = Field(3e-5, description="learning rate of encoder and head; of {2e-5, 3e-5, 5e-5}")
-    head_rate: Rate | None = Field(None, description="learning rate of the head; null: rate")
+    epochs: Count = Field(3, description="Epochs; our choice from the released grid {3, 4}.")
+    batch: Count = Field(32, description="Examples per step; from {16, 32}.")
+    rate: Rate = Field(3e-5, description="Learning rate of encoder and head; from {2e-5, 3e-5, 5e-5}.")
+    head_rate: Rate | None = Field(None, description="Learning rate of the head; null: `rate`.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
-    beta2: Share = Field(0.999, description="of Adam; 0.99 in the released code (model/base.py, 538)")
-    epsilon: Positive = Field(1e-8, description="of Adam")
-    dropout: Share = Field(0.0, description="before linear heads; the paper has none")
+    beta2: Share = Field(0.999, description="Adam's beta2; 0.99 in the released code (model/base.py, line 538).")
+    epsilon: Positive = Field(1e-8, description="Adam's epsilon.")
+    dropout: Share = Field(0.0, description="Dropout before linear heads; none in the paper.")
     input_dropout: Share = Field(
         0.2,
-        description="of the encoder's output, the same units in a whole text and in all layers; as in the released code since "
-        "its first commit (model/base.py, 63 and 533), where the paper says nothing",
+        description="Dropout of the encoder's output, with one mask per text and for all layers (released code: model/base.py, "
+        "lines 63 and 533; the paper does not mention it).",
     )
     init_sd: Positive | None = Field(
-        None, description="standard deviation of the heads' initial weights; null: as PyTorch initialises them (released code)"
+        None, description="Standard deviation of the heads' initial weights; null: PyTorch's initialisation (released code)."
     )
-    encoder_dropout_when_frozen: bool = Field(False, description="dropout in frozen blocks; on in the released code")
+    encoder_dropout_when_frozen: bool = Field(False, description="Dropout in frozen layers; on in the released code.")
     length_pools: LengthPools = False
 
 
 class ParserSettings(Section):
-    """The biaffine parser (section 4.5; Dozat and Manning); sizes are the released code's."""
+    """The biaffine parser (section 4.5; Dozat and Manning), with the released code's sizes."""
 
-    arc: Count = Field(512, description="units of the perceptrons for arcs")
-    relation: Count = Field(128, description="units of the perceptrons for relations")
-    dropout: Share = Field(0.33, description="dropout of these units")
-    activation: Literal["elu", "leaky_relu"] = Field("elu", description="activation function")
+    arc: Count = Field(512, description="Units of the arc perceptrons.")
+    relation: Count = Field(128, description="Units of the relation perceptrons.")
+    dropout: Share = Field(0.33, description="Dropout of these units.")
+    activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="state of the root: a learned vector, that of [CLS], or the latter with the defect of the released code, "
-        "under which root words are never right (training/biaffine.py)",
+        description="Root state: a learned vector, [CLS], or [CLS] with the released code's defect, under which root words are "
+        "never right (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
-        "probability", description="probability: largest sum of probabilities (released code); log: the most probable tree"
+        "probability",
+        description="probability: the tree with the largest sum of probabilities (released code); log: the most probable tree.",
     )
-    initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="first weights")
+    initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initial weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="what a word whose head was cut away teaches: nothing, or its relation to the last word (as released)",
+        description="What a word whose head was cut off trains: nothing, or its relation to the last word (released code).",
     )
-    one_root: bool = Field(True, description="trees have one root word; false: as many as score best (released code)")
-    tag_size: Count = Field(100, description="dimensions of the embeddings of gold UPOS, in the parser that is given them")
+    one_root: bool = Field(True, description="Trees have one root word; false: as many as score best (released code).")
+    tag_size: Count = Field(100, description="Dimensions of gold UPOS embeddings, in the parser that gets them.")
 
 
 class Features(Section):
-    """The feature-based model: the encoder is frozen (section 4.1)."""
+    """The feature-based model, on a frozen encoder (section 4.1)."""
 
-    lstm_layers: Annotated[int, Field(ge=0)] = Field(2, description="layers of the bidirectional LSTM; 0: the weighted sum alone")
-    lstm_size: Count = Field(768, description="dimensions of each direction; the paper does not say whether of each or of both")
+    lstm_layers: Annotated[int, Field(ge=0)] = Field(2, description="Layers of the bidirectional LSTM; 0: the weighted sum only.")
+    lstm_size: Count = Field(768, description="Dimensions of each direction; the paper may mean both together.")
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="what the LSTM runs over where words are labelled: the states of their first subwords, or those of all "
-        "subwords, [CLS] and [SEP] too; the paper does not say",
+        description="LSTM input for word labels, which the paper does not specify: first subwords of words, or all subwords "
+        "with [CLS] and [SEP].",
     )
-    rate: Rate = Field(1e-3, description="learning rate, halved after an epoch without a better score on the development set")
-    floor: Rate = Field(1e-5, description="training ends once the rate would be below this")
-    batch: Count = Field(32, description="examples per step")
-    epochs: Count = Field(50, description="most epochs; our choice")
+    rate: Rate = Field(1e-3, description="Learning rate, halved after an epoch without a better development score.")
+    floor: Rate = Field(1e-5, description="Rate below which training ends.")
+    batch: Count = Field(32, description="Examples per step.")
+    epochs: Count = Field(50, description="Maximum epochs; our choice.")
 
 
 class WuTask(Section):
-    """One of the five tasks."""
+    """Settings of a task."""
 
-    corpora: list[str] = Field(
-        min_length=1, description="keys of corpora, each with the data of some languages; of two with the same language the first"
-    )
-    tokenisation: str | None = Field(None, description="key of tokenisations; null: that of the paper")
-    epochs: Count | None = Field(None, description="null: as for all trainings; likewise the other three")
-    batch: Count | None = Field(None, description="examples per step")
-    rate: Rate | None = Field(None, description="learning rate of encoder and head")
-    head_rate: Rate | None = Field(None, description="learning rate of the head")
+    corpora: list[str] = Field(min_length=1, description="Keys of `corpora`; for each language the first that has it is used.")
+    tokenisation: str | None = Field(None, description="Key of `tokenisations`; null: the paper's.")
+    epochs: Count | None = Field(None, description="Epochs; null, here and in the next three keys: as in `training`.")
+    batch: Count | None = Field(None, description="Examples per step.")
+    rate: Rate | None = Field(None, description="Learning rate of encoder and head.")
+    head_rate: Rate | None = Field(None, description="Learning rate of the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="development data by which trainings in other languages choose their epoch: of their own language, or of "
-        "source_language (table 3 of the paper does not say which for translated training data)",
+        description="Development data that select the epoch for other training languages: their own or `source_language`'s. "
+        "For translated training data the paper (table 3) does not say which.",
     )
 
 
 class Identification(Section):
-    """Figure 2: which language a text is in, from the mean state of a layer."""
+    """Figure 2: identifying a text's language from a layer's mean state."""
 
-    corpus: str = Field("wili", description="key of corpora: documents labelled with their language")
-    tokenisation: str = Field("sentence_pairs_english", description="key of tokenisations")
-    rate: Rate = Field(1e-3, description="learning rate, halved as in the feature-based model")
-    floor: Rate = Field(1e-5, description="training ends once the rate would be below this")
-    batch: Count = Field(32, description="texts per step")
-    epochs: Count = Field(50, description="most epochs; our choice")
+    corpus: str = Field("wili", description="Key of `corpora`: documents labelled with their language.")
+    tokenisation: str = Field("sentence_pairs_english", description="Key of `tokenisations`.")
+    rate: Rate = Field(1e-3, description="Learning rate, halved as in `features`.")
+    floor: Rate = Field(1e-5, description="Rate below which training ends.")
+    batch: Count = Field(32, description="Texts per step.")
+    epochs: Count = Field(50, description="Maximum epochs; our choice.")
 
 
 class Overlap(Section):
-    """Figure 3 and overlap.csv: overlap of subwords between English training data and test sets."""
+    """Figure 3 and overlap.csv: subwords that English training data and test sets share."""
 
-    encoder: str | None = Field(None, description="key of encoders, of which the tokenizer alone is read; null: the paper's")
-    tokenisation: str = Field("uncut", description="key of tokenisations: without windows, whose contexts would count twice")
+    encoder: str | None = Field(None, description="Key of `encoders` for its tokenizer; null: the paper's.")
+    tokenisation: str = Field("uncut", description="Key of `tokenisations` without windows, whose contexts would count twice.")
     corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="for tasks whose overlap is measured on other corpora than the task's own; null omits a task"
+        {}, description="Corpora of tasks whose overlap is not measured on the task's own; null omits a task."
     )
-    typology: str | None = Field("wals", description="key of corpora, for distances from English; null: without them")
+    typology: str | None = Field("wals", description="Key of `corpora` for distances from English; null: none.")
 
 
 class WuSearch(Section):
-    """The released grid of 12 (example/surprising-mbert/evaluate.sh, 46-62), whose trials wu2019/search.csv shows."""
+    """The released grid of 12 (example/surprising-mbert/evaluate.sh, lines 46-62): wu2019/search.csv."""
 
-    tasks: list[TaskName] = Field(list(KINDS), description="searched tasks; []: none")
-    variants: list[str] = Field(["full"], description="searched variants: full, freeze0, ...")
-    rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="learning rates")
-    batch: list[Count] = Field([16, 32], description="examples per step")
-    epochs: list[Count] = Field([3, 4], description="numbers of epochs")
+    tasks: list[TaskName] = Field(list(KINDS), description="Tasks searched; []: none.")
+    variants: list[str] = Field(["full"], description="Variants searched: full, freeze0, ...")
+    rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Learning rates.")
+    batch: list[Count] = Field([16, 32], description="Examples per step.")
+    epochs: list[Count] = Field([3, 4], description="Numbers of epochs.")
 
 
 class Wu2019(PaperSection):
     """Beto, Bentz, Becas: the surprising cross-lingual effectiveness of BERT (Wu and Dredze 2019)."""
 
-    seeds: Seeds = Field([42], min_length=1, description="the released code has 42; the paper does not say")
-    source_language: Language = Field("en", description="of zero-shot transfer")
+    seeds: Seeds = Field([42], min_length=1, description="Seeds; 42 in the released code, not given in the paper.")
+    source_language: Language = Field("en", description="Source of zero-shot transfer.")
     tasks: dict[TaskName, WuTask] = Field(
-        min_length=1, description="the paper's tasks; null omits one", json_schema_extra=or_null
+        min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null
     )
-    segments: bool = Field(True, description="token type 1 for the second text of a pair")
-    training: WuTraining = Field(WuTraining(), description="settings that all trainings share")
-    parser: ParserSettings = Field(ParserSettings(), description="the parser")
-    released_root: bool = Field(True, description="train a further parser with the root as released, beside the correct one")
+    segments: bool = Field(True, description="Token type 1 for the second text of a pair.")
+    training: WuTraining = Field(WuTraining(), description="Settings of all training runs.")
+    parser: ParserSettings = Field(ParserSettings(), description="The parser.")
+    released_root: bool = Field(True, description="Also trains a parser with the root as released, for comparison.")
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="numbers of frozen bottom blocks (figure 1); 0: the embeddings alone"
+        [0, 3, 6, 9], description="Numbers of frozen bottom layers (figure 1); 0: only the embeddings."
     )
-    features: Features | None = Field(Features(), description="the feature-based model; null omits it")
-    identification: Identification | None = Field(Identification(), description="figure 2; null omits it")
-    overlap: Overlap | None = Field(Overlap(), description="overlap of subwords; null omits it")
-    search: WuSearch = Field(WuSearch(), description="grid search")
+    features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
+    identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")
+    overlap: Overlap | None = Field(Overlap(), description="Overlap of subwords; null omits it.")
+    search: WuSearch = Field(WuSearch(), description="Grid search.")
 
     _named = field_validator("tasks", mode="before")(without_null)
 

@@ -123,7 +123,7 @@ class Effect(Section):
     ranks: bool = False  # whether the correlation is one of ranks
     least: Annotated[int, Field(ge=4)] = 8  # fewest units of a correlation that is decided
     claimed: Region  # in the file it may stand in the claim, for all effects
-    optional: bool = False  # whether the effect is left out where a scale has none of its training runs, or no such cell
+    optional: bool = False  # whether the effect is left out where a preset has none of its training runs, or no such cell
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:
@@ -201,9 +201,19 @@ class Learned(Section):
     over: str = "seed"
 
 
+class Finding(Section):
+    """The main result of a paper in a sentence and a few scores, with which the front page begins."""
+
+    says: str  # with the names of columns in braces, for the scores of the first row
+    columns: Annotated[list[str], Field(min_length=1)]
+    rows: Annotated[dict[str, Selections], Field(min_length=1)]  # name of a score -> its numbers by column
+    figure: str = ""  # figure that is shown below
+
+
 class ClaimsFile(Section):
     """All claims of a paper."""
 
+    finding: Finding | None = None
     central: list[str] = []  # claims that the paper turns on, which are decided together
     learned: list[Learned] = []
     claims: dict[Annotated[str, Field(pattern=r"^c\d+[a-z]?$")], Claim]
@@ -217,7 +227,9 @@ class ClaimsFile(Section):
         select = Selector(file.get("selections") or {})
         claims = {key: select.claim(f"claims.{key}", claim) for key, claim in file["claims"].items()}
         learned = [select.learned(f"learned.{number}", entry) for number, entry in enumerate(file.get("learned") or [])]
-        return {name: part for name, part in file.items() if name != "selections"} | {"claims": claims, "learned": learned}
+        finding = select.finding("finding", file.get("finding"))
+        rest = {name: part for name, part in file.items() if name != "selections"}
+        return rest | {"claims": claims, "learned": learned, "finding": finding}
 
     @model_validator(mode="after")
     def _names_its_claims(self) -> ClaimsFile:
@@ -229,12 +241,14 @@ class ClaimsFile(Section):
 
     @property
     def selections(self) -> Iterator[Selection]:
-        """Selections of all effects and controls, and of the scores of training runs and the levels that they must exceed."""
+        """Selections of effects and controls, of the scores of training runs and their levels, and of the finding."""
         for claim in self.claims.values():
             for effect in (*claim.effect, *claim.control):
                 yield from effect.selections
         for learned in self.learned:
             yield from (*learned.selections, *(level for level in learned.above.values() if isinstance(level, Selection)))
+        if self.finding:
+            yield from (selection for selections in self.finding.rows.values() for selection in selections)
 
 
 class Selector:
@@ -271,6 +285,16 @@ class Selector:
         levels = {name: level if isinstance(level, int | float) else self.selection(place, entry, level)
                   for name, level in entry["above"].items()}  # fmt: skip
         return {key: value for key, value in entry.items() if key != "of"} | {"selections": scores, "above": levels}
+
+    def finding(self, place: str, entry: Any) -> Any:
+        """The finding with a selection for each row and column, whose selections are joined."""
+        if not isinstance(entry, dict) or not all(isinstance(entry.get(part), dict) for part in ("columns", "rows")):
+            return entry
+        rows = {
+            name: [self.selection(place, {"of": row}, column) for column in entry["columns"].values()]
+            for name, row in entry["rows"].items()
+        }
+        return entry | {"columns": [*entry["columns"]], "rows": rows}
 
     def selection(self, place: str, entry: Any, columns: Any) -> Selection:
         """The selection by some columns and by those of `of` in the entry; where both name a column, the former's value counts.

@@ -1,6 +1,7 @@
-"""Decisions on the claims of several papers, by the tables and records that exist."""
+"""Decisions on the claims of several papers, and their main findings, by the tables and records that exist."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,30 +9,70 @@ from typing import Any
 import pandas as pd
 
 from crosslens.jobs.errors import DataError
-from crosslens.reports.claims.claims_file import read_claims_file
-from crosslens.reports.claims.evidence import Evidence
+from crosslens.reports.claims.claims_file import ClaimsFile, read_claims_file
+from crosslens.reports.claims.evidence import Evidence, Missing
 from crosslens.reports.claims.verdicts import Decision, decide
 
 
-def decisions(settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, dict[str, Decision]]:
-    """Decisions on all claims: paper -> claim -> decision.
+@dataclass(frozen=True)
+class Outcome:
+    """The main result of a paper by the tables of a run.
+
+    says: the sentence with its scores. seeds: fewest seeds of a training run behind them.
+    columns, rows: a small table, name of a score -> scores by column, in percent.
+    figure: name of the figure that is shown below.
+    """
+
+    says: str
+    seeds: int
+    columns: list[str]
+    rows: dict[str, list[str]]
+    figure: str
+
+
+def decisions(
+    settings: Mapping[str, Any], texts: Mapping[str, Path]
+) -> tuple[dict[str, dict[str, Decision]], dict[str, Outcome]]:  # fmt: skip
+    """Decisions on all claims: paper -> claim -> decision, and the main results of the papers that have one.
 
     settings: paper -> settings of its claims, see Plan.settings.
     texts: name in these settings -> file of a claims file or of a table of printed cells.
     """
-    return {paper: _decisions_on_paper(paper, paper_settings, texts) for paper, paper_settings in settings.items()}
+    decisions_by_paper, outcomes = {}, {}
+    for paper, paper_settings in settings.items():
+        file, *printed = (texts[name] for name in paper_settings["texts"])
+        claims_file = read_claims_file(file, paper_settings["names"])
+        evidence = Evidence(paper_settings["evidence"], pd.read_csv(printed[0]) if printed else None, paper_settings["apart"])
+        decisions_by_paper[paper] = _decide(paper, file, claims_file, evidence)
+        if outcome := outcome_of(claims_file, evidence):
+            outcomes[paper] = outcome
+    return decisions_by_paper, outcomes
 
 
-def _decisions_on_paper(paper: str, settings: Mapping[str, Any], texts: Mapping[str, Path]) -> dict[str, Decision]:
-    file, *printed = (texts[name] for name in settings["texts"])
-    evidence = Evidence(settings["evidence"], pd.read_csv(printed[0]) if printed else None, settings["apart"])
-
+def _decide(paper: str, file: Path, claims_file: ClaimsFile, evidence: Evidence) -> dict[str, Decision]:
     def function(name: str) -> Any:
         # Imported by name, since papers/ lies above reports/; the rule's fingerprint includes these modules.
         return getattr(import_module(f"crosslens.papers.{paper}.claims"), name)
 
-    claims_file = read_claims_file(file, settings["names"])
     try:
         return decide(claims_file, evidence, function)
     except DataError as error:
         raise DataError(f"{file}: {error}" if str(error).startswith("claims.") else str(error)) from None
+
+
+def outcome_of(claims_file: ClaimsFile, evidence: Evidence) -> Outcome | None:
+    """The main result of a paper; None where its claims file states none, or a number of it has not been measured."""
+    if (finding := claims_file.finding) is None:
+        return None
+    try:
+        numbers = {name: [evidence.numbers(selection) for selection in row] for name, row in finding.rows.items()}
+    except Missing:
+        return None
+    rows = {name: [f"{cell.rows['value'].mean():.1f}" for cell in row] for name, row in numbers.items()}
+    first = dict(zip(finding.columns, next(iter(rows.values())), strict=True))
+    seeds = min(int(cell.rows["seeds"].min()) for row in numbers.values() for cell in row if _is_trained(evidence, cell.recipes))
+    return Outcome(finding.says.format(**first), seeds, finding.columns, rows, finding.figure)
+
+
+def _is_trained(evidence: Evidence, recipes: tuple[str, ...]) -> bool:
+    return any(evidence.facts[name]["trained"] for name in recipes)

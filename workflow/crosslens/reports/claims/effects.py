@@ -225,7 +225,7 @@ class Effects:
             results = self.functions(str(effect.function))([selected.rows for selected in numbers], **effect.settings)
         results = results if isinstance(results, dict) else {"": results}
         if not results:
-            raise Unconfigured(f"{effect.function}: none of its trainings at this scale")
+            raise Unconfigured(f"{effect.function}: this preset has none of its training runs")
         return [self._result(effect, name, result, numbers) for name, result in results.items()]
 
     def _result(self, effect: Effect, result_name: str, result: Any, numbers: Sequence[Numbers]) -> Part:

@@ -65,7 +65,7 @@ class Evidence:
         """
         names = tuple(name for pattern in selection.recipes or () for name in self.training_runs(pattern))
         if selection.recipes and not names:
-            raise Unconfigured(f"{', '.join(selection.recipes)}: no such training at this scale")
+            raise Unconfigured(f"{', '.join(selection.recipes)}: this preset has no such training run")
         rows = getattr(self, f"_from_{selection.source}")(selection, names)
         is_selected = np.full(len(rows), True)
         for column, values in selection.values.items():
@@ -112,7 +112,7 @@ class Evidence:
 
     def _from_table(self, selection: Selection, names: tuple[str, ...]) -> pd.DataFrame:
         if not any(self.tables[name] for name in selection.names):
-            raise Unconfigured(f"{' and '.join(selection.names)}: no such table at this scale")
+            raise Unconfigured(f"{' and '.join(selection.names)}: this preset has no such table")
         tables = [name for name in selection.names if self._exists(name)]
         if not tables:
             raise Missing(f"{selection.names[0]} is missing")

@@ -91,7 +91,8 @@ class Plan:
                 names = [name for pattern in selection.recipes or () for name, _ in self._recipes(pattern)]
                 for measure in selection.names:
                     records.setdefault(measure, {}).update({name: list(self._records(measure, name)) for name in names})
-        for item in (item for claim in claims_file.claims.values() for item in claim.decided_by):
+        figure = [claims_file.finding.figure] if claims_file.finding and claims_file.finding.figure else []
+        for item in (*figure, *(item for claim in claims_file.claims.values() for item in claim.decided_by)):
             place = self._place(paper, item)
             is_figure = place and self.studies.items[place][2].form == "figure"
             tables.setdefault(item, place and f"{self.results}/{place}.{'svg' if is_figure else 'csv'}")
@@ -110,8 +111,8 @@ class Plan:
             needs = self.studies.items[place][2].needs
             if any(trained(self.studies.recipe(need.recipe)[1]) for need in needs):
                 raise DataError(
-                    f"papers/{paper.key}/claims.yaml: {place} shows trainings: expected `recipe` beside "
-                    f"{dict(selection.values)}: the trainings that the number rests on, or null for none"
+                    f"papers/{paper.key}/claims.yaml: {place} shows training runs: expected `recipe` beside "
+                    f"{dict(selection.values)}: the training runs that the number rests on, or null for none"
                 )
 
     def _recipes(self, pattern: str) -> Iterator[tuple[str, Recipe]]:

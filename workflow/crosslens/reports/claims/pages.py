@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from crosslens.numerics.estimates import Correlation
 from crosslens.numerics.intervals import LEVEL
+from crosslens.reports.claims.decisions import Outcome
 from crosslens.reports.claims.effects import Part
-from crosslens.reports.claims.forest import STYLE, forest, interval
+from crosslens.reports.claims.forest import STYLE, forest, interval, number
 from crosslens.reports.claims.table import command, encoder
 from crosslens.reports.claims.verdicts import (
     CONTROL_FAILS,
@@ -39,16 +41,25 @@ MOST_OF_ALL = 24  # parts that the picture on the page of all claims shows; of m
 
 
 def pages(
-    decisions: Decisions, settings: Mapping[str, Any], folder: Path, template: Path, style: Path
-) -> tuple[str, str]:  # fmt: skip
+    decisions: Decisions,
+    outcomes: Mapping[str, Outcome],
+    settings: Mapping[str, Any],
+    folder: Path,
+    template: Path,
+    style: Path,
+) -> tuple[str, str]:
     """The page of all claims, and the front page, as HTML.
 
     decisions: paper -> claim -> decision.
+    outcomes: paper -> its main result, with which the front page begins.
     settings: paper -> settings of its claims, see Plan.settings.
     folder: folder of the pages, and of the pages, tables and figures to which they link.
     template, style: files of the Jinja template and of the style sheet.
     """
-    papers = [_paper(key, decisions_on_paper, settings[key], folder) for key, decisions_on_paper in decisions.items()]
+    papers = [
+        _paper(key, decisions_on_paper, settings[key], folder) | _opening(outcomes.get(key), settings[key], folder)
+        for key, decisions_on_paper in decisions.items()
+    ]
     preset = next((paper_settings["preset"] for paper_settings in settings.values()), "")
     styles = {"style": style.read_text("utf-8"), "picture_style": STYLE}
     central = [claim for paper in papers for claim in paper["central"]["measured"] if claim["measured"]]
@@ -57,7 +68,6 @@ def pages(
         "meanings": MEANINGS,
         "preset": preset,
         "opening": frequencies(claim["verdict"] for claim in central),
-        "single": sum(claim["cause"] == ONE_SEED for claim in central),
         **styles,
     }
     page = read_template(template)
@@ -82,6 +92,18 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
         "unmeasured": [claim for claim in central["measured"] if not claim["measured"]],
         "counts": {source: _counts(claims_of_source) for source, claims_of_source in _by_source(claims).items()},
         "central_counts": {source: _counts(claims_of_source) for source, claims_of_source in central.items()},
+    }
+
+
+def _opening(outcome: Outcome | None, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The main result of a paper, as the template shows it, with the address of its figure where this exists."""
+    if outcome is None:
+        return {"outcome": None}
+    figure = folder / f"{settings['items'].get(outcome.figure)}.svg"
+    return {
+        "outcome": outcome,
+        "seeds": counted(outcome.seeds, "seeds"),
+        "figure": os.path.relpath(figure, folder) if figure.exists() else "",
     }
 
 
@@ -121,6 +143,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
         "in_print": decision.in_print and decision.verdict != NOT_MEASURED,
         "cause": decision.cause,
         "sides": _sides(decision),
+        "direction": _direction(decision) if decision.cause == ONE_SEED else "",
         "answer": f"{_describe(part)}; claimed: {part.region}"
         if (part := decision.part) and not math.isnan(part.estimate.value)
         else "",
@@ -157,6 +180,16 @@ def _sides(decision: Decision) -> str:
         texts.append(f"{len(parts)} {words}{names}")
     needed = f"; {decision.claim.at_least} must be as claimed" if decision.claim.at_least else ""
     return f"{', '.join(texts)}; taken together, at least {decision.supported} are shown to be as claimed{needed}"
+
+
+def _direction(decision: Decision) -> str:
+    """Where the effects of a claim lie with the one seed that there is, in words."""
+    lies_inside = [part.region.ends[0] <= part.estimate.value <= part.region.ends[1] for part in decision.parts]
+    if len(lies_inside) > 1:
+        return f"{sum(lies_inside)} of {len(lies_inside)} effects as claimed"
+    (part,) = decision.parts
+    value = number(part.estimate.value, 2 if isinstance(part.estimate, Correlation) else 1)
+    return f"{value}, {'' if lies_inside[0] else 'not '}as claimed ({part.region})"
 
 
 def counted(number: int, unit: str) -> str:

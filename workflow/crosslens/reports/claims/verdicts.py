@@ -57,7 +57,7 @@ class Decision:
     level: level with which p is compared.
     in_print: whether printed numbers alone decide it.
     apart: reasons why our numbers that decide it are not comparable with printed ones.
-    left_out: names of optional effects that the scale does not have.
+    left_out: names of optional effects that the preset does not have.
     """
 
     claim: Claim
@@ -255,7 +255,7 @@ def _judge(decision: Decision) -> Decision:
     if not decision.parts:
         return decision
     verdict, cause, reason = _verdict(decision)
-    omissions = f"without {', '.join(decision.left_out)}, which this scale does not have" if decision.left_out else ""
+    omissions = f"without {', '.join(decision.left_out)}, which this preset does not have" if decision.left_out else ""
     return replace(decision, verdict=verdict, cause=cause, reason="; ".join(filter(None, (reason, omissions))))
 
 

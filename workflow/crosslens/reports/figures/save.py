@@ -16,7 +16,7 @@ LINE, GAP = 0.13, 0.04  # inches: of a line of small text, and above it
 def save(figure: Figure, path: Path, origin: str) -> None:
     """Write a figure as SVG and, beside it, as PNG and the data of a `Drawing` as .svg.csv; the same figure gives the same bytes.
 
-    origin: which figure it is, of which paper and scale, with which encoder. It stands in a strip above the figure, so that a
+    origin: which figure it is, of which paper and preset, with which encoder. It stands in a strip above the figure, so that a
     picture says what it shows wherever it is copied.
     """
     width, height = figure.get_size_inches()

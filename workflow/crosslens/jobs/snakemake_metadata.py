@@ -3,7 +3,8 @@ when.
 
 Snakemake keeps in .snakemake how each output was made, and compares modification times. Both mislead where results are copied,
 moved, restored or put in the place of others. `install` has Snakemake keep that metadata in the output's checksum file, with the
-identity of each input, and read it from there. Whether it still fits is left to Snakemake, so that a rerun has Snakemake's reason.
+identity of each input, and read it from there. Whether it still fits is left to Snakemake, so that a rerun has
+Snakemake's reason.
 
 This is the only module that replaces methods of Snakemake: PersistenceBase's `metadata`, `has_metadata` and `finished`, and
 `_IOFile.is_newer`. tests/faults/test_records.py fails on a version of Snakemake that has others.

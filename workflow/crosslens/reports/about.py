@@ -57,9 +57,7 @@ class About:
         """Why no number of a rehearsal is a result; "" for a study."""
         if not (n := self.config.rehearse):
             return ""
-        return (
-            f"REHEARSAL: training runs ended after {n} updates and passes of encoders after {n} texts: no number is a result"
-        )
+        return f"REHEARSAL: training runs ended after {n} updates and passes of encoders after {n} texts: no number is a result"
 
     @property
     def preset(self) -> str:

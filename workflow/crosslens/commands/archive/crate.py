@@ -70,7 +70,7 @@ def metadata(
     entities["#run"] = {
         "@type": "CreateAction",
         "name": f"Run of crosslens, {preset} preset",
-        "description": "Snakemake jobs that made the tables, figures and verdicts; the checksum file of each says how it was made",
+        "description": "Snakemake jobs that made the tables, figures and verdicts; their checksum files say how each was made",
         "instrument": _reference(WORKFLOW),
         "startTime": first,
         "endTime": last,

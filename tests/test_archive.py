@@ -71,14 +71,18 @@ def digest(data: bytes) -> str:
 
 
 def with_digests(content: dict[str, bytes], edits: dict[str, bytes]) -> dict[str, bytes]:
-    """Content with some files replaced, and their digests in checksum files, records, metadata and the list of checksums."""
+    """Content with some files replaced, and their digests in checksum files, records, metadata and the list of checksums.
+
+    A checksum file that changes loses the note that binds it to its former digests.
+    """
     content, changes = dict(content), dict(edits)
     while changes:
         name, data = changes.popitem()
         before, content[name] = digest(content.get(name, b"")).encode(), data
         for other, text in content.items():
             if before in text and other != "SHA256SUMS":
-                changes[other] = changes.get(other, text).replace(before, digest(data).encode())
+                changed = changes.get(other, text).replace(before, digest(data).encode())
+                changes[other] = re.sub(rb"^# content .*\n", b"", changed, flags=re.MULTILINE)
     lines = [f"{digest(data)}  {name}\n" for name, data in sorted(content.items()) if name != "SHA256SUMS"]
     return content | {"SHA256SUMS": "".join(lines).encode()}
 

@@ -109,7 +109,7 @@ def test_from_a_folder_to_table_1_and_figure_3(root: Path, shape: str, corpora: 
     name = f"my-{shape.replace('_', '-')}"
     run = attempt(root, f"encoders/{shape}")
     assert run.returncode == 0, run.stdout + run.stderr
-    results, overlay = root / "results" / name, yaml.safe_load((root / f"{name}.yaml").read_text())
+    results, overlay = root / "results" / name, yaml.safe_load((root / f"overlays/{name}.yaml").read_text())
     assert overlay["encoders"] == {name: {"source": "folder", "path": f"encoders/{shape}", "corpora": corpora}}
     with (results / "table1.csv").open() as stream:
         scores = [row for row in csv.DictReader(stream) if row["column"] == "UDPOS Fine-T." and row["here"]]

@@ -99,5 +99,5 @@ def test_figures_of_states_show_the_probe_beside_the_head(laptop):
     figure = laptop.figure("tanti2021", "figure3")
     (table,) = (table for axis in figure.axes for table in axis.tables)
     rows = [[table[row, column].get_text().get_text() for column in range(6)] for row in range(7)]
-    assert rows[0] == ["in percent", "V", "chance V", "head accuracy", "head F1", "probe accuracy"]
+    assert rows[0] == ["in percent", "V", "chance V", "head accuracy", "head F1", "probe"]
     assert [bool(row[5]) for row in rows[1:]] == [False] * 2 + [True] * 4  # only a language's probe is trained

@@ -19,11 +19,11 @@ from crosslens.reports.figures.style import FAMILY_MARKS, families, marks
 PROBES = {"language, target": PROBE_WITHIN, "language, wiki": PROBE_ACROSS}
 """Item of the records -> the probe that is trained on other texts of the corpus on which it is tested."""
 UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "NLI label")}
-HEADER = ("in percent", "V", "chance V", "head accuracy", "head F1", "probe accuracy")
+HEADER = ("in percent", "V", "chance V", "head accuracy", "head F1", "probe")
 CAPTION = (
     "t-SNE; marks: figure 2. V: V-measure of k-means on the full vectors; where it is at most {near} points above chance, labels "
-    "have no names. Head: predicts what the panel shows; its F1 is that of the authors' code ({paper}). Probe: trained on the "
-    "same corpus until it converges. Seeds of the scores: {seeds}; of the points: {seed}."
+    "have no names. Head: predicts what the panel shows; its F1 is that of the authors' code ({paper}). Probe: accuracy of a "
+    "probe trained on the same corpus. Seeds of the scores: {seeds}; of the points: {seed}."
 )
 KEY_CAPTION = "Circles: branches of Indo-European; triangles: other families."
 

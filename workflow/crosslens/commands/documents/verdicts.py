@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from crosslens.commands.documents.templates import Tables, is_tried
+from crosslens.numerics.intervals import LEVEL
 from crosslens.papers import papers
 from crosslens.reports.claims.claims_file import Region
 from crosslens.reports.claims.forest import STYLE, WIDTH, Line, drawing
@@ -20,7 +21,7 @@ FIRST = 3  # claims in docs/what-holds.svg
 LEFT = 470  # place of the plots from the left, in CSS pixels; the words are before it
 SPACE = 14  # above and below a claim, in CSS pixels
 HEIGHTS = {"verdict": 22, "claim": 20, "fact": 17}  # of a line of words, in CSS pixels
-COLUMNS = {"verdict": 50, "claim": 50, "fact": 64}  # characters of a line of words
+COLUMNS = {"verdict": 50, "claim": 50, "fact": 64, "note": 120}  # characters of a line of words
 WORDS = """\
 .words { font: 12.5px system-ui, "Helvetica Neue", Arial, sans-serif; fill: #444; }
 .words .verdict { font-size: 16px; font-weight: 600; fill: currentColor; }
@@ -53,6 +54,14 @@ def picture(rows: list[dict[str, str]]) -> str:
             f'<g class="forest" transform="translate({LEFT} {SPACE})">{plot}</g></g>'
         )
         top += max(bottom, height + SPACE) + SPACE
+    encoders = ", ".join(dict.fromkeys(name for row in rows for name in row["encoder"].split(", ")))
+    note = f"Scores in percent, differences in points, lines 95 % intervals. Encoder: {encoders}."
+    note_lines = wrap(note, COLUMNS["note"])
+    notes = [
+        f'<text class="words" x="0" y="{top + HEIGHTS["fact"] * number:g}">{escape(line)}</text>'
+        for number, line in enumerate(note_lines, 1)
+    ]
+    top += HEIGHTS["fact"] * len(note_lines) + SPACE
     title = "; ".join(f"{row['says'].removesuffix('.')}: {row['verdict']}" for row in rows)
     width = f"{LEFT + WIDTH:g}"
     return "\n".join(
@@ -62,6 +71,7 @@ def picture(rows: list[dict[str, str]]) -> str:
             f"<style>\n{STYLE}{WORDS}</style>",
             '<rect width="100%" height="100%" fill="#fff"/>',
             *claims,
+            *notes,
             "</svg>\n",
         ]
     )
@@ -83,6 +93,8 @@ def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     yield "verdict", ": ".join(filter(None, (row["verdict"], row["cause"])))
     yield "claim", row["says"]
     yield "fact", f"Claimed: {row['claimed']}; measured over {counted(int(row['n']), row['unit'])}"
+    if (level := float(row["level"])) < LEVEL:
+        yield "fact", f"Decided at {100 * (1 - level):.1f} % (Holm); the line is at 95 %"
     if row["control"]:
         yield "fact", f"Control: whether {row['control_shows']}"
     yield "fact", f"The paper: {row['printed']}"

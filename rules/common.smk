@@ -78,8 +78,9 @@ with errors_in_a_line():
 RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 STUDIES = GRAPH.studies
-folders = os.environ.get(CHECKED_BELOW, "").split(os.pathsep)  # may name the results of other modules of the workflow
-os.environ[CHECKED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))  # checksum files name what they cover
+# Checksum files cover files below these folders. Other modules of the workflow may have added theirs.
+folders = os.environ.get(CHECKED_BELOW, "").split(os.pathsep)
+os.environ[CHECKED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))
 # One job of a study compiles the layers of an encoder for all.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.abspath(f"{RESULTS}/.compiled"))
 METADATA = ChecksumMetadata(RESULTS, partial(MetadataRecord, record_format_version=RECORD_FORMAT_VERSION), CONTENTS)

@@ -191,9 +191,17 @@ def test_the_table_of_the_documentation_is_of_these():
 
 
 REFUSED = {  # text, pair -> what is refused
-    "nothing before a text": ("$A </s>", "$A </s> $B </s>", "expected a post_processor that puts a special subword before"),
+    "nothing before a text": (
+        "$A </s>",
+        "$A </s> $B </s>",
+        "expected a post_processor that puts a special subword before a text",
+    ),
     "no special subwords": ("$A", "$A $B", "expected a post_processor that puts a special subword before a text, found none"),
-    "nothing between": ("<s> $A", "<s> $A $B", "expected a post_processor that puts a special subword between the texts"),
+    "nothing between": (
+        "<s> $A",
+        "<s> $A $B",
+        "expected a post_processor that puts a special subword between the texts of a pair",
+    ),
     "another pair": ("<s> $A </s>", "<s> $A </s> $B", "expected the same special subwords around a text and a pair, found other"),
     "words without marks": (*BERT, "expected words that have the same subwords one by one and in a text, found other subwords"),
 }

@@ -26,6 +26,7 @@ from crosslens.numerics.estimates import (
     over_runs,
 )
 from crosslens.reports.claims.claims_file import ClaimsFile, read_claims_file
+from crosslens.reports.claims.decisions import outcome_of
 from crosslens.reports.claims.effects import Effects
 from crosslens.reports.claims.evidence import Evidence
 from crosslens.reports.claims.verdicts import Decision, decide
@@ -59,6 +60,17 @@ def rows(recipe: str, item: str, values: Any, language: str | None = None, half:
     ]
 
 
+def planted(tmp_path: Path, numbers: list[dict[str, Any]], trained: tuple[str, ...] = (TUNED,)) -> Evidence:
+    """Records as evidence. trained: recipes that train an encoder."""
+    files: dict[str, list[str]] = {}
+    for recipe in dict.fromkeys(row["recipe"] for row in numbers):
+        path = tmp_path / f"{recipe.replace('/', '-')}.parquet"
+        records.write([row for row in numbers if row["recipe"] == recipe], path, {})
+        files[recipe] = [str(path)]
+    facts = {name: {name: {"encoder": "e", "trained": name in trained, "pretrainings": None}} for name in (TUNED, FROZEN, RANDOM)}
+    return Evidence({"tables": {}, "records": {"accuracy": files}, "recipes": facts})
+
+
 def verdicts(
     tmp_path: Path, numbers: list[dict[str, Any]], *claims: dict[str, Any], trained: tuple[str, ...] = (TUNED,),
     functions: Mapping[str, Any] = {}, **claims_file: Any,
@@ -66,24 +78,29 @@ def verdicts(
     """Decisions on claims by records. functions: by name."""
     if not any(row["item"] == "task" for row in numbers):
         numbers = [*numbers, *rows(TUNED, "task", 0.8, half=0.02), *rows(RANDOM, "task", 0.4, half=0.02)]
-    files: dict[str, list[str]] = {}
-    for recipe in dict.fromkeys(row["recipe"] for row in numbers):
-        path = tmp_path / f"{recipe.replace('/', '-')}.parquet"
-        records.write([row for row in numbers if row["recipe"] == recipe], path, {})
-        files[recipe] = [str(path)]
-    facts = {name: {name: {"encoder": "e", "trained": name in trained, "pretrainings": None}} for name in (TUNED, FROZEN, RANDOM)}
-    settings = {"tables": {}, "records": {"accuracy": files}, "recipes": facts}
     entries = ClaimsFile.model_validate(
         {"selections": SELECTIONS, "learned": LEARNED, "claims": {f"c{n}": fields for n, fields in enumerate(claims)}}
         | claims_file
     )
-    return list(decide(entries, Evidence(settings), functions.get).values())
+    return list(decide(entries, planted(tmp_path, numbers, trained), functions.get).values())
 
 
 def scores(difference: float, spread: float = 0.01, seeds: int = 5) -> list[dict[str, Any]]:
     """A frozen encoder at 50 %, and tuned ones that differ from it."""
     noise = spread * np.array([-1, 1, -0.5, 0.5, 0, 0.8, -0.8, 0.3, -0.3, 0.1][:seeds])
     return [*rows(FROZEN, "scores", 0.5, half=0.01), *rows(TUNED, "scores", 0.5 + difference + noise)]
+
+
+def test_the_finding_of_a_paper_has_its_scores_and_seeds(tmp_path):
+    evidence = planted(tmp_path, scores(0.05))
+    finding = {"says": "{after} after, {before} before.", "columns": {"before": "frozen", "after": "tuned"}}
+    files = [
+        ClaimsFile.model_validate({"selections": SELECTIONS, "claims": {}, "finding": finding | {"rows": {"score": row}}})
+        for row in (SCORES, SCORES | {"item": "other"})
+    ]
+    outcome, nothing = (outcome_of(file, evidence) for file in files)
+    assert (outcome.says, outcome.seeds) == ("55.0 after, 50.0 before.", 5)
+    assert outcome.rows == {"score": ["50.0", "55.0"]} and nothing is None
 
 
 @pytest.mark.parametrize(

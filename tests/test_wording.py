@@ -74,40 +74,40 @@ GLOSSARY = "docs/glossary.md"
 CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->", re.DOTALL)
 
 
-def avoided():
-    """Wording that the glossary avoids -> what it writes instead."""
+def preferred_wording():
+    """Preferred wording of the glossary by the wording that it avoids."""
     rows = re.findall(r"^\| (.+) \| (`.+`) \|$", (ROOT / GLOSSARY).read_text(encoding="utf-8"), re.MULTILINE)
-    return {words: instead for instead, cell in rows for words in re.findall(r"`([^`]+)`", cell)}
+    return {avoided: preferred for preferred, cell in rows for avoided in re.findall(r"`([^`]+)`", cell)}
 
 
 def prose(name):
     """Text of a page without its code, or the texts of a file of captions, terms or claims without its keys."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    return CODE.sub("", text) if name.endswith(".md") else "\n".join(texts(read_yaml(ROOT / name)))
+    return CODE.sub("", text) if name.endswith(".md") else "\n".join(visible_texts(read_yaml(ROOT / name)))
 
 
-def texts(content, shown=False):
+def visible_texts(content, is_visible=False):
     """Texts of a YAML file that readers see: values of captions, terms and claims."""
     if isinstance(content, str):
-        yield from [content] * shown
+        yield from [content] * is_visible
     elif isinstance(content, dict):
         for key, value in content.items():
-            yield from texts(value, shown or key in SHOWN)
+            yield from visible_texts(value, is_visible or key in VISIBLE)
 
 
-SHOWN = {"title", "shows", "caption", "says", "note", "definitions", "names"}
+VISIBLE = {"title", "shows", "caption", "says", "note", "definitions", "names"}
 
 
 def test_docs_and_captions_use_the_words_of_the_glossary():
-    instead = avoided()
-    assert len(instead) > 30
-    words = re.compile(rf"(?<![\w/-])({'|'.join(map(re.escape, instead))})(?![\w-])", re.IGNORECASE)
+    preferred = preferred_wording()
+    assert len(preferred) > 30
+    pattern = re.compile(rf"(?<![\w/-])({'|'.join(map(re.escape, preferred))})(?![\w-])", re.IGNORECASE)
     patterns = ["*.md", "*/captions.yaml", "*/claims.yaml", "resources/terms.yaml"]
     names = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert len(names) > 40
     lapses = [
-        f"{name}: '{found}': write {instead[found.lower()]}"
+        f"{name}: '{wording}': write {preferred[wording.lower()]}"
         for name in sorted({*names} - {GLOSSARY})
-        for found in words.findall(prose(name))
+        for wording in pattern.findall(prose(name))
     ]
     assert not lapses

@@ -91,7 +91,7 @@ def header(of: dict[str, Any] | bytes, size: int | None = None) -> Damage:
 
 
 def subword(number: int) -> Damage:
-    return tokenizer(lambda found: found["model"]["vocab"].update(die=number))
+    return tokenizer(lambda content: content["model"]["vocab"].update(die=number))
 
 
 WORDS = "embeddings.word_embeddings.weight"
@@ -102,16 +102,16 @@ TEXT = {"Sequence": {"id": "A", "type_id": 0}}
 
 
 def normalised(*rules: dict[str, Any]) -> Damage:
-    return tokenizer(lambda found: found.update(normalizer={"type": "Sequence", "normalizers": list(rules)}))
+    return tokenizer(lambda content: content.update(normalizer={"type": "Sequence", "normalizers": list(rules)}))
 
 
 def split(pattern: str) -> Damage:
     rule = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    return tokenizer(lambda found: found.update(pre_tokenizer=rule))
+    return tokenizer(lambda content: content.update(pre_tokenizer=rule))
 
 
 def template(*single: dict[str, Any]) -> Damage:
-    return tokenizer(lambda found: found["post_processor"].update(single=list(single)))
+    return tokenizer(lambda content: content["post_processor"].update(single=list(single)))
 
 
 def beside(name: str, content: bytes) -> Damage:
@@ -144,8 +144,8 @@ DAMAGES: dict[str, Damage] = {
     "a subword beyond the embeddings": subword(10**6),
     "fewer embeddings than subwords": weights(lambda state: state.update({WORDS: state[WORDS][:-9].clone()})),
     "vocab_size of another encoder": config(vocab_size=119547),
-    "an end of another number": tokenizer(lambda found: found["post_processor"]["special_tokens"]["[SEP]"].update(ids=[9])),
-    "no unknown subword": tokenizer(lambda found: found["model"].update(unk_token="<unknown>")),
+    "an end of another number": tokenizer(lambda content: content["post_processor"]["special_tokens"]["[SEP]"].update(ids=[9])),
+    "no unknown subword": tokenizer(lambda content: content["model"].update(unk_token="<unknown>")),
     "padding of another number": config(pad_token_id=3, model_type="xlm-roberta"),  # from which positions are counted
     "half a tokenizer": content("tokenizer.json", lambda whole: whole[: len(whole) // 2]),
     "a tokenizer that is a web page": content("tokenizer.json", lambda _: b"<html>Sign in</html>"),

@@ -28,7 +28,7 @@ Files = str | list[str] | dict[Language, list[str]]
 LanguageSources = Annotated[
     dict[Language, str],
     Field(
-        description="Sources of single languages outside `source`, not archived, such as your own: {sv: my-treebanks}.",
+        description="Languages that do not come from `source`, with their own source, unarchived: {sv: my-treebanks}.",
         exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
     ),
 ]

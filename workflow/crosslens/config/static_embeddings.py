@@ -19,7 +19,7 @@ class GloVe(OneOfKinds):
     exponent: Positive = Field(0.75, description="Exponent of the weight of rarer pairs: (count / x_max)^exponent.")
     epochs: Count = Field(15, description="Passes over all pairs of co-occurring subwords.")
     rate: Positive = Field(0.05, description="Learning rate of AdaGrad, applied to gradients before they are squared and summed.")
-    batch: Count = Field(4096, description="Pairs per update, each in both orders.")
+    batch: Count = Field(4096, description="Word pairs per update; each pair is used in both orders.")
 
 
 class Word2Vec(OneOfKinds):

@@ -11,7 +11,7 @@ class SyntheticCorpus(Section):
     """Languages and sizes of the synthetic corpora."""
 
     languages: list[Language] = Field([], description="Languages, each a folder of resources/synthetic.")
-    train_languages: list[Language] = Field(["en"], description="Languages with a training treebank.")
+    train_languages: list[Language] = Field(["en"], description="Languages for which training sentences are generated.")
     train: Count = Field(800, description="Training sentences per language.")
     dev: Count = Field(150, description="Development sentences per language.")
     test: Count = Field(150, description="Test sentences per language.")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, cast, get_args
 
 import yaml
@@ -112,7 +113,7 @@ class _Pages:
         """Lists of the keys that sections below a path share."""
         for place, shared, words in SHARED:
             if place == path:
-                model = shared.model_json_schema()
+                model = _schema(shared)
                 yield f"\n{words}\n"
                 yield from self.keys(model["properties"], path, model)
 
@@ -120,7 +121,7 @@ class _Pages:
         """Keys of a model that are described once, in a list of shared keys; and those whose default differs, with theirs."""
         keys, defaults = set(), []
         for _, shared, _ in SHARED:
-            shared_nodes = shared.model_json_schema()["properties"]
+            shared_nodes = _schema(shared)["properties"]
             if not shared_nodes.keys() <= model["properties"].keys():
                 continue
             for name, shared_node in shared_nodes.items():
@@ -194,6 +195,12 @@ class _Pages:
             keys = keys or ("CODE" if LANGUAGE_PATTERN in node.get("patternProperties", {}) else "NAME")
             return f"{keys}: {self.type_of(self.values(node))}"
         return {"string": "text", "boolean": "true or false"}.get(node["type"], str(node["type"]))
+
+
+@cache
+def _schema(shared: type[Section]) -> Node:
+    """JSON schema of a class whose keys several sections share."""
+    return shared.model_json_schema()
 
 
 def _default(value: Any) -> str:

@@ -243,9 +243,9 @@ def environment(root: Path) -> Environment:
         loader=FileSystemLoader(root), undefined=StrictUndefined, finalize=printed, keep_trailing_newline=True,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    jinja.filters |= {"places": printed, "cell": _escaped, "tried": lambda rows: [*filter(is_tried, rows)]}
+    jinja.filters |= {"places": printed, "cell": _escaped, "frequencies": frequencies}
+    jinja.filters["tried"] = lambda rows: [*filter(is_tried, rows)]
     jinja.tests["search"] = lambda text, part: part in text
-    jinja.filters |= {"frequencies": frequencies}
     jinja.globals |= {
         "value": tables.value,
         "interval": tables.interval,

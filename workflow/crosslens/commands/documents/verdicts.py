@@ -4,7 +4,7 @@ They show the central claims of a paper that were measured, as docs/results/lapt
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from textwrap import wrap
@@ -20,7 +20,7 @@ PRESET = "laptop"
 FIRST = 3  # claims in docs/what-holds.svg
 LEFT = 470  # place of the plots from the left, in CSS pixels; the words are before it
 SPACE = 14  # above and below a claim, in CSS pixels
-HEIGHTS = {"verdict": 22, "claim": 20, "fact": 17}  # of a line of words, in CSS pixels
+HEIGHTS = {"verdict": 22, "claim": 20, "fact": 17, "note": 17}  # of a line of words, in CSS pixels
 COLUMNS = {"verdict": 50, "claim": 50, "fact": 64, "note": 120}  # characters of a line of words
 WORDS = """\
 .words { font: 12.5px system-ui, "Helvetica Neue", Arial, sans-serif; fill: #444; }
@@ -46,7 +46,7 @@ def picture(rows: list[dict[str, str]]) -> str:
     """
     claims, top = [], 0.0
     for row in rows:
-        words, bottom = _words(row)
+        words, bottom = _words(_texts(row), row["verdict"])
         lines = [line for line in (_line("effect", row), _line("control", row)) if not math.isnan(line.value)]
         plot, height = drawing(lines, [Region.model_validate(row["claimed"])] * len(lines))
         claims.append(
@@ -55,13 +55,11 @@ def picture(rows: list[dict[str, str]]) -> str:
         )
         top += max(bottom, height + SPACE) + SPACE
     encoders = ", ".join(dict.fromkeys(name for row in rows for name in row["encoder"].split(", ")))
-    note = f"Scores in percent, differences in points, lines 95 % intervals. Encoder: {encoders}."
-    note_lines = wrap(note, COLUMNS["note"])
-    notes = [
-        f'<text class="words" x="0" y="{top + HEIGHTS["fact"] * number:g}">{escape(line)}</text>'
-        for number, line in enumerate(note_lines, 1)
-    ]
-    top += HEIGHTS["fact"] * len(note_lines) + SPACE
+    note, bottom = _words(
+        [("note", f"Scores are in percent, differences in points; lines are 95 % intervals. Encoder: {encoders}.")]
+    )
+    claims.append(f'<g class="words" transform="translate(0 {top:g})">{note}</g>')
+    top += bottom + SPACE
     title = "; ".join(f"{row['says'].removesuffix('.')}: {row['verdict']}" for row in rows)
     width = f"{LEFT + WIDTH:g}"
     return "\n".join(
@@ -71,19 +69,18 @@ def picture(rows: list[dict[str, str]]) -> str:
             f"<style>\n{STYLE}{WORDS}</style>",
             '<rect width="100%" height="100%" fill="#fff"/>',
             *claims,
-            *notes,
             "</svg>\n",
         ]
     )
 
 
-def _words(row: dict[str, str]) -> tuple[str, float]:
-    """A claim in words as SVG, and the place of the last line from the top, in CSS pixels."""
+def _words(texts: Iterable[tuple[str, str]], verdict: str = "") -> tuple[str, float]:
+    """Texts with their kinds as lines of SVG, and the place of the last line from the top, in CSS pixels."""
     elements, y = [], float(SPACE)
-    for kind, text in _texts(row):
+    for kind, text in texts:
         for line in wrap(text, COLUMNS[kind]):
             y += HEIGHTS[kind]
-            style = f"{kind} {row['verdict'].replace(' ', '-')}" if kind == "verdict" else kind
+            style = f"{kind} {verdict.replace(' ', '-')}" if kind == "verdict" else kind
             elements.append(f'<text class="{style}" x="0" y="{y:g}">{escape(line)}</text>')
     return "".join(elements), y
 

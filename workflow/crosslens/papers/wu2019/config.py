@@ -137,7 +137,9 @@ class WuSearch(Section):
 class Wu2019(PaperSection):
     """Beto, Bentz, Becas: the surprising cross-lingual effectiveness of BERT (Wu and Dredze 2019)."""
 
-    seeds: Seeds = Field([42], min_length=1, description="Seeds; 42 in the released code, not given in the paper.")
+    seeds: Seeds = Field(
+        [42], min_length=1, description="Seeds of the training runs. The released code uses 42; the paper states none."
+    )
     source_language: Language = Field("en", description="Source of zero-shot transfer.")
     tasks: dict[TaskName, WuTask] = Field(
         min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null

@@ -18,13 +18,14 @@ from crosslens.reports.claims.verdicts import Decision, decide
 class Outcome:
     """The main result of a paper by the tables of a run.
 
-    says: the sentence with its scores. seeds: fewest seeds of a training run behind them.
+    says: the sentence with its scores.
+    seeds: fewest seeds of a training run of an encoder behind them; None where no encoder was trained.
     columns, rows: a small table, name of a score -> scores by column, in percent.
     figure: name of the figure that is shown below.
     """
 
     says: str
-    seeds: int
+    seeds: int | None
     columns: list[str]
     rows: dict[str, list[str]]
     figure: str
@@ -70,9 +71,5 @@ def outcome_of(claims_file: ClaimsFile, evidence: Evidence) -> Outcome | None:
         return None
     rows = {name: [f"{cell.rows['value'].mean():.1f}" for cell in row] for name, row in numbers.items()}
     first = dict(zip(finding.columns, next(iter(rows.values())), strict=True))
-    seeds = min(int(cell.rows["seeds"].min()) for row in numbers.values() for cell in row if _is_trained(evidence, cell.recipes))
+    seeds, _ = evidence.seeds_and_recipes([cell for row in numbers.values() for cell in row])
     return Outcome(finding.says.format(**first), seeds, finding.columns, rows, finding.figure)
-
-
-def _is_trained(evidence: Evidence, recipes: tuple[str, ...]) -> bool:
-    return any(evidence.facts[name]["trained"] for name in recipes)

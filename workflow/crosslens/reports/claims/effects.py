@@ -192,7 +192,7 @@ class Effects:
         terms = [term.of(units) for term in all_units]
         scores = aligned([term.values for term in terms])
         values = reduce(pd.DataFrame.add, (term.sign * score for term, score in zip(terms, scores, strict=True)))
-        seeds, recipes = self._training_runs([numbers for _, numbers in signed])
+        seeds, recipes = self.evidence.seeds_and_recipes([numbers for _, numbers in signed])
         if effect.over in (NOTHING, RESTART):
             lack = "restarts of an algorithm are no sample of texts" if effect.over == RESTART else ""
             estimate = Estimate(float(values.to_numpy(float).mean()), math.nan if lack else 0.0)
@@ -231,7 +231,7 @@ class Effects:
     def _result(self, effect: Effect, result_name: str, result: Any, numbers: Sequence[Numbers]) -> Part:
         name = ", ".join(filter(None, (effect.name, result_name)))
         unit = "" if effect.over == NOTHING else f"{effect.over}s"
-        seeds, recipes = self._training_runs(numbers)
+        seeds, recipes = self.evidence.seeds_and_recipes(numbers)
         if isinstance(result, tuple):
             estimate, n = result
             return _with_enough_units(Part(name, effect.claimed, estimate, n, unit, recipes=recipes, seeds=seeds), effect.least)
@@ -247,18 +247,6 @@ class Effects:
             n=result.shape[1] if effect.over == "seed" else len(result), recipes=recipes, seeds=seeds,
             kind=(*_kind(recipes, numbers), str(effect.function)),
         )  # fmt: skip
-
-    def _training_runs(self, selected: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
-        """Fewest seeds of a training run of an encoder, None where no encoder was trained; and the names of all training runs."""
-        facts = self.evidence.facts
-        counts: list[int] = []
-        for numbers in selected:
-            for name in numbers.recipes:
-                rows = numbers.rows[numbers.rows["recipe"] == name] if "recipe" in numbers.rows else numbers.rows
-                if facts[name]["trained"] and len(rows):
-                    counts.append(int(rows["seed"].nunique() if "seed" in rows else rows["seeds"].min()))
-                    counts += [facts[name]["pretrainings"]] if facts[name]["pretrainings"] else []
-        return min(counts, default=None), tuple(dict.fromkeys(name for numbers in selected for name in numbers.recipes))
 
 
 def _term(effect: Effect, sign: int, numbers: Numbers, axis: str | None) -> Term:

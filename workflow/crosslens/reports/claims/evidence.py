@@ -94,6 +94,17 @@ class Evidence:
         """Names of the training runs that match a pattern of the claims file; a name matches itself."""
         return [pattern] if pattern in self.facts else list(self.recipes.get(pattern, ()))
 
+    def seeds_and_recipes(self, selected: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
+        """Fewest seeds of a training run of an encoder, None where no encoder was trained; and the names of all training runs."""
+        counts: list[int] = []
+        for numbers in selected:
+            for name in numbers.recipes:
+                rows = numbers.rows[numbers.rows["recipe"] == name] if "recipe" in numbers.rows else numbers.rows
+                if self.facts[name]["trained"] and len(rows):
+                    counts.append(int(rows["seed"].nunique() if "seed" in rows else rows["seeds"].min()))
+                    counts += [self.facts[name]["pretrainings"]] if self.facts[name]["pretrainings"] else []
+        return min(counts, default=None), tuple(dict.fromkeys(name for numbers in selected for name in numbers.recipes))
+
     def reasons_apart(self, selections: Iterable[Selection]) -> list[str]:
         """Reasons why our numbers among some selections are not comparable with printed ones.
 

@@ -57,7 +57,7 @@ def pages(
     template, style: files of the Jinja template and of the style sheet.
     """
     papers = [
-        _paper(key, decisions_on_paper, settings[key], folder) | _opening(outcomes.get(key), settings[key], folder)
+        _paper(key, decisions_on_paper, settings[key], folder) | _outcome(outcomes.get(key), settings[key], folder)
         for key, decisions_on_paper in decisions.items()
     ]
     preset = next((paper_settings["preset"] for paper_settings in settings.values()), "")
@@ -95,14 +95,14 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
     }
 
 
-def _opening(outcome: Outcome | None, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _outcome(outcome: Outcome | None, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The main result of a paper, as the template shows it, with the address of its figure where this exists."""
     if outcome is None:
         return {"outcome": None}
     figure = folder / f"{settings['items'].get(outcome.figure)}.svg"
     return {
         "outcome": outcome,
-        "seeds": counted(outcome.seeds, "seeds"),
+        "seeds": counted(outcome.seeds, "seeds") if outcome.seeds else "",
         "figure": os.path.relpath(figure, folder) if figure.exists() else "",
     }
 

@@ -27,6 +27,7 @@ PRESETS = {
     "demo": ["config.yaml", "demo/overlay.yaml"],
     "laptop": ["config.yaml", "laptop/overlay.yaml"],
     "second model": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml", "laptop/frozen.yaml", "laptop/decoder.yaml"],
+    "third model": ["config.yaml", "laptop/overlay.yaml", "laptop/extracted.yaml", "laptop/frozen.yaml", "laptop/english.yaml"],
     "rehearsal": ["config.yaml", "rehearsal/overlay.yaml"],
     "tests": ["config.yaml", "tests/workflow/overlay.yaml"],
 }

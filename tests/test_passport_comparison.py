@@ -118,7 +118,7 @@ def test_three_encoders_are_set_side_by_side(tmp_path: Path) -> None:
     three = [Passport.read(passports.write(tmp_path, name, shift)) for name, shift in shifts.items()]
     text = page_of(three, tmp_path)
     assert "the clear best is large in 6, small in 0 and tiny in 0" in text and "A − C" in text and "B tiny" not in text
-    assert "10 languages that differ most" in text
+    assert "10 languages, largest difference first" in text
 
 
 def test_an_encoder_at_its_baseline_wins_nothing(tmp_path: Path) -> None:
@@ -128,7 +128,18 @@ def test_an_encoder_at_its_baseline_wins_nothing(tmp_path: Path) -> None:
     at_baseline = Passport(table, random.record)
     assert "the clear best is one in 0 and two in 6" in page_of([better, random], tmp_path)
     text = page_of([better, at_baseline], tmp_path)
-    assert "two in 0" in text and "none: B is at its baseline" in text and "<b>two.</b> Baselines: no measure of meaning" in text
+    assert (
+        "two in 0" in text
+        and "none: B is no better than its baseline" in text
+        and "<b>two.</b> Baselines: no measure of meaning" in text
+    )
+
+
+def test_a_measure_that_an_encoder_lacks_costs_no_other(tmp_path: Path) -> None:
+    compared = pair(tmp_path)
+    without = Passport(compared.a.table[compared.a.table["metric"] != "genealogy"], compared.a.record)
+    text = page_of([without, compared.b], tmp_path)
+    assert text.count("not measured for every encoder") == 1 and text.count("31 of 31") > 1
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")

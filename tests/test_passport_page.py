@@ -99,9 +99,22 @@ def test_sentences_follow_their_rules(passport: Passport) -> None:
     meaning, language, centring, failing, use = (text.replace("\N{NO-BREAK SPACE}", " ") for text in sentences(passport))
     assert "against 1.6 % with random weights and 1.0 % at layer 0" in meaning
     assert "falls from 52 % to 15 %" in language
-    assert "rises from 69 % to 92 %, which helps" in centring
-    assert "most sentences have a nearest neighbour of their own language" in failing and "no language" not in failing
-    assert "where always guessing the largest topic scores 25 %" in use and "hardly changes" in use
+    assert "rises from 69 % to 92 %: the means of the languages hide meaning" in centring
+    assert "the nearest neighbour of most sentences is in their own language" in failing and "no language" not in failing
+    assert "where always guessing the largest topic scores 25 %" in use and "with the language erased, the others'" in use
+
+
+def test_centring_helps_where_it_exceeds_random_weights(passport: Passport) -> None:
+    is_centred = (passport.table["definition"] == "strong, centred") & (passport.table["baseline_kind"] == "")
+    untrained = passport.table[is_centred].assign(baseline_kind="random weights")
+    said = sentences(Passport(pd.concat([passport.table, untrained]), passport.record))
+    assert "(random weights: 92\N{NO-BREAK SPACE}%): this does not help" in " ".join(said)
+
+
+def test_what_is_worse_than_its_baseline_is_at_it(passport: Passport) -> None:
+    premium = measures()["premium"]
+    assert not passport.at_baseline(premium, "")
+    assert passport_with(passport, {"families": 0.1}, metric="premium", baseline_kind="formula").at_baseline(premium, "")
 
 
 def test_cut_and_unmeasured_languages_are_listed(passport: Passport, tmp_path: Path) -> None:
@@ -131,7 +144,7 @@ def test_an_encoder_at_its_baselines_is_told(passport: Passport) -> None:
     place = {"metric": "neighbours", "baseline_kind": "random weights", "layer": "12"}
     (text, meaning) = sentences(passport_with(passport, {"families": 0.7}, **place))[:2]
     assert text == "Baselines: at the last layer the encoder is no better than its baseline in Strong alignment."
-    assert "which is at the baseline: 70" in meaning
+    assert "no better than the baseline: 70" in meaning
 
 
 def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tmp_path: Path) -> None:
@@ -139,7 +152,7 @@ def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tm
     assert sentences(bare) == []
     said = text_of(html(bare, tmp_path))
     for title in ("Strong alignment", "Topic transfer", "Language share of variance"):
-        assert f"{title} (no value in the table)" in said
+        assert f"{title} (no value could be computed)" in said
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")

@@ -171,5 +171,5 @@ def _left_queue(job: str) -> bool:
 def _refusal(path: Path, training: str, holder: str) -> DataError:
     return DataError(
         f"{training}: expected no other run of this training, found {holder}: wait for it or end it; "
-        f"if it surely has ended, delete {path} (docs/cluster.md)"
+        f"if it surely has ended, delete {path} (docs/troubleshooting.md)"
     )

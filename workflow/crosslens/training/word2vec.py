@@ -133,7 +133,7 @@ class History(CallbackAny2Vec):  # type: ignore[misc]
             return
         mean, speed = model.loss / self.subwords, self.subwords / (perf_counter() - self.began)
         self.rows.append(
-            {"epoch": len(self.rows) + 1, "loss": mean, "subwords": self.subwords, "pieces_per_second": round(speed)}
+            {"epoch": len(self.rows) + 1, "loss": mean, "subwords": self.subwords, "subwords_per_second": round(speed)}
         )
         self.log.info("epoch %d: loss %.4f a subword, %.0f subwords a second", len(self.rows), mean, speed)
         if self.checkpoint_file:

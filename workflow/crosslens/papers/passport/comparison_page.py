@@ -18,7 +18,10 @@ from crosslens.reports.templates import read_template
 
 CERTAIN = 0.05  # corrected probability below which a difference without an interval counts
 SHOWN, EXAMPLES = 10, 3  # languages of the table, and names in a sentence
-SHARES = {"neighbours": "the nearest neighbour is the translation for", "topic": "topics are right in the other languages for"}
+SHARES = {
+    "neighbours": "the nearest neighbour is the translation (strong alignment) for",
+    "topic": "a topic classifier trained on English is right in the other languages for",
+}
 Tables = Mapping[tuple[int, int], pd.DataFrame]  # of each pair of encoders, by their numbers: see `comparison.table`
 
 
@@ -33,15 +36,16 @@ def page(
     names, facts = [passport.facts["name"] for passport in passports], [title_facts(part, pretraining) for part in passports]
     covered = [name for name in COVERAGE.values() if len(names) == 2 and (tables[0, 1]["column"] == name).any()]
     lines = [_line(measure, tables, passports, covered) for measure in measures().values()]
-    languages = _most_different(passports)
+    layer, languages = _most_different(passports)
     return read_template(template).render(
         names=names,
         letters=LETTERS[: len(names)].upper(),
         facts={label: [texts[label] for texts in facts] for label in facts[0]},
-        findings=[_overall(lines, names), *_meaning(passports, names), *_languages(languages)],
+        findings=[_overall(lines, names), *_meaning(passports, names), *_languages(languages, layer)],
         warnings=[(name, text) for name, passport in zip(names, passports, strict=True) for text in warnings(passport)],
         picture=b64encode(picture).decode(),
         different=languages,
+        layer=layer,
         covered=covered,
         lines=lines,
         languages=int(tables[0, 1]["n"].max()) if tables[0, 1]["n"].notna().any() else 0,
@@ -52,7 +56,7 @@ def page(
 
 def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], covered: Sequence[str]) -> dict[str, Any]:
     """A line of the table: values and baselines, what sets the first encoder apart from each other one, and the best encoder."""
-    line: dict[str, Any] = {"measure": measure, "sign": SIGNS[measure.better], "values": [], "best": None}
+    line: dict[str, Any] = {"measure": measure, "sign": SIGNS[measure.better], "values": [], "best": None, "remark": ""}
     cells = {pair: where(table, metric=measure.key) for pair, table in tables.items()}
     means = {pair: rows[rows["column"].isin(MEANS)].iloc[:1].to_dict("records") for pair, rows in cells.items()}
     if not all(means.values()):
@@ -67,7 +71,8 @@ def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], cover
     numbers = [means[0, 1][0]["value_a"], *(means[0, place][0]["value_b"] for place in range(1, len(passports)))]
     for passport, at, is_low, number in zip(passports, layers, low, numbers, strict=True):
         baseline = passport.baseline(measure, at)[1]
-        text = f"{'at ' * is_low}baseline {shown_number(baseline.value)}" if baseline else ""
+        verdict = "no different from " if measure.better == "neither" else "no better than "
+        text = f"{verdict * is_low}baseline {shown_number(baseline.value)}" if baseline else ""
         line["values"].append((shown_number(number), text))
     groups = [where(cells[0, 1], column=name) for name in covered]
     return line | {
@@ -87,7 +92,7 @@ def _difference(measure: Measure, mean: Mapping[Any, Any], low: Sequence[bool], 
     is_tested, ahead = pd.notna(mean["p"]), 0 if (mean["here"] > 0) == (measure.better == "higher") else second
     won = f"{mean['won']} of {mean['won'] + mean['lost']}" if is_tested else ""
     if measure.better != "neither" and mean["here"] and low[ahead]:
-        won = f"none: {LETTERS[ahead].upper()} is at its baseline"
+        won = f"none: {LETTERS[ahead].upper()} is no better than its baseline"
     p = ("<0.001" if mean["p_holm"] < 0.001 else f"{mean['p_holm']:.3f}") if is_tested else ""
     ends = "" if pd.isna(mean["low"]) else f"{_signed(mean['low'])} to {_signed(mean['high'])}"
     return {"number": _signed(mean["here"]), "interval": ends, "won": won, "p": p}
@@ -99,7 +104,9 @@ def _overall(lines: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
     titles = [[title for title, winner in best.items() if winner == number] for number in (*range(len(names)), None)]
     *counts, rest = [f"{len(group)}" + f" ({', '.join(group)})" * (0 < len(group) <= EXAMPLES) for group in titles]
     parts = listed([f"{name} in {count}" for name, count in zip(names, counts, strict=True)])
-    return f"Overall, of {len(best)} measures that have a better side, the clear best is {parts}; in {rest} there is none."
+    return (
+        f"Of {len(best)} measures in which one value is better than another, the clear best is {parts}; in {rest} there is none."
+    )
 
 
 def _meaning(passports: Sequence[Passport], names: Sequence[str]) -> list[str]:
@@ -115,18 +122,19 @@ def _meaning(passports: Sequence[Passport], names: Sequence[str]) -> list[str]:
     return [f"Meaning, at the last layer: {'; '.join(parts)}."] if parts else []
 
 
-def _languages(different: Mapping[str, Sequence[str]]) -> list[str]:
+def _languages(different: Mapping[str, Sequence[str]], layer: str) -> list[str]:
     """A sentence on the languages in which the encoders differ most."""
     examples = [f"{name} ({', '.join(shares)})" for name, shares in [*different.items()][:EXAMPLES]]
-    words = "in the share of nearest neighbours that are translations they differ most in"
+    words = f"at the {layer} layer, the encoders differ most in strong alignment for"
     return [f"Languages: {words} {listed(examples)}."] if examples else []
 
 
-def _most_different(passports: Sequence[Passport]) -> dict[str, list[str]]:
-    """Names of the languages whose shares of translations as nearest neighbours differ most, and the share of each encoder."""
-    values = shared_values(passports, measures()["neighbours"])[1].drop(columns="family")
-    spread = (values.max(axis=1) - values.min(axis=1)).sort_values(ascending=False, kind="stable")
-    return {name_of(str(code)): [percent(share) for share in values.loc[code]] for code in spread.index[:SHOWN]}
+def _most_different(passports: Sequence[Passport]) -> tuple[str, dict[str, list[str]]]:
+    """The layer at which strong alignment is compared, and the languages that differ most, by name, with each encoder's share."""
+    layer, values = shared_values(passports, measures()["neighbours"])
+    shares = values.drop(columns="family")
+    spread = (shares.max(axis=1) - shares.min(axis=1)).sort_values(ascending=False, kind="stable")
+    return layer, {name_of(str(code)): [percent(share) for share in shares.loc[code]] for code in spread.index[:SHOWN]}
 
 
 def _signed(difference: float) -> str:

@@ -124,15 +124,16 @@ class Passport:
         return kind, baselines[kind]
 
     def at_baseline(self, measure: Measure, layer: str) -> bool:
-        """Whether a measure cannot be told from its baseline, or is below it where higher is better.
+        """Whether a measure cannot be told apart from its baseline, or is worse.
 
-        It can be told from one outside its interval or, without an interval, further than CLOSE from it.
+        It can be told apart from one outside its interval or, without an interval, further than CLOSE from it.
         """
         value, (_, baseline) = self.value(measure.key, layer), self.baseline(measure, layer)
         if value is None or baseline is None:
             return False
         low, high = (value.low, value.high) if value.low == value.low else (value.value - CLOSE, value.value + CLOSE)
-        return low <= baseline.value <= high or (measure.better == "higher" and baseline.value > value.value)
+        is_worse = {"higher": value.value < baseline.value, "lower": value.value > baseline.value, "neither": False}
+        return low <= baseline.value <= high or is_worse[measure.better]
 
     def last(self, key: str) -> str:
         """The layer whose value a table shows: the last one, or "" of a measure that has no layers."""

@@ -175,6 +175,8 @@ def _sentences(passport: Passport) -> Iterator[str]:
     if np.isfinite(bands[0]["low"]).any():
         yield "Means over families of languages, with 95 % intervals over families."
     if len(bands[1]):
-        yield f"Random weights: {len(passport.facts['seeds'])} encoders of the same architecture, and their range."
+        seeds = len(passport.facts["seeds"])
+        encoders = "one encoder" if seeds == 1 else f"mean and range of {seeds} encoders"
+        yield f"Random weights: {encoders} of the same architecture."
     if passport.encoder.get("prenorm"):
-        yield "Shaded: the last layer, the only one that is normalised, so that the last step of a curve is not of depth alone."
+        yield "Shaded: only the last layer is normalised, so the change at the last step is not due to depth alone."

@@ -91,6 +91,7 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
         "baseline": _number(baseline),
         "baseline_kind": kind,
         "at_baseline": passport.at_baseline(measure, last),
+        "verdict": "no different" if measure.better == "neither" else "no better",
         "worst": _worst(passport, measure, last),
     }
 
@@ -105,8 +106,9 @@ def _worst(passport: Passport, measure: Measure, layer: str) -> str:
     values = passport.languages(measure.key, layer)["here"].sort_values(ascending=measure.better == "higher", kind="stable")
     numbers = values.map(shown_number)
     if len(numbers) and (equal := int((numbers == numbers.iloc[0]).sum())) > WORST:
-        names = "all" if equal == len(numbers) else ", ".join(name_of(str(language)) for language in numbers.index[:equal])
-        return f"{names}: {numbers.iloc[0]}"
+        better, worst = ([name_of(str(language)) for language in part] for part in (numbers.index[equal:], numbers.index[:equal]))
+        names = f"all but {', '.join(better)}" if len(better) < equal else ", ".join(worst)
+        return f"{names if better else 'all'}: {numbers.iloc[0]}"
     return ", ".join(f"{name_of(str(language))} {number}" for language, number in numbers.head(WORST).items())
 
 
@@ -116,7 +118,7 @@ def _absent(passport: Passport) -> dict[str, str]:
     reasons = {titles.get(key, key): reason for key, reason in passport.facts["not_measured"].items()}
     missing = [measure.title for key, measure in measures().items() if passport.value(key, passport.last(key)) is None]
     languages = {name_of(code): reason for code, reason in passport.facts.get("languages_not_measured", {}).items()}
-    return {title: "no value in the table" for title in missing} | _gaps(passport) | languages | reasons
+    return {title: "no value could be computed" for title in missing} | _gaps(passport) | languages | reasons
 
 
 def _gaps(passport: Passport) -> dict[str, str]:

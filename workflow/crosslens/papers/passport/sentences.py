@@ -13,7 +13,8 @@ from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import SUMMARY, Passport, measures, name_of
 from crosslens.papers.passport.terms import UNKNOWN
 
-NOTICEABLE = 0.05  # change of a share that is called one
+NOTICEABLE = 0.05  # change of a share that counts
+BEST = 3  # languages that a sentence names as the best
 MAJORITY = 0.5  # share of own-language neighbours from which a language stands apart
 MOST = 5  # languages whose share of unknown subwords a sentence gives
 
@@ -31,9 +32,9 @@ def _text(passport: Passport) -> Iterator[str]:
         worst = listed([f"{name_of(str(language))} {percent(share)}" for language, share in large_shares.head(MOST).items()])
         among = ", among them" if len(large_shares) > MOST else ":"
         yield (
-            f"Text: the tokenizer lacks characters; more than {100 * NOTICEABLE:.0f}\N{NO-BREAK SPACE}% of the subwords of "
-            f"{len(large_shares)} of {len(shares)} languages are unknown{among} {worst}. Their other values are of what remains "
-            "of the sentences."
+            f"Text: the tokenizer does not know some characters; more than {100 * NOTICEABLE:.0f}\N{NO-BREAK SPACE}% of the "
+            f"subwords of {len(large_shares)} of {len(shares)} languages are unknown{among} {worst}. All other values of these "
+            "languages describe only the text that the tokenizer knows."
         )
 
 
@@ -49,7 +50,7 @@ def _at_baselines(passport: Passport) -> Iterator[str]:
     measured = [measure for measure, layer in layers.items() if passport.value(measure.key, layer)]
     low = [measure.title for measure in measured if passport.at_baseline(measure, layers[measure])]
     if passport.encoder.get("source") == "random" or (low and len(low) == len(measured)):
-        yield "Baselines: no measure of meaning is above its baseline; the encoder cannot be told from one with random weights."
+        yield "Baselines: no measure of meaning is above its baseline; the encoder is no better than one with random weights."
     elif low:
         yield f"Baselines: at the last layer the encoder is no better than its baseline in {listed(low)}."
 
@@ -63,13 +64,20 @@ def _meaning(passport: Passport) -> Iterator[str]:
     )
     if last and first and untrained:
         is_low = passport.at_baseline(measures()["neighbours"], str(passport.depth))
-        than = "which is at the baseline:" if is_low else "against"
-        best = f"; the layer that is best on other languages gives {percent(summary.value)}" if summary else ""
+        than = "no better than the baseline:" if is_low else "against"
+        best = f"; the best layer, chosen on other languages, gives {percent(summary.value)}" if summary else ""
         yield (
-            f"Meaning: at the last layer {percent(last.value)} of sentences have their translation as nearest neighbour among "
-            f"all sentences of English and their own language, {than} {percent(untrained.value)} with random weights and "
-            f"{percent(first.value)} at layer 0{best}."
+            f"Meaning: at the last layer, averaged over families, {percent(last.value)} of sentences have their translation as "
+            f"nearest neighbour among all sentences of English and their own language, {than} {percent(untrained.value)} with "
+            f"random weights and {percent(first.value)} at layer 0{best}.{_best(passport)}"
         )
+
+
+def _best(passport: Passport) -> str:
+    """A sentence on the languages with the best translations as nearest neighbours; "" where all have the same share."""
+    shares = passport.languages("neighbours", str(passport.depth))["here"].sort_values(ascending=False, kind="stable")
+    texts = [f"{name_of(str(language))} {percent(share)}" for language, share in shares.items()]
+    return f" The best languages are {listed(texts[:BEST])}." if len({*shares.map(percent)}) > 1 else ""
 
 
 def _language(passport: Passport) -> Iterator[str]:
@@ -81,19 +89,22 @@ def _language(passport: Passport) -> Iterator[str]:
     if probe and first and last:
         yield (
             f"Language: a linear probe identifies the language of {percent(probe.value)} of sentences at the last layer, and the "
-            f"share of variance that is between languages {_change(first, last)} from layer 0 to the last."
+            f"share of variance explained by language {_change(first, last)} from layer 0 to the last."
         )
 
 
 def _centring(passport: Passport) -> Iterator[str]:
-    raw, centred = (passport.value("neighbours", str(passport.depth), f"strong, {how}") for how in ("raw", "centred"))
+    last = str(passport.depth)
+    raw, centred = (passport.value("neighbours", last, f"strong, {how}") for how in ("raw", "centred"))
     if raw and centred:
-        gain = centred.value - raw.value
-        advice = "which helps where sentences of several languages are compared" if gain >= NOTICEABLE else "so it is not needed"
+        untrained = passport.value("neighbours", last, "strong, centred", "random weights")
+        beside = f" (random weights: {percent(untrained.value)})" if untrained else ""
+        hidden = centred.value - max(raw.value, untrained.value if untrained else 0) >= NOTICEABLE
+        advice = "the means of the languages hide meaning that is shared" if hidden else "this does not help"
         effect = _change(raw, centred)
         yield (
-            f"Centring: with each language's mean subtracted, the share of translations that are nearest neighbours {effect}, "
-            f"{advice}."
+            f"Centring: with each language's mean subtracted, the share of translations that are nearest neighbours {effect}"
+            f"{beside}: {advice}."
         )
 
 
@@ -104,12 +115,12 @@ def _failing(passport: Passport) -> Iterator[str]:
         return
     apart = [name_of(str(language)) for language in shares[shares > MAJORITY].index]
     names = f"all {len(shares)} languages" if len(apart) == len(shares) else listed(apart) if apart else "no language"
-    text = f"Languages: in {names} most sentences have a nearest neighbour of their own language rather than an English one"
+    text = f"Languages: in {names} the nearest neighbour of most sentences is in their own language, not in English"
     latin, different = _by_script(strong)
     if len(latin) and len(different):
         text += (
-            f"; sentences of languages in Latin script, as English is, have their translation as nearest neighbour in "
-            f"{percent(latin.mean())} of cases, the others in {percent(different.mean())}"
+            f"; in languages written in Latin script, like English, the nearest neighbour is the translation in "
+            f"{percent(latin.mean())} of cases, in the others in {percent(different.mean())} (means over languages)"
         )
     yield f"{text}."
 
@@ -136,10 +147,10 @@ def _by_script(values: pd.Series) -> tuple[pd.Series, pd.Series]:
 
 def _change(before: Interval, after: Interval) -> str:
     """How a share changes, in words with both values."""
-    change = after.value - before.value
-    if abs(change) < NOTICEABLE:
-        return f"hardly changes ({percent(before.value)}, then {percent(after.value)})"
-    return f"{'rises' if change > 0 else 'falls'} from {percent(before.value)} to {percent(after.value)}"
+    first, second = percent(before.value), percent(after.value)
+    if first == second:
+        return f"stays at {first}"
+    return f"{'rises' if after.value > before.value else 'falls'} from {first} to {second}"
 
 
 def percent(share: float) -> str:

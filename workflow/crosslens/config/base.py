@@ -143,7 +143,7 @@ class Frozen(BaseModel):
 class Section(Frozen):
     """A part of the configuration as a user writes it.
 
-    It rejects truth values in the place of numbers and the reverse, and lists that have an entry twice.
+    It rejects truth values in place of numbers and vice versa, and lists with repeated entries.
     """
 
     @model_validator(mode="before")
@@ -189,7 +189,7 @@ def _values(value: Any) -> Iterator[Any]:
 
 
 class OneOfKinds(Section):
-    """A section of one of several kinds, whose kind is written out even if it is the default."""
+    """A section that is of one of several kinds; the kind is written out even if it is the default."""
 
     @model_serializer(mode="wrap")
     def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -28,14 +28,14 @@ Files = str | list[str] | dict[Language, list[str]]
 LanguageSources = Annotated[
     dict[Language, str],
     Field(
-        description="Languages that do not come from `source`, with their own source, unarchived: {sv: my-treebanks}.",
+        description="Sources for languages that do not come from `source`, without an archive, such as {sv: my-treebanks}.",
         exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
     ),
 ]
 
 
 class OfficialCorpus(Section):
-    """A corpus distributed in files by split: its files, and how the splits are formed.
+    """A corpus distributed as separate files for each split: its files, and how the splits are formed.
 
     READER: module of crosslens.corpora that reads the files; READS: keys that are passed to it.
     """
@@ -43,33 +43,33 @@ class OfficialCorpus(Section):
     READER: ClassVar[str]
     READS: ClassVar[frozenset[str]] = frozenset()
 
-    source: str = Field(description="Entry of resources/sources.yaml.")
-    archive: str | None = Field(None, description="Archive of the source with the files; patterns are globs inside it.")
-    languages: list[Language] = Field(min_length=1, description="Languages of the test split.")
-    source_languages: list[Language] = Field(["en"], description="Languages that also have train and validation.")
+    source: str = Field(description="Entry in resources/sources.yaml.")
+    archive: str | None = Field(None, description="Archive from the source with the files; patterns are globs within it.")
+    languages: list[Language] = Field(min_length=1, description="Languages in the test split.")
+    source_languages: list[Language] = Field(["en"], description="Languages that also have train and validation splits.")
     files: dict[Split, Files] = Field(
-        description="Files of each split: patterns with {code}, {name}, {lower} (name in lower case) or {flores} (deu_Latn), "
-        "or a list of files per language. * matches any part of a path."
+        description="Files for each split: patterns with {code}, {name}, {lower} (the name in lower case) or {flores} (such as "
+        "deu_Latn), or a list of files per language. * matches any part of a path."
     )
-    train_source: str | None = Field(None, description="Source of train and validation; null: `source`.")
-    train_archive: str | None = Field(None, description="Archive of `train_source`.")
+    train_source: str | None = Field(None, description="Source of train and validation; if null, `source`.")
+    train_archive: str | None = Field(None, description="Archive from `train_source`.")
     language_sources: LanguageSources = {}
     without: dict[Split, list[str]] = Field(
-        {}, description="Languages or treebanks without a file for a split, whatever the pattern."
+        {}, description="Languages or treebanks that have no file for a split, whatever the pattern."
     )
     validation_share: Share = Field(
         0.1,
-        description="Share of train sampled for validation where no file is given, after texts with unknown subwords are "
-        "dropped.",
+        description="Share of the train split sampled for validation if no validation file is given, after texts with unknown "
+        "subwords are dropped.",
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum rows per language and split, sampled with `seed`; train is limited before validation is taken "
-        "from it. null: all.",
+        description="Maximum number of rows per language and split, sampled with `seed`; train is limited before validation is "
+        "taken from it. If null, all rows are used.",
         json_schema_extra=or_null,
     )
     note: str | None = Field(None, description="Remark on this corpus for readers of the tables.")
-    seed: int = Field(0, ge=0, description="Seed of the sampling.")
+    seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
     _named = field_validator("limits", mode="before")(without_null)
 
@@ -165,7 +165,7 @@ class OfficialCorpus(Section):
 
 
 class TreebankCorpus(OfficialCorpus):
-    """Sentences with words, UPOS and trees from CoNLL-U files."""
+    """Sentences with words, UPOS tags and trees from CoNLL-U files."""
 
     READER = "treebanks"
     READS = frozenset({"withheld", "words", "parallel"})
@@ -173,20 +173,20 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="Treebanks of each language, in order, by file prefix: [cs_pdt, cs_cac]. Patterns can then contain "
-        "{treebank}.",
+        description="Treebanks for each language, in order, given by file prefix, such as [cs_pdt, cs_cac]. Patterns can then "
+        "contain {treebank}.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Sentences dropped from treebanks without text: as in tanti2021's code (paper), any with a hidden or "
-        "untagged word (clean), or as in XTREME (xtreme).",
+        description="Which sentences to drop from treebanks without text: with `paper`, the same as tanti2021's code; with "
+        "`clean`, any with a hidden or untagged word; with `xtreme`, the same as XTREME.",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="fused: a multiword token is one word with the UPOS of its part nearest the root, as in XTREME; forms lose "
-        "spaces and U+200C, and there are no trees.",
+        description="If `fused`, a multiword token is one word with the UPOS tag of its part nearest the root, as in XTREME; "
+        "word forms lose spaces and U+200C, and there are no trees.",
     )
-    parallel: bool = Field(False, description="Sentences with the same id are translations (PUD).")
+    parallel: bool = Field(False, description="If true, sentences with the same id are translations of one another (PUD).")
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
         """The files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
@@ -209,12 +209,12 @@ class EntityCorpus(OfficialCorpus):
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
-        "utf-8", description="Encoding of the files; iso-8859-1 for those of the shared tasks."
+        "utf-8", description="Character encoding of the files; iso-8859-1 for the shared-task files."
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Other tag names: before the hyphen {E: I, S: B} (BIOES) or {L: I, U: B} (BILOU), after it {GPE: LOC, "
-        "DATE: O}. IOB1 needs none.",
+        description="Mapping for other tag names: before the hyphen, such as {E: I, S: B} (BIOES) or {L: I, U: B} (BILOU), or "
+        "after it, such as {GPE: LOC, DATE: O}. IOB1 needs none.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -228,18 +228,18 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="All languages have the same pair ids: rows are sorted by id, and `limits` samples the same pairs in each "
-        "language (XNLI).",
+        description="If true, all languages share the same pair ids: rows are sorted by id, and `limits` samples the same pairs "
+        "in each language (XNLI).",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="What `validation_share` samples: pairs (tanti2021's code), or premises with all their pairs (MultiNLI has "
-        "three each).",
+        description="Unit that `validation_share` samples: pairs (tanti2021's code), or premises with all their pairs (three "
+        "each in MultiNLI).",
     )
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Texts with a label: WiLI-2018 (files x and y), MLDoc (ids of Reuters texts), SIB-200, or tanti2021's authors (.csv)."""
+    """Labelled texts: WiLI-2018 (files x and y), MLDoc (ids of Reuters texts), SIB-200, or .csv files by tanti2021's authors."""
 
     READER = "documents"
     READS = frozenset({"labels"})
@@ -247,10 +247,10 @@ class DocumentCorpus(OfficialCorpus):
     kind: Literal["documents"]
     labels: list[str] = Field(
         [],
-        description="Labels of tables with the columns index_id, category and text (SIB-200); []: any other format.",
+        description="Labels in tables with the columns index_id, category and text (SIB-200); empty ([]) for any other format.",
     )
     texts_source: str | None = Field(None, description="Source of the texts (MLDoc).")
-    texts: dict[Language, str] = Field({}, description="Archive of `texts_source` by language.")
+    texts: dict[Language, str] = Field({}, description="Archive from `texts_source` for each language.")
 
     @model_validator(mode="after")
     def _texts_for_every_language(self) -> Self:
@@ -296,38 +296,38 @@ class ParagraphCorpus(Section):
     """Paragraphs of running text, sampled by page: Wikipedia dumps, CC-100, or neighbouring sentences of treebanks."""
 
     kind: Literal["paragraphs"]
-    source: str = Field(description="Entry of resources/sources.yaml.")
+    source: str = Field(description="Entry in resources/sources.yaml.")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="Format: MediaWiki dump; lines with a blank line between documents (CC-100); or CoNLL-U, whose sentences "
-        "are joined.",
+        description="Format: a MediaWiki dump; lines of text with a blank line between documents (CC-100); or CoNLL-U, whose "
+        "sentences are joined.",
     )
     language_sources: LanguageSources = {}
-    file: str = Field(description="File of the source, with {code}, {name}, {wiki} or {cc100}.")
+    file: str = Field(description="File from the source, with {code}, {name}, {wiki} or {cc100}.")
     blocks: Count | None = Field(
-        None, description="Number of blocks of 100 pages sampled from a multistream dump; null: the whole dump."
+        None, description="Number of 100-page blocks sampled from a multistream dump; if null, the whole dump is used."
     )
-    files: dict[Language, str] = Field({}, description="Files of languages to which `file` does not apply.")
-    languages: list[Language] = Field(min_length=1, description="Languages.")
-    paragraphs: Count = Field(5000, description="Paragraphs per language (tanti2021, section 2).")
+    files: dict[Language, str] = Field({}, description="Files for languages to which `file` does not apply.")
+    languages: list[Language] = Field(min_length=1, description="Languages to include.")
+    paragraphs: Count = Field(5000, description="Number of paragraphs per language (tanti2021, section 2).")
     minimum_characters: Count = Field(
-        100, description="Length in characters below which paragraphs are dropped (tanti2021, section 2)."
+        100, description="Length, in characters, below which paragraphs are dropped (tanti2021, section 2)."
     )
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
-        description="Share of each split (tanti2021, appendix A). Pages are never divided between splits.",
+        description="Share allocated to each split (tanti2021, appendix A). Pages are never divided between splits.",
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum paragraphs per page unless text runs short; all: whole pages, paragraphs in order; null: "
-        "paragraphs sampled uniformly, as the authors do.",
+        description="Maximum number of paragraphs per page unless text runs short; if `all`, whole pages are taken, with their "
+        "paragraphs in order; if null, paragraphs are sampled uniformly, as the authors do.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Rows kept per requested paragraph, in random order, to replace texts with unknown subwords.",
+        description="Number of rows kept per requested paragraph, in random order, to replace texts with unknown subwords.",
     )
-    seed: int = Field(0, ge=0, description="Seed of the sampling.")
+    seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -366,14 +366,14 @@ class ParagraphCorpus(Section):
 
 
 class TypologyCorpus(Section):
-    """Language features of WALS."""
+    """Language features from WALS."""
 
     TABLES: ClassVar = ("languages", "parameters", "codes", "values")
 
     kind: Literal["typology"]
-    source: str = Field(description="Entry of resources/sources.yaml.")
-    folder: str = Field("cldf", description="Folder of the source with the tables.")
-    languages: list[Language] = Field(min_length=1, description="Languages.")
+    source: str = Field(description="Entry in resources/sources.yaml.")
+    folder: str = Field("cldf", description="Folder in the source that contains the tables.")
+    languages: list[Language] = Field(min_length=1, description="Languages to include.")
 
     @model_validator(mode="after")
     def _known(self) -> Self:

@@ -18,7 +18,7 @@ ALL: Final = "all"  # all layers, concatenated
 class Mix(Section):
     """The feature-based model of wu2019 (section 4.1), between the encoder's states and a head.
 
-    A sum of all layers' states weighted by a softmax, and a bidirectional LSTM over the words of a text. See
+    A softmax-weighted sum of all layers' states, and a bidirectional LSTM over the words of a text. See
     crosslens.training.heads.mixed.
     """
 
@@ -42,7 +42,7 @@ class _Head(OneOfKinds):
 
 
 class Projection(Section):
-    """A projection of states on the directions of an artefact from number `first` on (liang2021, figure 4)."""
+    """A projection of states onto an artefact's directions from number `first` onwards (liang2021, figure 4)."""
 
     first: Annotated[int, Field(ge=0)]
     method: str = "densray"
@@ -61,7 +61,7 @@ class LinearHead(_Head):
 class ParserHead(_Head):
     """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser.
 
-    subtypes: whether its labels, which are then not listed, are the relations of its training data, with subtypes.
+    subtypes: whether its labels, which are then not listed, are the relations in its training data, with subtypes.
     """
 
     kind: Literal["parser"] = "parser"
@@ -81,9 +81,9 @@ class ParserHead(_Head):
 
 
 class LanguageModelHead(_Head):
-    """A head that predicts the subwords in masked places; see crosslens.training.heads.language_model.
+    """A head that predicts the subwords at masked positions; see crosslens.training.heads.language_model.
 
-    Its labels are the vocabulary of the encoder, and are not listed.
+    Its labels are the encoder's vocabulary and are not listed.
     """
 
     kind: Literal["language_model"] = "language_model"

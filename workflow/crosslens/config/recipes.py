@@ -23,7 +23,7 @@ BOTTOM_BYTES: Final = 2**32  # largest size of the outputs of frozen blocks that
 
 
 class Data(Frozen):
-    """Texts that are read by a term, a selection or a score."""
+    """Texts read by a term, a selection or a score."""
 
     corpus: str
     split: Split
@@ -84,9 +84,9 @@ class Score(Frozen):
 
 
 class Drift(Frozen):
-    """A measurement of the distances of labelled units' states from an anchor's, by layer, as in a penalty.
+    """A measurement, by layer, of the distances of labelled units' states from an anchor's, as in a penalty.
 
-    It is made with or without a penalty in the training run, so that both can be compared (liang2021).
+    It is made whether or not the training run has a penalty, so that the two can be compared (liang2021).
     """
 
     head: str
@@ -95,7 +95,7 @@ class Drift(Frozen):
 
 
 class Halving(Frozen):
-    """Halving of the rates after each epoch whose score does not exceed the best one before it (wu2019, section 4.1)."""
+    """Halving of the learning rates after each epoch whose score does not exceed the previous best (wu2019, section 4.1)."""
 
     floor: float  # the stage ends once a head's rate would be below it
 
@@ -103,7 +103,7 @@ class Halving(Frozen):
 class Phase(Frozen):
     """One pass over the first term's data: the terms' sum is minimised in the updated modules.
 
-    The other terms' data are recycled in new shuffles to as many texts, or cut to them (tanti2021's code:
+    The other terms' data are recycled in new shuffles, or cut, to the same number of texts (tanti2021's code:
     lang_ent_max_cls/training_process.py 183-192, common/dataset/dataset.py 316-352).
     """
 
@@ -126,9 +126,9 @@ class Phase(Frozen):
 
 
 class Stage(Frozen):
-    """Epochs of phases, of which the best is kept, the untrained one included (tanti2021's code: training_process.py 320-342).
+    """Epochs of phases, of which the best is kept, possibly the untrained one (tanti2021's code: training_process.py 320-342).
 
-    Weights are scored after each pass: an epoch or, in a stage of one phase, `interval` updates. The history has a row a pass.
+    Weights are scored after each pass: an epoch or, in a single-phase stage, `interval` updates. The history has a row per pass.
     """
 
     name: str
@@ -184,7 +184,7 @@ class Stage(Frozen):
 
 
 class Edit(Frozen):
-    """A change of an encoder before it is trained: RANDOM-INIT (muller2021, section 2.1)."""
+    """A change to an encoder before it is trained: RANDOM-INIT (muller2021, section 2.1)."""
 
     layers: tuple[int, ...] | Literal["all"] = ()  # re-initialised blocks, 1 to L
     embeddings: bool = False  # and the embeddings

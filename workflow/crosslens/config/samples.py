@@ -10,7 +10,7 @@ from crosslens.config.whole import PaperSection
 
 
 class Sampling(Frozen):
-    """Words of a corpus, or whole texts, that are drawn of each language and split."""
+    """Words from a corpus, or whole texts, drawn for each language and split."""
 
     languages: tuple[str, ...]
     random_words: dict[Split, Count] = {}  # drawn evenly among all labelled words
@@ -30,7 +30,7 @@ class Sampling(Frozen):
 
 
 class Samples(Frozen):
-    """The draws from several corpora, which do not depend on a model and so are the same for all."""
+    """Draws from several corpora; they do not depend on a model and so are the same for all models."""
 
     encoder: str  # whose tokenizer leaves out texts with unknown subwords, and words without any
     tokenisation: str

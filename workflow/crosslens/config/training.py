@@ -11,13 +11,15 @@ NotNegative = Annotated[float, Field(ge=0)]
 Seeds = list[Annotated[int, Field(ge=0)]]
 
 Warmup = Annotated[Share, Field(description="Share of the steps during which the learning rates rise from 0.")]
-Decay = Annotated[Literal["none", "linear"], Field(description="How the learning rates fall after warm-up.")]
-WeightDecay = Annotated[NotNegative, Field(description="Decoupled weight decay (AdamW) of the encoder.")]
+Decay = Annotated[Literal["none", "linear"], Field(description="How the learning rates decay after warm-up.")]
+WeightDecay = Annotated[NotNegative, Field(description="Decoupled weight decay (AdamW) for the encoder.")]
 Clip = Annotated[Positive | None, Field(description="Maximum gradient norm.")]
-LengthPools = Annotated[bool, Field(description="Batches texts of similar length instead of uniformly random ones.")]
+LengthPools = Annotated[
+    bool, Field(description="If true, batches texts of similar length instead of choosing them uniformly at random.")
+]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
-    Field(description="Precision of matrix products; auto: bfloat16 where the processor supports it."),
+    Field(description="Precision of matrix products; if `auto`, bfloat16 where the processor supports it."),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
@@ -29,7 +31,7 @@ GpuStep = Annotated[
 
 
 class Training(Section):
-    """Settings of training runs that all papers have; a paper sets other defaults and adds keys of its own."""
+    """Training-run settings shared by all papers; a paper sets other defaults and adds keys of its own."""
 
     RECIPE: ClassVar[tuple[str, ...]] = ()  # further keys that a recipe has under the same names
 

@@ -6,7 +6,7 @@ from crosslens.config.base import Frozen
 
 
 class Units(Frozen):
-    """The unit that has a label, and the state of the encoder that a head reads of it."""
+    """The unit that has a label, and the encoder state that a head reads for it."""
 
     unit: Literal["word", "text"] = "word"
     # "hidden": the state of the word, or of a text's first subword; "pooler": the pooler's output. For texts also "mean": the

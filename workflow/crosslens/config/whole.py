@@ -21,10 +21,10 @@ REHEARSAL = "rehearsal"  # folder of a rehearsal, below the results of its study
 
 
 class PaperSection(Section):
-    """Keys that the section of every paper shares: encoder and tokenisation."""
+    """Keys shared by the sections of all papers: encoder and tokenisation."""
 
-    encoder: str = Field(description="Key of `encoders`.")
-    tokenisation: str = Field(description="Key of `tokenisations`: how the paper's texts become subwords.")
+    encoder: str = Field(description="Key in `encoders`.")
+    tokenisation: str = Field(description="Key in `tokenisations`: how the paper's texts become subwords.")
 
     @classmethod
     def of(cls, config: "Config") -> Self:
@@ -39,9 +39,9 @@ class PaperSection(Section):
 class Measure(Section):
     """An extra measure, written to results[/PRESET]/measures/KIND@NAME/RECIPE.parquet or RECIPE/seedN.parquet."""
 
-    kind: str = Field(description="Module of workflow/crosslens/measures.")
+    kind: str = Field(description="Module in workflow/crosslens/measures.")
     recipe: str = Field(description="Name of a configured recipe.")
-    settings: dict[str, Any] = Field({}, description="Arguments of the module's function `measure`.")
+    settings: dict[str, Any] = Field({}, description="Arguments for the module's `measure` function.")
 
 
 class Config(Section):
@@ -51,10 +51,10 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Rehearsal: each training phase, and each pass of an encoder over a set of texts, ends after this many "
-        "steps. Results go to `rehearsal` below `results` and support no claim.",
+        description="If set, this is a rehearsal: each training phase, and each pass of an encoder over a set of texts, ends "
+        "after this many steps. Results go to `rehearsal` below `results` and support no claims.",
     )
-    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder for the results of this preset.")
+    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder for this preset's results.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
         [], description="Folders searched for official files before anything is downloaded."
     )
@@ -62,11 +62,11 @@ class Config(Section):
         [], description="Other results folders that provide corpora, encoders, tokens and samples with the same settings."
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
-        [0], min_length=1, description="Seeds of the training runs; tanti2021 used 0."
+        [0], min_length=1, description="Random seeds for the training runs; tanti2021 used 0."
     )
-    threads: Count = Field(2, description="CPU threads per training run or extraction of hidden states.")
+    threads: Count = Field(2, description="Number of CPU threads per training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
-    corpora: dict[Name, Corpus] = Field(description="Corpora by name; null removes one.", json_schema_extra=or_null)
+    corpora: dict[Name, Corpus] = Field(description="Corpora by name; null removes a corpus.", json_schema_extra=or_null)
     tokenisations: dict[Name, Tokenisation] = Field({}, description="Tokenisations by name.")
     states: States = Field(States(), description="Hidden states on disk.")
     measures: dict[Name, Measure] = Field({}, description="Extra measures by name.")

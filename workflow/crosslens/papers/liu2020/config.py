@@ -25,37 +25,39 @@ class Bert(Training):
     encoder: str = Field(description="Key of `encoders`: an untrained BERT.")
     window: Window = Field(
         512,
-        description="Subwords of an example, special ones included, from running text of one page; sentence: one sentence per "
-        "example.",
+        description="Number of subwords in an example, including special ones, from running text of one page; with `sentence`, "
+        "one sentence per example.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="Short windows: subwords, special ones included, of the segments into which each sentence is sliced "
-        "(section 3.2.3).",
+        description="Short windows: numbers of subwords, including special ones, in the segments into which each sentence is "
+        "sliced (section 3.2.3).",
     )
-    updates: Count = Field(200_000, description="Updates, the same for each data size and window; our choice.")
-    evaluations: Count = Field(20, description="How often held-out text is scored during pretraining.")
+    updates: Count = Field(200_000, description="Number of updates, the same for each data size and window; our choice.")
+    evaluations: Count = Field(20, description="Number of times that held-out text is scored during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a long-window BERT on less text with as many epochs, not updates, as on more text, to separate the "
-        "effect of text from that of updates.",
+        description="If true, adds a long-window BERT trained on less text for as many epochs, rather than updates, as on more "
+        "text, to separate the effect of text from that of updates.",
     )
-    subwords: Count = Field(131_072, description="Average subwords per batch for any window: 256 examples of 512, as in BERT.")
+    subwords: Count = Field(
+        131_072, description="Average number of subwords per batch for any window: 256 examples of 512, as in BERT."
+    )
     parts: Count = Field(
         4,
-        description="Parts of a batch, computed in turn or on as many GPUs of one machine. `--set-resources train:gpu=1` "
-        "requests fewer GPUs and changes only the last digits.",
+        description="Number of parts into which a batch is divided, computed in turn or on as many GPUs of one machine. "
+        "`--set-resources train:gpu=1` requests fewer GPUs and changes only the last digits of results.",
     )
-    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords masked (BERT).")
+    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords that are masked (BERT).")
     init_sd: Positive | None = Field(
-        None, description="Standard deviation of the initial weights; null: the encoder's, 0.02 as in BERT."
+        None, description="Standard deviation of the initial weights; if null, the encoder's, which is 0.02 as in BERT."
     )
     rate: Rate = Field(1e-4, description="Learning rate (BERT).")
     warmup: Warmup = 0.01
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     epsilon: Positive = Field(1e-6, description="Adam's epsilon.")
-    encoder_dropout: bool = Field(True, description="Dropout in the encoder, 0.1 as in BERT.")
+    encoder_dropout: bool = Field(True, description="Whether to apply dropout in the encoder, at a rate of 0.1 as in BERT.")
     precision: Precision = "auto"
 
     @model_validator(mode="after")
@@ -75,19 +77,19 @@ class Pretraining(Section):
     """Encoders pretrained on the same text (section 3.2)."""
 
     corpus: str = Field(description="Key of `corpora`: paragraphs.")
-    tokenisation: str = Field(description="Key of `tokenisations` in which each sentence is a text.")
+    tokenisation: str = Field(description="Key of `tokenisations`: one in which each sentence is a text.")
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="Two data sizes by name, less and more, in sentences per language; a language with fewer uses all of them "
-        "once. null omits one.",
+        description="Two data sizes by name, the smaller first, in sentences per language; a language with fewer sentences "
+        "uses all of them once; null omits a size.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Pretraining seeds; one in the paper, which leaves the claims about these models undecided. An XNLI "
-        "training run with seed s starts from model s modulo their number; the first BERT translates.",
+        description="Pretraining seeds; the paper uses one, which leaves the claims about these models undecided. An XNLI "
+        "training run with seed s starts from model s modulo the number of models; the first BERT is used for translation.",
     )
     bert: Bert = Field(description="Masked language models.")
     static: str = Field(description="Key of `encoders`: untrained word embeddings.")
@@ -102,33 +104,35 @@ class Retrieval(Section):
 
     dictionaries: list[str] = Field(min_length=1, description="Keys of `corpora`: dictionaries.")
     dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Split of the dictionaries, which the paper does not state."
+        "test", description="Split of the dictionaries to use, which the paper does not state."
     )
     size: str | None = Field(
         None,
-        description="Data size, one of `sizes`, whose text provides the contexts of all models, so that all are tested on the "
-        "same words; null: the larger.",
+        description="Data size, one of `sizes`, whose text provides the contexts for all models, so that all are tested on the "
+        "same words; if null, the larger size.",
     )
 
 
 class Means(Section):
     """Mean of a language's states (section 4.1). The paper states neither the text nor the weighting."""
 
-    corpus: str | None = Field(None, description="Key of `corpora`; null: corpus and tokenisation of `nli`.")
+    corpus: str | None = Field(None, description="Key of `corpora`; if null, the corpus and tokenisation of `nli` are used.")
     tokenisation: str | None = Field(None, description="Key of `tokenisations` for that corpus.")
-    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="Split of these texts.")
+    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="Split from which these texts are taken.")
     weighting: Weighting = Field(
         "tokens",
-        description="Equal weight for each subword or for each text; released: 16 blocks of 512 subwords only (lang-rep).",
+        description="Whether each subword or each text has equal weight; with `released`, only 16 blocks of 512 subwords are "
+        "used (lang-rep).",
     )
-    specials: bool = Field(False, description="Includes special subwords.")
+    specials: bool = Field(False, description="If true, special subwords are included.")
 
 
 class Translation(Section):
     """Unsupervised token translation (section 4.2: tables 1 to 3, figures 7 and 8)."""
 
     model: str = Field(
-        RELEASED, description="Translating model: released, or a pretrained masked language model such as bert-512/200k."
+        RELEASED,
+        description="Model used for translation: `released`, or a pretrained masked language model such as bert-512/200k.",
     )
     languages: list[Language] = Field(
         ["de", "fr", "ur", "sw", "zh", "el"],
@@ -136,16 +140,16 @@ class Translation(Section):
         description="Languages translated from and into English, in the order of table 2.",
     )
     weights: list[float] = Field(
-        [1.0, 2.0, 3.0], min_length=1, description="Weights of the shift, combined with every layer (table 2)."
+        [1.0, 2.0, 3.0], min_length=1, description="Shift weights, each combined with every layer (table 2)."
     )
-    negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative weights, which the text makes a claim about.")
-    layer: Count = Field(10, description="Layer of the convert rates (table 2) and samples (table 1).")
-    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight of table 2's first rows.")
-    drawn: tuple[str, str] = Field(("en", "el"), description="Direction of figures 7 and 8.")
-    samples: list[Count] = Field([36], description="Pairs of table 1, counted from 1.")
-    sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages of table 1.")
+    negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative weights, about which the text makes a claim.")
+    layer: Count = Field(10, description="Layer for the convert rates (table 2) and samples (table 1).")
+    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight in the first rows of table 2.")
+    drawn: tuple[str, str] = Field(("en", "el"), description="Translation direction shown in figures 7 and 8.")
+    samples: list[Count] = Field([36], description="Pairs shown in table 1, counted from 1.")
+    sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
-        [], description="Variants of the mean, compared with the printed convert rates in the table `calibration`."
+        [], description="Variants of the mean to compare with the printed convert rates in the table `calibration`."
     )
 
 
@@ -158,32 +162,32 @@ class Nli(Training):
     tokenisation: str = Field(description="Key of `tokenisations`.")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
-        description="Languages of table 4, which omits three of the 15 without a reason.",
+        description="Languages in table 4, which omits three of the 15 without giving a reason.",
     )
-    epochs: Count = Field(3, description="Epochs; like the next four keys, our choice.")
+    epochs: Count = Field(3, description="Number of epochs; like the next four keys, our choice.")
     batch: Count = Field(32, description="Pairs per step.")
-    rate: Rate = Field(2e-5, description="Learning rate of encoder and head.")
-    head_rate: Rate | None = Field(None, description="Learning rate of the head; null: `rate`.")
-    pretrained_rate: Rate | None = Field(None, description="Learning rate of encoders pretrained here; null: `rate`.")
-    pretrained_epochs: Count | None = Field(None, description="Epochs of encoders pretrained here; null: `epochs`.")
+    rate: Rate = Field(2e-5, description="Learning rate for the encoder and the head.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
+    pretrained_rate: Rate | None = Field(None, description="Learning rate for encoders pretrained here; if null, `rate`.")
+    pretrained_epochs: Count | None = Field(None, description="Number of epochs for encoders pretrained here; if null, `epochs`.")
     pretrained_half: bool = Field(
         False,
-        description="Fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last 6 "
-        "layers); section 3 does not say so.",
+        description="If true, fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last "
+        "6 layers); section 3 does not say so.",
     )
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
-    dropout: Share = Field(0.1, description="Dropout before the head.")
-    segments: bool = Field(True, description="Token type 1 for the second text of a pair.")
+    dropout: Share = Field(0.1, description="Dropout rate before the head.")
+    segments: bool = Field(True, description="If true, the second text of a pair has token type 1.")
     weights: list[float] = Field(
         [number / 10 for number in range(31)],
         min_length=2,
-        description="Weights of the shift among which development data select.",
+        description="Shift weights, one of which is selected on development data.",
     )
-    features_hidden: Count = Field(512, description="Units of the head on frozen states.")
-    features_rate: Rate = Field(1e-3, description="Learning rate of that head.")
-    features_epochs: Count = Field(10, description="Epochs of that head.")
+    features_hidden: Count = Field(512, description="Hidden units in the head on frozen states.")
+    features_rate: Rate = Field(1e-3, description="Learning rate for that head.")
+    features_epochs: Count = Field(10, description="Number of epochs for that head.")
 
 
 class Identification(Section):
@@ -191,36 +195,37 @@ class Identification(Section):
 
     subwords: Count = Field(
         1000,
-        description="Subwords per language and split, sampled evenly over the places in shifted pairs and over the distinct "
-        "subwords of running text.",
+        description="Number of subwords per language and split, sampled evenly over the positions in shifted pairs and over "
+        "the distinct subwords of running text.",
     )
     penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Values of C; a held-out fifth selects one."
+        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Values of C, one of which is selected on a held-out fifth."
     )
-    tolerance: Positive = Field(1e-6, description="Largest gradient component of a probe at convergence.")
+    tolerance: Positive = Field(1e-6, description="Convergence threshold for a probe's largest gradient component.")
     fine_tuned: bool = Field(
         True,
-        description="Also probes shifted states of the encoder fine-tuned on XNLI; false: only as released, for which one seed "
-        "suffices.",
+        description="If true, also probes shifted states of the encoder fine-tuned on XNLI; if false, only those of the "
+        "encoder as released, for which one seed suffices.",
     )
 
 
 class Vocabulary(Section):
-    """Subwords of each language (table 3), and the effect of altered letters."""
+    """Subwords of each language (table 3), and the effect of altering letters."""
 
-    encoder: str = Field(description="Key of `encoders` for its tokenizer.")
-    corpus: str = Field(description="Key of `corpora`: pairs, whose test set is counted.")
-    tokenisation: str = Field(description="Key of `tokenisations` for table 3, whose printed numbers are of unaltered letters.")
+    encoder: str = Field(description="Key of `encoders`: the encoder whose tokenizer is used.")
+    corpus: str = Field(description="Key of `corpora`: pairs in whose test set subwords are counted.")
+    tokenisation: str = Field(description="Key of `tokenisations` for table 3, whose printed numbers are for unaltered letters.")
     altered: list[str] = Field(
         [],
-        description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; []: no table.",
+        description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; if [], there is no "
+        "such table.",
     )
 
 
 class Liu2020(PaperSection):
     """A study of cross-lingual ability and language-specific information in multilingual BERT (Liu et al. 2020)."""
 
-    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Seeds of the XNLI training runs; one run in the paper.")
+    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Seeds for the XNLI training runs; the paper uses one run.")
     source_language: Language = Field("en", description="Language from and into which words are retrieved and tokens translated.")
     pretraining: Pretraining = Field(description="Encoders pretrained from scratch.")
     retrieval: Retrieval = Field(description="Word retrieval.")
@@ -300,7 +305,7 @@ class Liu2020(PaperSection):
         if missing := sorted(named_languages - test_languages):
             raise ValueError(
                 f"{here}: expected languages of {self.nli.corpus}, found {', '.join(missing)} under translation or "
-                "inference: remove them there or add them to the corpus"
+                "nli: remove them there or add them to the corpus"
             )
 
 

@@ -19,7 +19,7 @@ DOMAINS = {
 
 
 class MullerTraining(Training):
-    """Settings of all training runs (section 3 and appendix A.1)."""
+    """Settings for all training runs (section 3 and appendix A.1)."""
 
     RECIPE = ("beta2", "epsilon", "dropout", "init_sd", "length_pools")
 
@@ -29,14 +29,15 @@ class MullerTraining(Training):
     )
     epsilon: Positive = Field(1e-8, description="AdamW's epsilon; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31).")
     dropout: Share = Field(
-        0.1, description="Dropout before taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)."
+        0.1, description="Dropout rate before the taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)."
     )
     init_sd: Positive = Field(0.02, description="Standard deviation of the taggers' initial weights.")
     keep: Literal["best", "last"] = Field(
-        "best", description="Epoch tested: best (appendix A.1.1) or last (sibling code: run.py)."
+        "best", description="Which epoch is tested: the best (appendix A.1.1) or the last (sibling code: run.py)."
     )
     divide_twice: bool = Field(
-        False, description="Divides the mean tagging loss by the number of tags again (sibling code: epoch_run.py, line 454)."
+        False,
+        description="If true, divides the mean tagging loss by the number of tags again (sibling code: epoch_run.py, line 454).",
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
@@ -45,41 +46,43 @@ class MullerTraining(Training):
 
 
 class ParserSettings(Section):
-    """The biaffine parser, as in the authors' sibling code. Dozat and Manning use arc 500, relation 100, dropout 0.33."""
+    """The biaffine parser, as in the authors' sibling code. Dozat and Manning use arc 500, relation 100 and dropout 0.33."""
 
-    arc: Count = Field(500, description="Units of the arc perceptrons.")
-    relation: Count = Field(200, description="Units of the relation perceptrons.")
-    dropout: Share = Field(0.1, description="Dropout of these units.")
+    arc: Count = Field(500, description="Hidden units in the arc perceptrons.")
+    relation: Count = Field(200, description="Hidden units in the relation perceptrons.")
+    dropout: Share = Field(0.1, description="Dropout rate for these units.")
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function.")
     decoding: Literal["log", "probability"] = Field(
         "log",
-        description="log: the most probable tree; probability: the tree with the largest sum of arc and relation probabilities.",
+        description="Decoding criterion: with `log`, the most probable tree; with `probability`, the tree with the largest sum "
+        "of arc and relation probabilities.",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
-        description="Divisor of the relation loss; words plus two per sentence in the sibling code (epoch_run.py, line 454).",
+        description="Divisor of the relation loss: the number of words, or that number plus two per sentence, as in the "
+        "sibling code (epoch_run.py, line 454).",
     )
     subtypes: bool = Field(
         False,
-        description="Trains, selects and scores relations with the subtypes of the training data (sibling code: "
+        description="If true, relations are trained, selected and scored with the subtypes in the training data (sibling code: "
         "conllu_reader.py, line 470).",
     )
 
 
 class MullerTask(Section):
-    """Settings of a task."""
+    """Settings for a task."""
 
-    corpus: str = Field(description="Key of `corpora` with training data: treebanks, or entities for ner.")
-    epochs: Count = Field(6, description="Epochs; the source's validation set selects the best.")
+    corpus: str = Field(description="Key of `corpora`: a corpus with training data (treebanks, or entities for ner).")
+    epochs: Count = Field(6, description="Number of epochs; the best one is selected on the source's validation set.")
     batch: Count = Field(16, description="Sentences per step (table 3).")
-    rate: Rate = Field(5e-5, description="Learning rate of encoder and head (table 3).")
-    head_rate: Rate | None = Field(None, description="Learning rate of the head; null: `rate`.")
+    rate: Rate = Field(5e-5, description="Learning rate for the encoder and the head (table 3).")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
 
 
 class MullerSearch(Section):
-    """Grid of appendix A.1.1, run per task and source language: muller2021/table3_search.csv."""
+    """Grid from appendix A.1.1, searched for each task and source language: muller2021/table3_search.csv."""
 
-    batch: list[Count] = Field([16, 32], description="Sentences per step.")
+    batch: list[Count] = Field([16, 32], description="Numbers of sentences per step.")
     rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Learning rates.")
 
 
@@ -87,37 +90,40 @@ class MullerSimilarity(Section):
     """CKA between English and other languages on parallel sentences."""
 
     sets: list[Layers] = Field(
-        [[1, 2]], description="Sets of re-initialised layers whose models are also compared (figures 2, 6 to 8)."
+        [[1, 2]],
+        description="Sets of layers; the models in which these are re-initialised are also compared (figures 2 and 6 to 8).",
     )
-    draws: Annotated[int, Field(ge=0)] = Field(200, description="Shuffled pairings for the baseline.")
+    draws: Annotated[int, Field(ge=0)] = Field(200, description="Number of shuffled pairings for the baseline.")
 
 
 class MullerProbe(Section):
-    """Probes that identify the language of a parallel sentence from its mean state, a claim without a printed number."""
+    """Probes that identify the language of a parallel sentence from its mean state, for a claim without a printed number."""
 
-    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of the sentences tested.")
-    penalty: Positive = Field(1.0, description="C; scikit-learn's default.")
-    tolerance: Positive = Field(1e-6, description="Largest gradient component, averaged over sentences, at convergence.")
+    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of the sentences used for testing.")
+    penalty: Positive = Field(1.0, description="Value of C; scikit-learn's default.")
+    tolerance: Positive = Field(
+        1e-6, description="Convergence threshold for the largest gradient component, averaged over sentences."
+    )
 
 
 class Muller2021(PaperSection):
     """First align, then predict: understanding the cross-lingual ability of multilingual BERT (Muller et al. 2021)."""
 
-    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Seeds; five runs in section 3.")
+    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Seeds; section 3 uses five runs.")
     source_languages: list[Language] = Field(
         ["en", "ru", "ar"], min_length=1, description="Languages of the training data, English first."
     )
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="The paper's tasks.")
     parallel: str = Field(description="Key of `corpora`: parallel treebanks for testing parsing and pos, and for CKA.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
-    training: MullerTraining = Field(MullerTraining(), description="Settings of all training runs.")
-    pairs: list[Layers] = Field([], description="Layers re-initialised together (tables 1, 2, 6 to 8).")
+    training: MullerTraining = Field(MullerTraining(), description="Settings for all training runs.")
+    pairs: list[Layers] = Field([], description="Layers that are re-initialised together (tables 1, 2 and 6 to 8).")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
-        description="Further sets, trained on English only (table 5); all: every layer; all_embeddings: every layer and "
-        "the embeddings.",
+        description="Further sets of layers, with training on English only (table 5); `all` is every layer, and "
+        "`all_embeddings` every layer and the embeddings.",
     )
-    domain_corpus: str | None = Field(None, description="Key of `corpora`: treebanks of table 2 for training and testing.")
+    domain_corpus: str | None = Field(None, description="Key of `corpora`: treebanks used for training and testing in table 2.")
     domain_literature: str | None = Field(None, description="Key of `corpora`: treebanks of literature (table 2).")
     domain_web: str | None = Field(None, description="Key of `corpora`: treebanks of web text (table 2).")
     domain_entities: str | None = Field(None, description="Key of `corpora`: named entities in news (table 2).")

@@ -1,4 +1,4 @@
-"""passport: encoders of which a passport is made, and settings of its measures."""
+"""passport: encoders for which passports are made, and settings for their measures."""
 
 from typing import Annotated, Any
 
@@ -11,10 +11,10 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Passports of encoders: where they encode language and meaning, by layer, next to baselines."""
+    """Encoder passports: where encoders represent language and meaning, by layer, next to baselines."""
 
-    encoder: str = Field("", description="Not needed; the first of `encoders`.")
-    tokenisation: str = Field("sentences", description="Key of `tokenisations` that truncates no sentence.")
+    encoder: str = Field("", description="Not needed: defaults to the first of `encoders`.")
+    tokenisation: str = Field("sentences", description="Key of `tokenisations`: one that truncates no sentence.")
     encoders: list[Name] = Field(min_length=1, description="Keys of `encoders`; each gets a passport.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
         [], description="Lists of two to six encoders whose passports are compared."
@@ -23,19 +23,24 @@ class Passport(PaperSection):
     topics: str = Field("sib200_english", description="Key of `corpora`: English sentences from which topics are learnt.")
     block: Count = Field(
         50,
-        description="Sentence numbers (index_id) per block. A block stays in one half, as neighbours may share an article.",
+        description="Block size, in sentence numbers (index_id). Each block stays within one half, as neighbouring sentences "
+        "may come from the same article.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 1], min_length=1, description="Seeds of the same encoder with random weights."
+        [0, 1], min_length=1, description="Seeds for randomly initialised versions of the same encoder."
     )
-    neighbours: Count = Field(10, description="k of mutual neighbours and hubness.")
-    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Samples of shuffled pairs, whose mean is a baseline.")
-    permutations: Count = Field(1000, description="Permutations of languages, whose mean is the baseline of genealogy.")
-    penalty: Positive = Field(1.0, description="C of the language probes.")
+    neighbours: Count = Field(10, description="k for mutual neighbours and hubness.")
+    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Number of samples of shuffled pairs; their mean is a baseline.")
+    permutations: Count = Field(
+        1000, description="Number of permutations of the languages; their mean is the baseline for genealogy."
+    )
+    penalty: Positive = Field(1.0, description="Value of C for the language probes.")
     penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0], min_length=1, description="Values of C of the topic probes; held-out blocks select one."
+        [0.01, 0.1, 1.0],
+        min_length=1,
+        description="Values of C for the topic probes, one of which is selected on held-out blocks.",
     )
-    tolerance: Positive = Field(1e-4, description="Largest gradient component of a probe at convergence.")
+    tolerance: Positive = Field(1e-4, description="Convergence threshold for a probe's largest gradient component.")
 
     @model_validator(mode="before")
     @classmethod

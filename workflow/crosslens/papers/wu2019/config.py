@@ -20,85 +20,97 @@ KINDS: dict[TaskName, str] = {
 
 
 class WuTraining(Training):
-    """Settings of all training runs (section 4.1)."""
+    """Settings for all training runs (section 4.1)."""
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="Epochs; our choice from the released grid {3, 4}.")
+    epochs: Count = Field(3, description="Number of epochs; our choice from the released grid {3, 4}.")
     batch: Count = Field(32, description="Examples per step; from {16, 32}.")
-    rate: Rate = Field(3e-5, description="Learning rate of encoder and head; from {2e-5, 3e-5, 5e-5}.")
-    head_rate: Rate | None = Field(None, description="Learning rate of the head; null: `rate`.")
+    rate: Rate = Field(3e-5, description="Learning rate for the encoder and the head; from {2e-5, 3e-5, 5e-5}.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
     beta2: Share = Field(0.999, description="Adam's beta2; 0.99 in the released code (model/base.py, line 538).")
     epsilon: Positive = Field(1e-8, description="Adam's epsilon.")
-    dropout: Share = Field(0.0, description="Dropout before linear heads; none in the paper.")
+    dropout: Share = Field(0.0, description="Dropout rate before linear heads; none in the paper.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout of the encoder's output, with one mask per text and for all layers (released code: model/base.py, "
-        "lines 63 and 533; the paper does not mention it).",
+        description="Dropout rate for the encoder's output, with one mask per text shared by all layers (released code: "
+        "model/base.py, lines 63 and 533; the paper does not mention it).",
     )
     init_sd: Positive | None = Field(
-        None, description="Standard deviation of the heads' initial weights; null: PyTorch's initialisation (released code)."
+        None, description="Standard deviation of the heads' initial weights; if null, PyTorch's initialisation (released code)."
     )
-    encoder_dropout_when_frozen: bool = Field(False, description="Dropout in frozen layers; on in the released code.")
+    encoder_dropout_when_frozen: bool = Field(
+        False, description="Whether to apply dropout in frozen layers; the released code does."
+    )
     length_pools: LengthPools = False
 
 
 class ParserSettings(Section):
-    """The biaffine parser (section 4.5; Dozat and Manning), with the released code's sizes."""
+    """The biaffine parser (section 4.5; Dozat and Manning), with the sizes used in the released code."""
 
-    arc: Count = Field(512, description="Units of the arc perceptrons.")
-    relation: Count = Field(128, description="Units of the relation perceptrons.")
-    dropout: Share = Field(0.33, description="Dropout of these units.")
+    arc: Count = Field(512, description="Hidden units in the arc perceptrons.")
+    relation: Count = Field(128, description="Hidden units in the relation perceptrons.")
+    dropout: Share = Field(0.33, description="Dropout rate for these units.")
     activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="Root state: a learned vector, [CLS], or [CLS] with the released code's defect, under which root words are "
-        "never right (training/biaffine.py).",
+        description="Root state: a learned vector, [CLS], or [CLS] with the defect in the released code, under which root "
+        "words are never correct (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
-        description="probability: the tree with the largest sum of probabilities (released code); log: the most probable tree.",
+        description="Decoding criterion: with `probability`, the tree with the largest sum of probabilities (released code); "
+        "with `log`, the most probable tree.",
     )
-    initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initial weights.")
+    initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="What a word whose head was cut off trains: nothing, or its relation to the last word (released code).",
+        description="How to train on a word whose head was truncated: ignore it, or treat the last word as its head (released "
+        "code).",
     )
-    one_root: bool = Field(True, description="Trees have one root word; false: as many as score best (released code).")
-    tag_size: Count = Field(100, description="Dimensions of gold UPOS embeddings, in the parser that gets them.")
+    one_root: bool = Field(
+        True, description="If true, each tree has one root word; if false, as many as score best (released code)."
+    )
+    tag_size: Count = Field(100, description="Dimension of the gold UPOS embeddings, in the parser that receives them.")
 
 
 class Features(Section):
     """The feature-based model, on a frozen encoder (section 4.1)."""
 
-    lstm_layers: Annotated[int, Field(ge=0)] = Field(2, description="Layers of the bidirectional LSTM; 0: the weighted sum only.")
-    lstm_size: Count = Field(768, description="Dimensions of each direction; the paper may mean both together.")
+    lstm_layers: Annotated[int, Field(ge=0)] = Field(
+        2, description="Number of layers in the bidirectional LSTM; if 0, only the weighted sum is used."
+    )
+    lstm_size: Count = Field(768, description="Hidden size in each direction; the paper may mean both directions together.")
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="LSTM input for word labels, which the paper does not specify: first subwords of words, or all subwords "
-        "with [CLS] and [SEP].",
+        description="LSTM input for word labels, which the paper does not specify: the first subword of each word, or all "
+        "subwords with [CLS] and [SEP].",
     )
-    rate: Rate = Field(1e-3, description="Learning rate, halved after an epoch without a better development score.")
-    floor: Rate = Field(1e-5, description="Rate below which training ends.")
+    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
+    floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
     batch: Count = Field(32, description="Examples per step.")
-    epochs: Count = Field(50, description="Maximum epochs; our choice.")
+    epochs: Count = Field(50, description="Maximum number of epochs; our choice.")
 
 
 class WuTask(Section):
-    """Settings of a task."""
+    """Settings for a task."""
 
-    corpora: list[str] = Field(min_length=1, description="Keys of `corpora`; for each language the first that has it is used.")
-    tokenisation: str | None = Field(None, description="Key of `tokenisations`; null: the paper's.")
-    epochs: Count | None = Field(None, description="Epochs; null, here and in the next three keys: as in `training`.")
+    corpora: list[str] = Field(
+        min_length=1, description="Keys of `corpora`; for each language, the first corpus that contains it is used."
+    )
+    tokenisation: str | None = Field(None, description="Key of `tokenisations`; if null, the paper's.")
+    epochs: Count | None = Field(
+        None, description="Number of epochs; if null, here and in the next three keys, the value in `training` applies."
+    )
     batch: Count | None = Field(None, description="Examples per step.")
-    rate: Rate | None = Field(None, description="Learning rate of encoder and head.")
-    head_rate: Rate | None = Field(None, description="Learning rate of the head.")
+    rate: Rate | None = Field(None, description="Learning rate for the encoder and the head.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Development data that select the epoch for other training languages: their own or `source_language`'s. "
-        "For translated training data the paper (table 3) does not say which.",
+        description="Development data used to select the epoch for other training languages: their own or `source_language`'s. "
+        "For translated training data, the paper (table 3) does not say which.",
     )
 
 
@@ -108,29 +120,33 @@ class Identification(Section):
     corpus: str = Field("wili", description="Key of `corpora`: documents labelled with their language.")
     tokenisation: str = Field("sentence_pairs_english", description="Key of `tokenisations`.")
     rate: Rate = Field(1e-3, description="Learning rate, halved as in `features`.")
-    floor: Rate = Field(1e-5, description="Rate below which training ends.")
+    floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
     batch: Count = Field(32, description="Texts per step.")
-    epochs: Count = Field(50, description="Maximum epochs; our choice.")
+    epochs: Count = Field(50, description="Maximum number of epochs; our choice.")
 
 
 class Overlap(Section):
-    """Figure 3 and overlap.csv: subwords that English training data and test sets share."""
+    """Figure 3 and overlap.csv: subwords shared by English training data and test sets."""
 
-    encoder: str | None = Field(None, description="Key of `encoders` for its tokenizer; null: the paper's.")
-    tokenisation: str = Field("uncut", description="Key of `tokenisations` without windows, whose contexts would count twice.")
-    corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Corpora of tasks whose overlap is not measured on the task's own; null omits a task."
+    encoder: str | None = Field(
+        None, description="Key of `encoders`: the encoder whose tokenizer is used; if null, the paper's encoder."
     )
-    typology: str | None = Field("wals", description="Key of `corpora` for distances from English; null: none.")
+    tokenisation: str = Field(
+        "uncut", description="Key of `tokenisations`: one without windows, as their contexts would be counted twice."
+    )
+    corpora: dict[TaskName, list[str] | None] = Field(
+        {}, description="Corpora for tasks whose overlap is not measured on the task's own corpora; null omits a task."
+    )
+    typology: str | None = Field("wals", description="Key of `corpora` for distances from English; if null, none.")
 
 
 class WuSearch(Section):
-    """The released grid of 12 (example/surprising-mbert/evaluate.sh, lines 46-62): wu2019/search.csv."""
+    """The released grid of 12 settings (example/surprising-mbert/evaluate.sh, lines 46-62): wu2019/search.csv."""
 
-    tasks: list[TaskName] = Field(list(KINDS), description="Tasks searched; []: none.")
-    variants: list[str] = Field(["full"], description="Variants searched: full, freeze0, ...")
+    tasks: list[TaskName] = Field(list(KINDS), description="Tasks to search; if [], none.")
+    variants: list[str] = Field(["full"], description="Variants to search: full, freeze0, ...")
     rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Learning rates.")
-    batch: list[Count] = Field([16, 32], description="Examples per step.")
+    batch: list[Count] = Field([16, 32], description="Numbers of examples per step.")
     epochs: list[Count] = Field([3, 4], description="Numbers of epochs.")
 
 
@@ -138,22 +154,24 @@ class Wu2019(PaperSection):
     """Beto, Bentz, Becas: the surprising cross-lingual effectiveness of BERT (Wu and Dredze 2019)."""
 
     seeds: Seeds = Field(
-        [42], min_length=1, description="Seeds of the training runs. The released code uses 42; the paper states none."
+        [42], min_length=1, description="Seeds for the training runs. The released code uses 42; the paper states none."
     )
-    source_language: Language = Field("en", description="Source of zero-shot transfer.")
+    source_language: Language = Field("en", description="Source language for zero-shot transfer.")
     tasks: dict[TaskName, WuTask] = Field(
-        min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null
+        min_length=1, description="The paper's tasks; null omits a task.", json_schema_extra=or_null
     )
-    segments: bool = Field(True, description="Token type 1 for the second text of a pair.")
-    training: WuTraining = Field(WuTraining(), description="Settings of all training runs.")
+    segments: bool = Field(True, description="If true, the second text of a pair has token type 1.")
+    training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
-    released_root: bool = Field(True, description="Also trains a parser with the root as released, for comparison.")
+    released_root: bool = Field(
+        True, description="If true, also trains a parser with the root as in the released code, for comparison."
+    )
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="Numbers of frozen bottom layers (figure 1); 0: only the embeddings."
+        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1); with 0, only the embeddings are frozen."
     )
     features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
     identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")
-    overlap: Overlap | None = Field(Overlap(), description="Overlap of subwords; null omits it.")
+    overlap: Overlap | None = Field(Overlap(), description="Subword overlap; null omits it.")
     search: WuSearch = Field(WuSearch(), description="Grid search.")
 
     _named = field_validator("tasks", mode="before")(without_null)

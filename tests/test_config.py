@@ -197,14 +197,14 @@ def test_documentation_gives_type_range_default_and_meaning():
     """Each key once, without what its default shows; the keys that sections share come before them."""
     text = configuration.keys().replace("\N{NO-BREAK SPACE}", " ")
     for line in (
-        "- `threads: 2`: CPU threads per training run or extraction of hidden states.",
-        "- `depth: null` (integer): Number of layers, which some studies need before the download.",
-        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum subwords of a text, special ones included.",
-        "- `folder: cldf`: Folder of the source with the tables.",
-        "- `weights: [0.0, 0.1, ..., 3.0]`: Weights of the shift among which development data select.",
-        "- `state: hidden` (`hidden|pooler`): What heads read of a pair: the first token's last state, or the pooler's output "
-        "(authors' code).",
-        "- `language_corpus` (required): Key of `corpora`: paragraphs that train the language head.",
+        "- `threads: 2`: Number of CPU threads per training run or hidden-state extraction.",
+        "- `depth: null` (integer): Number of layers, which some studies need to know before the download.",
+        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per text, special ones included.",
+        "- `folder: cldf`: Folder in the source that contains the tables.",
+        "- `weights: [0.0, 0.1, ..., 3.0]`: Shift weights, one of which is selected on development data.",
+        "- `state: hidden` (`hidden|pooler`): Representation of a pair that the heads receive: the first token's last "
+        "hidden state, or the pooler's output (authors' code).",
+        "- `language_corpus` (required): Key of `corpora`: paragraphs used to train the language head.",
         "Defaults of shared keys: `warmup: 0.1`.",
         "### `kind: typology`",
         "### `source: random`",

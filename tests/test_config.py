@@ -199,7 +199,7 @@ def test_documentation_gives_type_range_default_and_meaning():
     for line in (
         "- `threads: 2`: Number of CPU threads per training run or hidden-state extraction.",
         "- `depth: null` (integer): Number of layers, which some studies need to know before the download.",
-        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per text, special ones included.",
+        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per text, special ones included.",
         "- `folder: cldf`: Folder in the source that contains the tables.",
         "- `weights: [0.0, 0.1, ..., 3.0]`: Shift weights, one of which is selected on development data.",
         "- `state: hidden` (`hidden|pooler`): Representation of a pair that the heads receive: the first token's last "

@@ -178,8 +178,8 @@ class TreebankCorpus(OfficialCorpus):
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Which sentences to drop from treebanks without text: with `paper`, the same as tanti2021's code; with "
-        "`clean`, any with a hidden or untagged word; with `xtreme`, the same as XTREME.",
+        description="Which sentences to drop from treebanks distributed without text: with `paper`, those that tanti2021's code "
+        "drops; with `clean`, any with a withheld or untagged word; with `xtreme`, those that XTREME drops.",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",

@@ -201,7 +201,7 @@ def test_documentation_gives_type_range_default_and_meaning():
         "- `depth: null` (integer): Number of layers, which some studies need to know before the download.",
         "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per text, special ones included.",
         "- `folder: cldf`: Folder in the source that contains the tables.",
-        "- `weights: [0.0, 0.1, ..., 3.0]`: Shift weights, one of which is selected on development data.",
+        "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate weights of the shift; development data select one.",
         "- `state: hidden` (`hidden|pooler`): Representation of a pair that the heads receive: the first token's last "
         "hidden state, or the pooler's output (authors' code).",
         "- `language_corpus` (required): Key of `corpora`: paragraphs used to train the language head.",

@@ -39,7 +39,7 @@ NLI = ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"]
 MEAN, OTHER = "first mean", "other mean"
 STUDY = {
     "source": "en", "encoder": "mbert", "models": [], "sizes": {}, "windows": [], "translator": "liu2020/released",
-    "translation": {"layer": 10, "printed": [11, 3.0], "weights": list(WEIGHTS), "drawn": ["en", "el"]}, "nli": NLI,
+    "translation": {"layer": 10, "printed": [11, 3.0], "weights": list(WEIGHTS), "figure_direction": ["en", "el"]}, "nli": NLI,
     "names": {"en": "English", "el": "Greek"},
 }  # fmt: skip
 

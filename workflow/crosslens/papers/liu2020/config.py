@@ -145,7 +145,7 @@ class Translation(Section):
     negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative weights, about which the text makes a claim.")
     layer: Count = Field(10, description="Layer for the convert rates (table 2) and samples (table 1).")
     printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight in the first rows of table 2.")
-    drawn: tuple[str, str] = Field(("en", "el"), description="Translation direction shown in figures 7 and 8.")
+    figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction shown in figures 7 and 8.")
     samples: list[Count] = Field([36], description="Pairs shown in table 1, counted from 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
@@ -183,7 +183,7 @@ class Nli(Training):
     weights: list[float] = Field(
         [number / 10 for number in range(31)],
         min_length=2,
-        description="Shift weights, one of which is selected on development data.",
+        description="Candidate weights of the shift; development data select one.",
     )
     features_hidden: Count = Field(512, description="Hidden units in the head on frozen states.")
     features_rate: Rate = Field(1e-3, description="Learning rate for that head.")
@@ -199,7 +199,7 @@ class Identification(Section):
         "the distinct subwords of running text.",
     )
     penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Values of C, one of which is selected on a held-out fifth."
+        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Candidate values of C; a held-out fifth selects one."
     )
     tolerance: Positive = Field(1e-6, description="Convergence threshold for a probe's largest gradient component.")
     fine_tuned: bool = Field(
@@ -299,9 +299,16 @@ class Liu2020(PaperSection):
                 f"name, found '{self.translation.model}'"
             )
         test_languages = set(config.corpora[self.nli.corpus].languages)
-        if len({*self.translation.drawn}) < 2:
-            raise ValueError(f"{here}.translation.drawn: expected two languages, found {self.translation.drawn[0]} twice")
-        named_languages = {self.source_language, *self.translation.languages, *self.nli.languages, *self.translation.drawn}
+        if len({*self.translation.figure_direction}) < 2:
+            raise ValueError(
+                f"{here}.translation.figure_direction: expected two languages, found {self.translation.figure_direction[0]} twice"
+            )
+        named_languages = {
+            self.source_language,
+            *self.translation.languages,
+            *self.nli.languages,
+            *self.translation.figure_direction,
+        }
         if missing := sorted(named_languages - test_languages):
             raise ValueError(
                 f"{here}: expected languages of {self.nli.corpus}, found {', '.join(missing)} under translation or "

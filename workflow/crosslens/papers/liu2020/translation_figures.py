@@ -19,7 +19,7 @@ from crosslens.reports.figures.style import DOTTED, GREY, Look, look
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """Figure 7 or 8. settings: study, the fields of Study."""
     study = Study(**settings["study"])
-    source, target = study.translation["drawn"]
+    source, target = study.translation["figure_direction"]
     measure, scale = (CONVERT_RATE, 1) if name == "figure7" else (BLEU_1, 100)
     masked_note = masked_predictions.note(inputs.records("masked"), {"the model": study.translator})
     records = where(inputs.records("translation"), item=f"{source}->{target}", split="test", measure=measure)

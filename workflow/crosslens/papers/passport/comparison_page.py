@@ -71,8 +71,7 @@ def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], cover
     numbers = [means[0, 1][0]["value_a"], *(means[0, place][0]["value_b"] for place in range(1, len(passports)))]
     for passport, at, is_low, number in zip(passports, layers, low, numbers, strict=True):
         baseline = passport.baseline(measure, at)[1]
-        verdict = "no different from " if measure.better == "neither" else "no better than "
-        text = f"{verdict * is_low}baseline {shown_number(baseline.value)}" if baseline else ""
+        text = f"baseline {shown_number(baseline.value)}" + f", {measure.no_better}" * is_low if baseline else ""
         line["values"].append((shown_number(number), text))
     groups = [where(cells[0, 1], column=name) for name in covered]
     return line | {

@@ -38,7 +38,7 @@ class Passport(PaperSection):
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0],
         min_length=1,
-        description="Values of C for the topic probes, one of which is selected on held-out blocks.",
+        description="Candidate values of C for the topic probes; held-out blocks select one.",
     )
     tolerance: Positive = Field(1e-4, description="Convergence threshold for a probe's largest gradient component.")
 

@@ -42,6 +42,11 @@ class Measure:
     baselines: tuple[Baseline, ...]
     meaning: str
 
+    @property
+    def no_better(self) -> str:
+        """Words for a value at its baseline, as `Passport.at_baseline` finds it."""
+        return "no different" if self.better == "neither" else "no better"
+
 
 @cache
 def measures() -> dict[str, Measure]:
@@ -132,8 +137,8 @@ class Passport:
         if value is None or baseline is None:
             return False
         low, high = (value.low, value.high) if value.low == value.low else (value.value - CLOSE, value.value + CLOSE)
-        is_worse = {"higher": value.value < baseline.value, "lower": value.value > baseline.value, "neither": False}
-        return low <= baseline.value <= high or is_worse[measure.better]
+        gain = {"higher": value.value - baseline.value, "lower": baseline.value - value.value, "neither": 0.0}[measure.better]
+        return low <= baseline.value <= high or gain < 0
 
     def last(self, key: str) -> str:
         """The layer whose value a table shows: the last one, or "" of a measure that has no layers."""

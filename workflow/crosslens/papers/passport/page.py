@@ -90,8 +90,7 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
         "summary": _number(passport.value(key, SUMMARY)),
         "baseline": _number(baseline),
         "baseline_kind": kind,
-        "at_baseline": passport.at_baseline(measure, last),
-        "verdict": "no different" if measure.better == "neither" else "no better",
+        "at_baseline": measure.no_better if passport.at_baseline(measure, last) else "",
         "worst": _worst(passport, measure, last),
     }
 

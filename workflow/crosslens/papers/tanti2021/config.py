@@ -157,7 +157,7 @@ class Probe(Section):
     train_words: Count = Field(500, description="Number of training words (texts for nli) per language.")
     test_words: Count = Field(400, description="Number of test words (texts for nli) per language, from other sentences.")
     penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Values of C, one of which is selected on a held-out fifth."
+        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Candidate values of C; a held-out fifth selects one."
     )
     tolerance: Positive = Field(
         1e-6, description="Convergence threshold for the largest gradient component, averaged over words."

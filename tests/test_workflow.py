@@ -255,7 +255,10 @@ def test_a_run_that_is_done_reruns_nothing(own):
         "training/loop.py": ('"""The training loop', '"""A training loop'),
         "jobs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
         "papers/tanti2021/config.py": ('"Texts per step."', '"Texts in a step."'),
-        "config/tokenisations.py": ('description="Maximum subwords', 'description="In other words, maximum subwords'),
+        "config/tokenisations.py": (
+            'description="Maximum number of subwords',
+            'description="In other words, maximum number of subwords',
+        ),
     }.items():
         edit(own / LIBRARY / file, words)
     add_kind(own, "loudness")

@@ -28,7 +28,7 @@ Files = str | list[str] | dict[Language, list[str]]
 LanguageSources = Annotated[
     dict[Language, str],
     Field(
-        description="Sources for languages that do not come from `source`, without an archive, such as {sv: my-treebanks}.",
+        description="Other sources by language, without archives, such as {sv: my-treebanks}.",
         exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
     ),
 ]
@@ -44,31 +44,29 @@ class OfficialCorpus(Section):
     READS: ClassVar[frozenset[str]] = frozenset()
 
     source: str = Field(description="Entry in resources/sources.yaml.")
-    archive: str | None = Field(None, description="Archive from the source with the files; patterns are globs within it.")
+    archive: str | None = Field(None, description="Archive from the source; patterns are globs within it.")
     languages: list[Language] = Field(min_length=1, description="Languages in the test split.")
     source_languages: list[Language] = Field(["en"], description="Languages that also have train and validation splits.")
     files: dict[Split, Files] = Field(
-        description="Files for each split: patterns with {code}, {name}, {lower} (the name in lower case) or {flores} (such as "
-        "deu_Latn), or a list of files per language. * matches any part of a path."
+        description="Patterns with {code}, {name}, {lower} (the lower-case name) or {flores} (such as deu_Latn), or a list of "
+        "files per language. * matches any part of a path."
     )
     train_source: str | None = Field(None, description="Source of train and validation; if null, `source`.")
     train_archive: str | None = Field(None, description="Archive from `train_source`.")
     language_sources: LanguageSources = {}
-    without: dict[Split, list[str]] = Field(
-        {}, description="Languages or treebanks that have no file for a split, whatever the pattern."
-    )
+    without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for a split.")
     validation_share: Share = Field(
         0.1,
-        description="Share of the train split sampled for validation if no validation file is given, after texts with unknown "
-        "subwords are dropped.",
+        description="Share of train sampled for validation if no validation file is given, after texts with unknown subwords are "
+        "dropped.",
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum number of rows per language and split, sampled with `seed`; train is limited before validation is "
-        "taken from it. If null, all rows are used.",
+        description="Maximum number of rows per language and split, sampled with `seed`; if null, all. Train is limited before "
+        "validation is taken from it.",
         json_schema_extra=or_null,
     )
-    note: str | None = Field(None, description="Remark on this corpus for readers of the tables.")
+    note: str | None = Field(None, description="Remark for readers of the tables.")
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
     _named = field_validator("limits", mode="before")(without_null)
@@ -173,20 +171,20 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="Treebanks for each language, in order, given by file prefix, such as [cs_pdt, cs_cac]. Patterns can then "
-        "contain {treebank}.",
+        description="File prefixes of each language's treebanks, in order, such as [cs_pdt, cs_cac]. Patterns can then contain "
+        "{treebank}.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Which sentences to drop from treebanks distributed without text: with `paper`, those that tanti2021's code "
-        "drops; with `clean`, any with a withheld or untagged word; with `xtreme`, those that XTREME drops.",
+        description="Sentences to drop from treebanks distributed without text: those that tanti2021's code drops (`paper`), any "
+        "with a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="If `fused`, a multiword token is one word with the UPOS tag of its part nearest the root, as in XTREME; "
-        "word forms lose spaces and U+200C, and there are no trees.",
+        description="If `fused`, a multiword token is one word with the UPOS tag of its part nearest the root (XTREME); word "
+        "forms lose spaces and U+200C, and there are no trees.",
     )
-    parallel: bool = Field(False, description="If true, sentences with the same id are translations of one another (PUD).")
+    parallel: bool = Field(False, description="Treats sentences with the same id as translations (PUD).")
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
         """The files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
@@ -202,19 +200,19 @@ class TreebankCorpus(OfficialCorpus):
 
 
 class EntityCorpus(OfficialCorpus):
-    """Sentences with named entities from files with one word per line: WikiANN, CoNLL-2002 and 2003, MSRA."""
+    """Sentences with named entities, one word per line: WikiANN, CoNLL-2002 and 2003, MSRA."""
 
     READER = "entities"
     READS = frozenset({"encoding", "tags"})
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
-        "utf-8", description="Character encoding of the files; iso-8859-1 for the shared-task files."
+        "utf-8", description="Character encoding; iso-8859-1 for the shared-task files."
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
         description="Mapping for other tag names: before the hyphen, such as {E: I, S: B} (BIOES) or {L: I, U: B} (BILOU), or "
-        "after it, such as {GPE: LOC, DATE: O}. IOB1 needs none.",
+        "after it, such as {GPE: LOC}. IOB1 needs none.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -228,26 +226,25 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="If true, all languages share the same pair ids: rows are sorted by id, and `limits` samples the same pairs "
-        "in each language (XNLI).",
+        description="All languages share pair ids (XNLI): rows are sorted by id, and `limits` samples the same pairs in each "
+        "language.",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="Unit that `validation_share` samples: pairs (tanti2021's code), or premises with all their pairs (three "
-        "each in MultiNLI).",
+        description="Unit that `validation_share` samples: pairs (tanti2021's code), or premises with all their pairs (three in "
+        "MultiNLI).",
     )
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Labelled texts: WiLI-2018 (files x and y), MLDoc (ids of Reuters texts), SIB-200, or .csv files by tanti2021's authors."""
+    """Labelled texts: WiLI-2018 (files x and y), MLDoc (ids of Reuters texts), SIB-200, or tanti2021's .csv files."""
 
     READER = "documents"
     READS = frozenset({"labels"})
 
     kind: Literal["documents"]
     labels: list[str] = Field(
-        [],
-        description="Labels in tables with the columns index_id, category and text (SIB-200); empty ([]) for any other format.",
+        [], description="Labels in tables with the columns index_id, category and text (SIB-200); [] for any other format."
     )
     texts_source: str | None = Field(None, description="Source of the texts (MLDoc).")
     texts: dict[Language, str] = Field({}, description="Archive from `texts_source` for each language.")
@@ -299,33 +296,29 @@ class ParagraphCorpus(Section):
     source: str = Field(description="Entry in resources/sources.yaml.")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="Format: a MediaWiki dump; lines of text with a blank line between documents (CC-100); or CoNLL-U, whose "
-        "sentences are joined.",
+        description="Format: a MediaWiki dump, lines with a blank line between documents (CC-100), or CoNLL-U, whose sentences "
+        "are joined.",
     )
     language_sources: LanguageSources = {}
     file: str = Field(description="File from the source, with {code}, {name}, {wiki} or {cc100}.")
-    blocks: Count | None = Field(
-        None, description="Number of 100-page blocks sampled from a multistream dump; if null, the whole dump is used."
-    )
+    blocks: Count | None = Field(None, description="Number of 100-page blocks sampled from a multistream dump; if null, all.")
     files: dict[Language, str] = Field({}, description="Files for languages to which `file` does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
-    paragraphs: Count = Field(5000, description="Number of paragraphs per language (tanti2021, section 2).")
+    paragraphs: Count = Field(5000, description="Paragraphs per language (tanti2021, section 2).")
     minimum_characters: Count = Field(
-        100, description="Length, in characters, below which paragraphs are dropped (tanti2021, section 2)."
+        100, description="Length in characters below which paragraphs are dropped (tanti2021, section 2)."
     )
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
-        description="Share allocated to each split (tanti2021, appendix A). Pages are never divided between splits.",
+        description="Share of each split (tanti2021, appendix A). Pages are never divided between splits.",
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page unless text runs short; if `all`, whole pages are taken, with their "
-        "paragraphs in order; if null, paragraphs are sampled uniformly, as the authors do.",
+        description="Maximum number of paragraphs per page unless text runs short; if `all`, whole pages, with paragraphs in "
+        "order; if null, paragraphs are sampled uniformly, as the authors do.",
     )
     candidates: float = Field(
-        10,
-        ge=1,
-        description="Number of rows kept per requested paragraph, in random order, to replace texts with unknown subwords.",
+        10, ge=1, description="Rows kept per requested paragraph, in random order, to replace texts with unknown subwords."
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 

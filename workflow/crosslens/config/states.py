@@ -12,8 +12,8 @@ class States(Section):
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],
-        description="Layers to store, in ascending order, besides those that heads read (the last layer or the pooler); 0 stands "
-        "for the embeddings.",
+        description="Layers to store besides those that heads read (the last layer or the pooler), in ascending order; 0 is the "
+        "embeddings.",
     )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="Precision of the forward pass.")
     stored: Literal["float16", "float32"] = Field("float32", description="Precision on disk.")

@@ -13,13 +13,13 @@ class GloVe(OneOfKinds):
 
     kind: Literal["glove"] = "glove"
     window: Annotated[int, Field(ge=1, le=20)] = Field(
-        10, description="Number of context subwords on each side, within a text; a subword at distance k counts as 1/k."
+        10, description="Context subwords on each side, within a text; at distance k, a subword counts as 1/k."
     )
-    x_max: Positive = Field(100.0, description="Count at and above which a pair has full weight in the loss.")
+    x_max: Positive = Field(100.0, description="Count from which a pair has full weight in the loss.")
     exponent: Positive = Field(0.75, description="Exponent in the weight for rarer pairs: (count / x_max)^exponent.")
-    epochs: Count = Field(15, description="Number of passes over all pairs of co-occurring subwords.")
+    epochs: Count = Field(15, description="Passes over all pairs of co-occurring subwords.")
     rate: Positive = Field(0.05, description="AdaGrad learning rate, applied to gradients before they are squared and summed.")
-    batch: Count = Field(4096, description="Number of word pairs per update; each pair is used in both orders.")
+    batch: Count = Field(4096, description="Word pairs per update; each is used in both orders.")
 
 
 class Word2Vec(OneOfKinds):
@@ -28,15 +28,14 @@ class Word2Vec(OneOfKinds):
     kind: Literal["word2vec"] = "word2vec"
     window: Count = Field(
         10,
-        description="Maximum number of context subwords on each side; the size of each window is sampled between 1 and this "
-        "number.",
+        description="Maximum number of context subwords on each side; the size of each window is sampled from 1 to this number.",
     )
-    negatives: Count = Field(5, description="Number of negative samples per context subword.")
-    sample: NotNegative = Field(1e-3, description="Share of the text above which a subword is randomly skipped; if 0, never.")
-    epochs: Count = Field(15, description="Number of passes over the text.")
-    minimum_count: Count = Field(1, description="Number of occurrences below which a subword gets no vector.")
+    negatives: Count = Field(5, description="Negative samples per context subword.")
+    sample: NotNegative = Field(1e-3, description="Share of the text above which a subword is randomly skipped; 0 skips none.")
+    epochs: Count = Field(15, description="Passes over the text.")
+    minimum_count: Count = Field(1, description="Occurrences below which a subword gets no vector.")
     rate: Rate = Field(0.025, description="Initial learning rate, which falls to 0.0001.")
-    workers: Count = Field(1, description="Number of threads; with more than one, runs are not reproducible.")
+    workers: Count = Field(1, description="Threads; with more than one, runs are not reproducible.")
 
 
 Static = Annotated[GloVe | Word2Vec, Field(discriminator="kind")]

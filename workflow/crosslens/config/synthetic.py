@@ -11,26 +11,22 @@ class SyntheticCorpus(Section):
     """Languages and sizes of the synthetic corpora."""
 
     languages: list[Language] = Field([], description="Languages, each with a folder in resources/synthetic.")
-    train_languages: list[Language] = Field(["en"], description="Languages for which training sentences are generated.")
-    train: Count = Field(800, description="Number of training sentences per language.")
-    dev: Count = Field(150, description="Number of development sentences per language.")
-    test: Count = Field(150, description="Number of test sentences per language.")
-    parallel: Count = Field(150, description="Number of sentences in the parallel treebanks.")
-    articles: Count = Field(80, description="Number of articles per dump; 60 give about 150 paragraphs.")
-    nli_train: Count = Field(300, description="Number of English prompts (a premise and three hypotheses) in MultiNLI's format.")
-    nli_dev: Count = Field(
-        50, description="Number of prompts per language in XNLI's format, and of English prompts in MultiNLI's format."
-    )
-    nli_test: Count = Field(50, description="Number of prompts per language in XNLI's format.")
+    train_languages: list[Language] = Field(["en"], description="Languages with training sentences.")
+    train: Count = Field(800, description="Training sentences per language.")
+    dev: Count = Field(150, description="Development sentences per language.")
+    test: Count = Field(150, description="Test sentences per language.")
+    parallel: Count = Field(150, description="Sentences in the parallel treebanks.")
+    articles: Count = Field(80, description="Articles per dump; 60 give about 150 paragraphs.")
+    nli_train: Count = Field(300, description="English prompts (a premise and three hypotheses) in MultiNLI's format.")
+    nli_dev: Count = Field(50, description="Prompts per language in XNLI's format, and English ones in MultiNLI's.")
+    nli_test: Count = Field(50, description="Prompts per language in XNLI's format.")
     records: Count = Field(
         40,
-        description="Number of records per language and split in the other formats; train has three times as many sentences and "
-        "news documents.",
+        description="Records per language and split in the other formats; train has three times as many sentences and news "
+        "documents.",
     )
     documents: Count = Field(
-        10,
-        description="Number of documents of running text per language, about 20 sentences each; their content differs by "
-        "language.",
+        10, description="Documents of running text per language, about 20 sentences each; their content differs by language."
     )
     seed: int = Field(0, ge=0, description="Random seed for all generated data.")
 

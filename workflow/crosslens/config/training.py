@@ -10,22 +10,20 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Seeds = list[Annotated[int, Field(ge=0)]]
 
-Warmup = Annotated[Share, Field(description="Share of the steps during which the learning rates rise from 0.")]
+Warmup = Annotated[Share, Field(description="Share of steps during which the learning rates rise from 0.")]
 Decay = Annotated[Literal["none", "linear"], Field(description="How the learning rates decay after warm-up.")]
 WeightDecay = Annotated[NotNegative, Field(description="Decoupled weight decay (AdamW) for the encoder.")]
 Clip = Annotated[Positive | None, Field(description="Maximum gradient norm.")]
-LengthPools = Annotated[
-    bool, Field(description="If true, batches texts of similar length instead of choosing them uniformly at random.")
-]
+LengthPools = Annotated[bool, Field(description="Batches texts of similar length.")]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
-    Field(description="Precision of matrix products; if `auto`, bfloat16 where the processor supports it."),
+    Field(description="Precision of matrix products; `auto` is bfloat16 where the processor supports it."),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="How a GPU computes updates: kernel by kernel; captured once per input shape and replayed; or captured "
-        "with the encoder's layers compiled, in stages of at least 5,000 updates."
+        description="How a GPU computes updates: kernel by kernel; captured once per input shape and replayed; or captured with "
+        "compiled encoder layers in stages of at least 5,000 updates."
     ),
 ]
 

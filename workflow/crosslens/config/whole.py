@@ -24,7 +24,7 @@ class PaperSection(Section):
     """Keys shared by the sections of all papers: encoder and tokenisation."""
 
     encoder: str = Field(description="Key in `encoders`.")
-    tokenisation: str = Field(description="Key in `tokenisations`: how the paper's texts become subwords.")
+    tokenisation: str = Field(description="Key in `tokenisations`.")
 
     @classmethod
     def of(cls, config: "Config") -> Self:
@@ -51,12 +51,12 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="If set, this is a rehearsal: each training phase, and each pass of an encoder over a set of texts, ends "
-        "after this many steps. Results go to `rehearsal` below `results` and support no claims.",
+        description="Makes this a rehearsal: each training phase and each encoder pass over texts ends after this many steps. "
+        "Results go to `rehearsal` below `results` and support no claims.",
     )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder for this preset's results.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="Folders searched for official files before anything is downloaded."
+        [], description="Folders searched for official files before a download."
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [], description="Other results folders that provide corpora, encoders, tokens and samples with the same settings."
@@ -66,7 +66,7 @@ class Config(Section):
     )
     threads: Count = Field(2, description="Number of CPU threads per training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
-    corpora: dict[Name, Corpus] = Field(description="Corpora by name; null removes a corpus.", json_schema_extra=or_null)
+    corpora: dict[Name, Corpus] = Field(description="Corpora by name; null removes one.", json_schema_extra=or_null)
     tokenisations: dict[Name, Tokenisation] = Field({}, description="Tokenisations by name.")
     states: States = Field(States(), description="Hidden states on disk.")
     measures: dict[Name, Measure] = Field({}, description="Extra measures by name.")

@@ -16,13 +16,13 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings for all training runs. Where the paper gives none, they are XTREME's."""
+    """Settings for all training runs; XTREME's where the paper gives none."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
-    epochs: Count = Field(2, description="Number of epochs.")
+    epochs: Count = Field(2, description="Epochs.")
     batch: Count = Field(32, description="Sentences per step; the authors accumulate 8 batches of 4.")
-    rate: Rate = Field(2e-5, description="Learning rate for the encoder and the head.")
+    rate: Rate = Field(2e-5, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
     epsilon: Positive = Field(1e-8, description="AdamW's epsilon.")
     clip: Clip = 1.0
@@ -30,8 +30,8 @@ class LiangTraining(Training):
     init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Which weights are tested: the best by F1 on the sources' validation sets (XTREME's script, which the "
-        "paper cites), or the last (released script without options). Heads on a frozen encoder always use the last.",
+        description="Weights to test: the best by F1 on the sources' validation sets (XTREME's script, which the paper cites) or "
+        "the last (released script without options). Heads on a frozen encoder always use the last.",
     )
     length_pools: LengthPools = False
 
@@ -39,38 +39,34 @@ class LiangTraining(Training):
 class LiangTask(Section):
     """Settings for a task."""
 
-    corpus: str = Field(description="Key of `corpora`: a corpus with training data (treebanks, or entities for ner).")
+    corpus: str = Field(description="Key of `corpora`: treebanks, or entities for ner, with training data.")
     interval: Count | None = Field(
-        None, description="Number of updates between evaluations, among which `keep` selects; if null, one epoch."
+        None, description="Updates between evaluations, among which `keep` selects; if null, one epoch."
     )
 
 
 class Model(Section):
     """One way to fine-tune the encoder, a row of the tables."""
 
-    weight: NotNegative = Field(0.0, description="Weight of the L-DAR penalty on each of its layers; if 0, there is no penalty.")
+    weight: NotNegative = Field(0.0, description="Weight of the L-DAR penalty on each of its layers; if 0, none.")
     layers: Layers | Literal["all"] = Field(
-        "all",
-        description="Layers to which the penalty applies; 0 is the embeddings, and `all` is every layer except the embeddings.",
+        "all", description="Layers with the penalty; 0 is the embeddings, and `all` is every layer except the embeddings."
     )
     anchor: Literal["pretrained", "released"] = Field(
         "pretrained",
         description="Reference states of the penalty: those of the pretrained encoder without dropout (paper), or of a "
         "randomly initialised one with dropout (released code).",
     )
-    dropout: bool = Field(
-        False, description="Whether to apply dropout in the encoder and before the head; off under L-DAR (paper)."
-    )
+    dropout: bool = Field(False, description="Applies dropout in the encoder and before the head; off under L-DAR (paper).")
 
 
 class Removal(Section):
-    """Figure 4: heads that receive states with the leading directions removed."""
+    """Figure 4: heads on states without their leading directions."""
 
     first: list[First] = Field(
-        [0, 50, 100, 200, 300, 400, 500, 600, 700],
-        description="Numbers of directions to remove from the frozen encoder's states.",
+        [0, 50, 100, 200, 300, 400, 500, 600, 700], description="Numbers of directions removed from the frozen encoder's states."
     )
-    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="The same for the fine-tuned encoder's states.")
+    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="The same for the fine-tuned encoder.")
     rate: Rate = Field(1e-3, description="Learning rate for heads on the frozen encoder.")
 
     @model_validator(mode="after")
@@ -88,33 +84,27 @@ class Typology(Section):
     """Probes for typological features from WALS (section 4.2)."""
 
     corpus: str = Field("wals", description="Key of `corpora`: language features.")
-    features: Count | None = Field(None, description="Number of features sampled at random per seed; if null, all.")
+    features: Count | None = Field(None, description="Features sampled at random per seed; if null, all.")
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
-        description="One probe per feature value (paper), or one for all values (scikit-learn's default since 0.22, which the "
-        "authors' code keeps).",
+        description="One probe per feature value (paper), or one for all values (scikit-learn's default since 0.22, as in the "
+        "authors' code).",
     )
     words: Count = Field(
         1000,
-        description="Number of words per language, at most `probe_words`; four fifths are used to train the probes (authors' "
-        "code). The paper trains on 8,000 and tests on 2,000.",
+        description="Words per language, at most `probe_words`; four fifths train the probes (authors' code). The paper trains "
+        "on 8,000 and tests on 2,000.",
     )
-    held_out_words: Count = Field(100, description="Number of words per language when whole families are held out.")
-    folds: Annotated[int, Field(ge=2)] = Field(
-        5, description="Number of folds into which the families are divided; each is held out once."
-    )
-    layer_dimension: Count = Field(
-        20, description="Number of leading coordinates that the probes receive at every layer (figure 3)."
-    )
+    held_out_words: Count = Field(100, description="Words per language when whole families are held out.")
+    folds: Annotated[int, Field(ge=2)] = Field(5, description="Folds of families, each held out once.")
+    layer_dimension: Count = Field(20, description="Leading coordinates that the probes receive at every layer (figure 3).")
 
 
 class Similarity(Section):
     """Clustering of languages by their means (section 4.3)."""
 
-    shuffles: Count = Field(100, description="Number of times the genera are shuffled to estimate the chance level.")
-    layer_dimension: Annotated[int, Field(ge=2)] = Field(
-        20, description="Number of leading coordinates used at every layer (figure 3)."
-    )
+    shuffles: Count = Field(100, description="Shuffles of the genera for estimating the chance level.")
+    layer_dimension: Annotated[int, Field(ge=2)] = Field(20, description="Leading coordinates used at every layer (figure 3).")
 
 
 class Groups(Section):
@@ -128,7 +118,7 @@ class Groups(Section):
         },
         description="Languages in each group; null omits a group.",
     )
-    size: Annotated[int, Field(ge=3)] = Field(10, description="Number of languages in a random group.")
+    size: Annotated[int, Field(ge=3)] = Field(10, description="Languages in a random group.")
     share: Annotated[float, Field(gt=0, le=1)] = Field(
         1.0, description="Share of `fit_words` sampled per seed (authors' code: all)."
     )
@@ -138,25 +128,23 @@ class Groups(Section):
 
 
 class Probing(Section):
-    """Figures 1, 2, 3 and 5: what probes can read from a subspace's coordinates, and from other coordinates."""
+    """Figures 1, 2, 3 and 5: what probes read from a subspace's coordinates, and from others."""
 
     methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspaces shown in the figures.")
-    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Further subspaces, shown for comparison.")
+    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Further subspaces for comparison.")
     share: Share = Field(0.5, description="Share of `fit_words` sampled per seed (authors' code: half, sampled once).")
-    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates that the probes receive.")
+    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates for the probes.")
     band: Count = Field(10, description="Width of a narrow window, in coordinates (figure 2).")
     bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each narrow window.")
-    draws: Count = Field(5, description="Number of random windows of each kind to average over.")
-    pairs: Count = Field(100, description="Number of random language pairs per seed (authors' code: 10, or 100 for figure 3).")
-    rest_words: Count = Field(500, description="Number of words per language for identifying one language against the rest.")
-    layer_dimension: Count = Field(
-        1, description="Number of leading coordinates used to identify languages at every layer (figure 3)."
-    )
+    draws: Count = Field(5, description="Random windows of each kind to average over.")
+    pairs: Count = Field(100, description="Random language pairs per seed (authors' code: 10, or 100 for figure 3).")
+    rest_words: Count = Field(500, description="Words per language for identifying one language against the rest.")
+    layer_dimension: Count = Field(1, description="Leading coordinates for identifying languages at every layer (figure 3).")
     typology: Typology = Field(Typology(), description="Typology.")
     similarity: Similarity = Field(Similarity(), description="Similarity.")
     groups: Groups = Field(Groups(), description="Figure 5.")
     tolerance: Positive = Field(
-        1e-4, description="Convergence threshold for a probe's largest gradient component; scikit-learn's default."
+        1e-4, description="Convergence threshold for the largest gradient component; scikit-learn's default."
     )
 
     @model_validator(mode="after")
@@ -167,7 +155,7 @@ class Probing(Section):
 
 
 class Liang2021(PaperSection):
-    """Locating language-specific information in contextualized embeddings (Liang, Dufter and Schütze 2021)."""
+    """Settings for Liang, Dufter and Schütze (2021)."""
 
     seeds: Seeds = Field(
         [42, 43, 44, 45, 46], min_length=1, description="Seeds; the paper's tables use a single run, with seed 42 by default."
@@ -176,23 +164,21 @@ class Liang2021(PaperSection):
         description="For each key of `encoders`, a key of `corpora`: paragraphs whose subword states define the language "
         "subspaces; null omits an encoder.",
     )
-    text_tokenisation: str = Field(description="Key of `tokenisations`: one in which every subword is labelled.")
-    fit_words: Count = Field(10000, description="Number of random training subwords per language used to define the subspaces.")
-    probe_words: Count = Field(5000, description="Number of random test subwords per language used for probes.")
-    dimensions: Count = Field(
-        105, description="Number of directions in the L-DAR penalty; at most n - 1, the rank for n languages."
-    )
+    text_tokenisation: str = Field(description="Key of `tokenisations`: one that labels every subword.")
+    fit_words: Count = Field(10000, description="Random training subwords per language that define the subspaces.")
+    probe_words: Count = Field(5000, description="Random test subwords per language for probes.")
+    dimensions: Count = Field(105, description="Directions in the L-DAR penalty; at most n - 1, the rank for n languages.")
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English, then mixed sets, in which each language contributes at most an equal "
-        "share of the first language's sentence count (authors' code).",
+        description="Sets of source languages: English, then a mixed set, in which each language contributes at most an equal "
+        "share of the first one's sentence count (authors' code).",
     )
     tasks: dict[TaskName, LiangTask] = Field(
-        min_length=1, description="The paper's tasks; null omits a task.", json_schema_extra=or_null
+        min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null
     )
     models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(
-        min_length=1, description="Models by name; null omits a model.", json_schema_extra=or_null
+        min_length=1, description="Models by name; null omits one.", json_schema_extra=or_null
     )
     removal: Removal = Field(Removal(), description="Figure 4.")
     probing: Probing = Field(Probing(), description="Figures 1, 2, 3 and 5.")

@@ -25,39 +25,36 @@ class Bert(Training):
     encoder: str = Field(description="Key of `encoders`: an untrained BERT.")
     window: Window = Field(
         512,
-        description="Number of subwords in an example, including special ones, from running text of one page; with `sentence`, "
-        "one sentence per example.",
+        description="Subwords in an example, including special ones, from running text of one page; with `sentence`, one "
+        "sentence per example.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="Short windows: numbers of subwords, including special ones, in the segments into which each sentence is "
-        "sliced (section 3.2.3).",
+        description="Short windows: numbers of subwords, including special ones, in each segment of a sentence (section 3.2.3).",
     )
-    updates: Count = Field(200_000, description="Number of updates, the same for each data size and window; our choice.")
-    evaluations: Count = Field(20, description="Number of times that held-out text is scored during pretraining.")
+    updates: Count = Field(200_000, description="Updates for each data size and window; our choice.")
+    evaluations: Count = Field(20, description="Evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="If true, adds a long-window BERT trained on less text for as many epochs, rather than updates, as on more "
-        "text, to separate the effect of text from that of updates.",
+        description="Adds a long-window BERT trained on less text for as many epochs, rather than updates, as on more text, to "
+        "separate the effects of text and updates.",
     )
-    subwords: Count = Field(
-        131_072, description="Average number of subwords per batch for any window: 256 examples of 512, as in BERT."
-    )
+    subwords: Count = Field(131_072, description="Average number of subwords per batch: 256 examples of 512, as in BERT.")
     parts: Count = Field(
         4,
-        description="Number of parts into which a batch is divided, computed in turn or on as many GPUs of one machine. "
-        "`--set-resources train:gpu=1` requests fewer GPUs and changes only the last digits of results.",
+        description="Parts of a batch, computed in turn or on as many GPUs of one machine. `--set-resources train:gpu=1` "
+        "requests fewer GPUs and changes only the last digits of results.",
     )
-    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords that are masked (BERT).")
+    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of masked subwords (BERT).")
     init_sd: Positive | None = Field(
-        None, description="Standard deviation of the initial weights; if null, the encoder's, which is 0.02 as in BERT."
+        None, description="Standard deviation of the initial weights; if null, the encoder's (0.02, as in BERT)."
     )
     rate: Rate = Field(1e-4, description="Learning rate (BERT).")
     warmup: Warmup = 0.01
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     epsilon: Positive = Field(1e-6, description="Adam's epsilon.")
-    encoder_dropout: bool = Field(True, description="Whether to apply dropout in the encoder, at a rate of 0.1 as in BERT.")
+    encoder_dropout: bool = Field(True, description="Applies dropout in the encoder, at a rate of 0.1 as in BERT.")
     precision: Precision = "auto"
 
     @model_validator(mode="after")
@@ -89,7 +86,7 @@ class Pretraining(Section):
         [0],
         min_length=1,
         description="Pretraining seeds; the paper uses one, which leaves the claims about these models undecided. An XNLI "
-        "training run with seed s starts from model s modulo the number of models; the first BERT is used for translation.",
+        "training run with seed s starts from model s modulo their number; translation uses the first BERT.",
     )
     bert: Bert = Field(description="Masked language models.")
     static: str = Field(description="Key of `encoders`: untrained word embeddings.")
@@ -104,36 +101,31 @@ class Retrieval(Section):
 
     dictionaries: list[str] = Field(min_length=1, description="Keys of `corpora`: dictionaries.")
     dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Split of the dictionaries to use, which the paper does not state."
+        "test", description="Split of the dictionaries, which the paper does not state."
     )
     size: str | None = Field(
-        None,
-        description="Data size, one of `sizes`, whose text provides the contexts for all models, so that all are tested on the "
-        "same words; if null, the larger size.",
+        None, description="Key of `sizes` whose text provides the contexts for all models; if null, the larger size."
     )
 
 
 class Means(Section):
     """Mean of a language's states (section 4.1). The paper states neither the text nor the weighting."""
 
-    corpus: str | None = Field(None, description="Key of `corpora`; if null, the corpus and tokenisation of `nli` are used.")
+    corpus: str | None = Field(None, description="Key of `corpora`; if null, the corpus and tokenisation of `nli`.")
     tokenisation: str | None = Field(None, description="Key of `tokenisations` for that corpus.")
-    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="Split from which these texts are taken.")
+    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="Split of these texts.")
     weighting: Weighting = Field(
         "tokens",
-        description="Whether each subword or each text has equal weight; with `released`, only 16 blocks of 512 subwords are "
-        "used (lang-rep).",
+        description="Whether subwords or texts have equal weight; with `released`, only 16 blocks of 512 subwords are used "
+        "(lang-rep).",
     )
-    specials: bool = Field(False, description="If true, special subwords are included.")
+    specials: bool = Field(False, description="Includes special subwords.")
 
 
 class Translation(Section):
     """Unsupervised token translation (section 4.2: tables 1 to 3, figures 7 and 8)."""
 
-    model: str = Field(
-        RELEASED,
-        description="Model used for translation: `released`, or a pretrained masked language model such as bert-512/200k.",
-    )
+    model: str = Field(RELEASED, description="`released`, or a pretrained masked language model such as bert-512/200k.")
     languages: list[Language] = Field(
         ["de", "fr", "ur", "sw", "zh", "el"],
         min_length=1,
@@ -145,11 +137,11 @@ class Translation(Section):
     negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative weights, about which the text makes a claim.")
     layer: Count = Field(10, description="Layer for the convert rates (table 2) and samples (table 1).")
     printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight in the first rows of table 2.")
-    figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction shown in figures 7 and 8.")
-    samples: list[Count] = Field([36], description="Pairs shown in table 1, counted from 1.")
+    figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
+    samples: list[Count] = Field([36], description="Pairs in table 1, counted from 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
-        [], description="Variants of the mean to compare with the printed convert rates in the table `calibration`."
+        [], description="Variants of the mean to compare with the printed convert rates (table `calibration`)."
     )
 
 
@@ -162,24 +154,24 @@ class Nli(Training):
     tokenisation: str = Field(description="Key of `tokenisations`.")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
-        description="Languages in table 4, which omits three of the 15 without giving a reason.",
+        description="Languages in table 4, which omits three of the 15 without explanation.",
     )
-    epochs: Count = Field(3, description="Number of epochs; like the next four keys, our choice.")
+    epochs: Count = Field(3, description="Epochs; like the next four keys, our choice.")
     batch: Count = Field(32, description="Pairs per step.")
-    rate: Rate = Field(2e-5, description="Learning rate for the encoder and the head.")
+    rate: Rate = Field(2e-5, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
     pretrained_rate: Rate | None = Field(None, description="Learning rate for encoders pretrained here; if null, `rate`.")
-    pretrained_epochs: Count | None = Field(None, description="Number of epochs for encoders pretrained here; if null, `epochs`.")
+    pretrained_epochs: Count | None = Field(None, description="Epochs for encoders pretrained here; if null, `epochs`.")
     pretrained_half: bool = Field(
         False,
-        description="If true, fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last "
-        "6 layers); section 3 does not say so.",
+        description="Fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last 6 layers); "
+        "section 3 does not say so.",
     )
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     dropout: Share = Field(0.1, description="Dropout rate before the head.")
-    segments: bool = Field(True, description="If true, the second text of a pair has token type 1.")
+    segments: bool = Field(True, description="Gives the second text token type 1.")
     weights: list[float] = Field(
         [number / 10 for number in range(31)],
         min_length=2,
@@ -187,7 +179,7 @@ class Nli(Training):
     )
     features_hidden: Count = Field(512, description="Hidden units in the head on frozen states.")
     features_rate: Rate = Field(1e-3, description="Learning rate for that head.")
-    features_epochs: Count = Field(10, description="Number of epochs for that head.")
+    features_epochs: Count = Field(10, description="Epochs for that head.")
 
 
 class Identification(Section):
@@ -195,37 +187,35 @@ class Identification(Section):
 
     subwords: Count = Field(
         1000,
-        description="Number of subwords per language and split, sampled evenly over the positions in shifted pairs and over "
-        "the distinct subwords of running text.",
+        description="Subwords per language and split, sampled evenly over the positions in shifted pairs and the distinct "
+        "subwords of running text.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Candidate values of C; a held-out fifth selects one."
     )
-    tolerance: Positive = Field(1e-6, description="Convergence threshold for a probe's largest gradient component.")
+    tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
     fine_tuned: bool = Field(
         True,
-        description="If true, also probes shifted states of the encoder fine-tuned on XNLI; if false, only those of the "
-        "encoder as released, for which one seed suffices.",
+        description="Also probes shifted states of the encoder fine-tuned on XNLI; if false, only those of the released encoder, "
+        "for which one seed suffices.",
     )
 
 
 class Vocabulary(Section):
     """Subwords of each language (table 3), and the effect of altering letters."""
 
-    encoder: str = Field(description="Key of `encoders`: the encoder whose tokenizer is used.")
+    encoder: str = Field(description="Key of `encoders` whose tokenizer is used.")
     corpus: str = Field(description="Key of `corpora`: pairs in whose test set subwords are counted.")
     tokenisation: str = Field(description="Key of `tokenisations` for table 3, whose printed numbers are for unaltered letters.")
     altered: list[str] = Field(
-        [],
-        description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; if [], there is no "
-        "such table.",
+        [], description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; if [], there is none."
     )
 
 
 class Liu2020(PaperSection):
-    """A study of cross-lingual ability and language-specific information in multilingual BERT (Liu et al. 2020)."""
+    """Settings for Liu et al. (2020)."""
 
-    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Seeds for the XNLI training runs; the paper uses one run.")
+    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Seeds for the XNLI training runs; the paper uses one.")
     source_language: Language = Field("en", description="Language from and into which words are retrieved and tokens translated.")
     pretraining: Pretraining = Field(description="Encoders pretrained from scratch.")
     retrieval: Retrieval = Field(description="Word retrieval.")

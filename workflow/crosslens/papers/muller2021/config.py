@@ -33,11 +33,10 @@ class MullerTraining(Training):
     )
     init_sd: Positive = Field(0.02, description="Standard deviation of the taggers' initial weights.")
     keep: Literal["best", "last"] = Field(
-        "best", description="Which epoch is tested: the best (appendix A.1.1) or the last (sibling code: run.py)."
+        "best", description="Epoch to test: the best (appendix A.1.1) or the last (sibling code: run.py)."
     )
     divide_twice: bool = Field(
-        False,
-        description="If true, divides the mean tagging loss by the number of tags again (sibling code: epoch_run.py, line 454).",
+        False, description="Divides the mean tagging loss by the number of tags again (sibling code: epoch_run.py, line 454)."
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
@@ -54,17 +53,17 @@ class ParserSettings(Section):
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function.")
     decoding: Literal["log", "probability"] = Field(
         "log",
-        description="Decoding criterion: with `log`, the most probable tree; with `probability`, the tree with the largest sum "
-        "of arc and relation probabilities.",
+        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum of arc and relation "
+        "probabilities.",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
-        description="Divisor of the relation loss: the number of words, or that number plus two per sentence, as in the "
-        "sibling code (epoch_run.py, line 454).",
+        description="Divisor of the relation loss: the number of words, or that number plus two per sentence (sibling code: "
+        "epoch_run.py, line 454).",
     )
     subtypes: bool = Field(
         False,
-        description="If true, relations are trained, selected and scored with the subtypes in the training data (sibling code: "
+        description="Trains, selects and scores relations with the subtypes in the training data (sibling code: "
         "conllu_reader.py, line 470).",
     )
 
@@ -72,17 +71,17 @@ class ParserSettings(Section):
 class MullerTask(Section):
     """Settings for a task."""
 
-    corpus: str = Field(description="Key of `corpora`: a corpus with training data (treebanks, or entities for ner).")
-    epochs: Count = Field(6, description="Number of epochs; the best one is selected on the source's validation set.")
+    corpus: str = Field(description="Key of `corpora`: treebanks, or entities for ner, with training data.")
+    epochs: Count = Field(6, description="Epochs; the source's validation set selects the best.")
     batch: Count = Field(16, description="Sentences per step (table 3).")
-    rate: Rate = Field(5e-5, description="Learning rate for the encoder and the head (table 3).")
+    rate: Rate = Field(5e-5, description="Learning rate (table 3).")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
 
 
 class MullerSearch(Section):
     """Grid from appendix A.1.1, searched for each task and source language: muller2021/table3_search.csv."""
 
-    batch: list[Count] = Field([16, 32], description="Numbers of sentences per step.")
+    batch: list[Count] = Field([16, 32], description="Sentences per step.")
     rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Learning rates.")
 
 
@@ -90,16 +89,15 @@ class MullerSimilarity(Section):
     """CKA between English and other languages on parallel sentences."""
 
     sets: list[Layers] = Field(
-        [[1, 2]],
-        description="Sets of layers; the models in which these are re-initialised are also compared (figures 2 and 6 to 8).",
+        [[1, 2]], description="Sets of layers; models in which these are re-initialised are also compared (figures 2 and 6 to 8)."
     )
-    draws: Annotated[int, Field(ge=0)] = Field(200, description="Number of shuffled pairings for the baseline.")
+    draws: Annotated[int, Field(ge=0)] = Field(200, description="Shuffled pairings for the baseline.")
 
 
 class MullerProbe(Section):
-    """Probes that identify the language of a parallel sentence from its mean state, for a claim without a printed number."""
+    """Probes that identify a parallel sentence's language from its mean state, for a claim without a printed number."""
 
-    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of the sentences used for testing.")
+    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences used for testing.")
     penalty: Positive = Field(1.0, description="Value of C; scikit-learn's default.")
     tolerance: Positive = Field(
         1e-6, description="Convergence threshold for the largest gradient component, averaged over sentences."
@@ -107,7 +105,7 @@ class MullerProbe(Section):
 
 
 class Muller2021(PaperSection):
-    """First align, then predict: understanding the cross-lingual ability of multilingual BERT (Muller et al. 2021)."""
+    """Settings for Muller et al. (2021)."""
 
     seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Seeds; section 3 uses five runs.")
     source_languages: list[Language] = Field(
@@ -117,13 +115,13 @@ class Muller2021(PaperSection):
     parallel: str = Field(description="Key of `corpora`: parallel treebanks for testing parsing and pos, and for CKA.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     training: MullerTraining = Field(MullerTraining(), description="Settings for all training runs.")
-    pairs: list[Layers] = Field([], description="Layers that are re-initialised together (tables 1, 2 and 6 to 8).")
+    pairs: list[Layers] = Field([], description="Layers re-initialised together (tables 1, 2 and 6 to 8).")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
-        description="Further sets of layers, with training on English only (table 5); `all` is every layer, and "
-        "`all_embeddings` every layer and the embeddings.",
+        description="Further sets of layers, for training on English only (table 5); `all_embeddings` is every layer and the "
+        "embeddings.",
     )
-    domain_corpus: str | None = Field(None, description="Key of `corpora`: treebanks used for training and testing in table 2.")
+    domain_corpus: str | None = Field(None, description="Key of `corpora`: treebanks for training and testing (table 2).")
     domain_literature: str | None = Field(None, description="Key of `corpora`: treebanks of literature (table 2).")
     domain_web: str | None = Field(None, description="Key of `corpora`: treebanks of web text (table 2).")
     domain_entities: str | None = Field(None, description="Key of `corpora`: named entities in news (table 2).")

@@ -17,30 +17,28 @@ class Passport(PaperSection):
     tokenisation: str = Field("sentences", description="Key of `tokenisations`: one that truncates no sentence.")
     encoders: list[Name] = Field(min_length=1, description="Keys of `encoders`; each gets a passport.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
-        [], description="Lists of two to six encoders whose passports are compared."
+        [], description="Lists of two to six encoders to compare."
     )
     parallel: str = Field("sib200_parallel", description="Key of `corpora`: the same sentences, with topics, in all languages.")
     topics: str = Field("sib200_english", description="Key of `corpora`: English sentences from which topics are learnt.")
     block: Count = Field(
         50,
-        description="Block size, in sentence numbers (index_id). Each block stays within one half, as neighbouring sentences "
-        "may come from the same article.",
+        description="Sentence numbers (index_id) per block; each block stays within one half, as neighbouring sentences may "
+        "share an article.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Seeds for randomly initialised versions of the same encoder."
     )
     neighbours: Count = Field(10, description="k for mutual neighbours and hubness.")
-    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Number of samples of shuffled pairs; their mean is a baseline.")
-    permutations: Count = Field(
-        1000, description="Number of permutations of the languages; their mean is the baseline for genealogy."
-    )
+    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Samples of shuffled pairs, whose mean is a baseline.")
+    permutations: Count = Field(1000, description="Permutations of the languages, whose mean is the baseline for genealogy.")
     penalty: Positive = Field(1.0, description="Value of C for the language probes.")
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0],
         min_length=1,
         description="Candidate values of C for the topic probes; held-out blocks select one.",
     )
-    tolerance: Positive = Field(1e-4, description="Convergence threshold for a probe's largest gradient component.")
+    tolerance: Positive = Field(1e-4, description="Convergence threshold for the largest gradient component.")
 
     @model_validator(mode="before")
     @classmethod

@@ -22,7 +22,7 @@ RunName = Literal[
 class Run(Section):
     """Hyperparameters of one training run (table 5)."""
 
-    init_sd: Positive = Field(0.01, description="Standard deviation of the initial weights of new heads.")
+    init_sd: Positive = Field(0.01, description="Standard deviation of new heads' initial weights.")
     batch: Count = Field(32, description="Texts per step.")
     encoder_rate: Rate | None = Field(None, description="Learning rate for the encoder; if null, it is frozen.")
     head_rate: Rate = Field(1e-3, description="Learning rate for the heads.")
@@ -35,28 +35,23 @@ class Run(Section):
         description="Language loss: equation 1 (minus the sum of log probabilities), or the negative entropy itself.",
     )
     language_head_rate: Rate | None = Field(
-        None, description="Learning rate for the language head trained afterwards; if null, `head_rate`, as in the authors' code."
+        None, description="Learning rate for the language head trained afterwards; if null, `head_rate` (authors' code)."
     )
     adversary_rate: Rate | None = Field(
-        None, description="Learning rate for the adversarial language head; if null, `head_rate`, as in the authors' code."
+        None, description="Learning rate for the adversarial language head; if null, `head_rate` (authors' code)."
     )
     adversary_epochs: int = Field(
-        0,
-        ge=0,
-        description="Number of epochs in which only that head is trained, before the encoder is updated; none in the authors' "
-        "code.",
+        0, ge=0, description="Epochs that train only that head before the encoder is updated; none in the authors' code."
     )
-    encoder_dropout_when_frozen: bool | None = Field(
-        None, description="Overrides the key of the same name in `training`; if null, that key applies."
-    )
+    encoder_dropout_when_frozen: bool | None = Field(None, description="Overrides the same key in `training` unless null.")
     languages: list[Language] = Field(
         [],
-        description="Languages of the training data, each with the same number of texts and together with as many as "
-        "`source_language` has; if [], only `source_language`.",
+        description="Training languages, each with the same number of texts and together with as many as `source_language` has; "
+        "if [], only `source_language`.",
     )
     seeds: Seeds | None = Field(None, description="Seeds for this run; if null, the top-level `seeds`.")
     reinitialise: Literal["none", "all"] = Field(
-        "none", description="With `all`, the whole encoder is re-initialised, as an untrained control."
+        "none", description="If `all`, re-initialises the whole encoder, as an untrained control."
     )
 
     @model_validator(mode="after")
@@ -73,18 +68,18 @@ class TantiTraining(Training):
 
     RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(5, description="Number of epochs for the task (appendix C).")
-    language_epochs: Count = Field(5, description="Number of epochs for the language head (appendix C).")
+    epochs: Count = Field(5, description="Epochs for the task (appendix C).")
+    language_epochs: Count = Field(5, description="Epochs for the language head (appendix C).")
     language_head_rates: list[Rate] = Field(
         [], description="Learning rates for extra language heads (results/findings.csv), each with one significant digit."
     )
     dropout: Share = Field(0.1, description="Dropout rate before each head (appendix C).")
     decay: Decay = "none"
-    select_by: Literal["paper", "token"] = Field("token", description="Definition of macro F1 used to select the best epoch.")
+    select_by: Literal["paper", "token"] = Field("token", description="Definition of macro F1 that selects the best epoch.")
     encoder_dropout_when_frozen: bool = Field(
         True,
-        description="Whether to apply dropout in a frozen encoder (authors' code: model.py, line 185); if false, its states "
-        "are computed only once.",
+        description="Applies dropout in a frozen encoder (authors' code: model.py, line 185); if false, its states are computed "
+        "only once.",
     )
     length_pools: LengthPools = False  # authors' code: dataset.py
 
@@ -98,7 +93,7 @@ class TantiTraining(Training):
 
 
 class Task(Section):
-    """A task: its corpus, the representation that the heads receive, and its training runs."""
+    """A task: its corpus, its heads' input and its training runs."""
 
     corpus: str = Field(description="Key of `corpora`: treebanks for pos, pairs for nli.")
     state: Literal["hidden", "pooler"] = Field(
@@ -106,11 +101,9 @@ class Task(Section):
         description="Representation of a pair that the heads receive: the first token's last hidden state, or the pooler's "
         "output (authors' code).",
     )
-    segments: bool = Field(
-        False, description="If true, the hypothesis has token type 1; the authors' code passes no token types."
-    )
-    points_per_label: Count = Field(10, description="Number of points sampled per language and label (appendix B).")
-    runs: dict[RunName, Run] = Field(description="Training runs (table 5); null omits a run.", json_schema_extra=or_null)
+    segments: bool = Field(False, description="Gives the hypothesis token type 1; the authors' code passes no token types.")
+    points_per_label: Count = Field(10, description="Points sampled per language and label (appendix B).")
+    runs: dict[RunName, Run] = Field(description="Training runs (table 5); null omits one.", json_schema_extra=or_null)
 
     @field_validator("runs", mode="before")
     @classmethod
@@ -134,28 +127,28 @@ class Search(Section):
     """Random search over the grid in table 4 (appendix D): results/table5_search.csv."""
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
-        [], description="Experiments to search, in the form task/run, such as pos/finetuned; those of a null task are omitted."
+        [], description="Experiments to search, such as pos/finetuned; those of a null task are omitted."
     )
-    trials: Count = Field(20, description="Number of random hyperparameter sets per experiment (appendix D).")
+    trials: Count = Field(20, description="Random hyperparameter sets per experiment (appendix D).")
     trials_per_job: Count = Field(
         1,
-        description="Number of trials per job; trials in the same job share the states of a frozen encoder without dropout. If "
-        "1, all trials can run in parallel.",
+        description="Trials per job, which share the states of a frozen encoder without dropout. If 1, all trials can run in "
+        "parallel.",
     )
-    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Standard deviations (table 4).")
-    batch: list[Count] = Field([64, 32, 16], description="Batch sizes (table 4).")
-    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Head learning rates (table 4).")
-    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Encoder learning rates (table 4).")
-    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Lambdas for gradient reversal (table 4).")
-    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Weights for entropy maximisation (table 4).")
-    seed: int = Field(0, ge=0, description="Seed used to sample the sets.")
+    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Standard deviations.")
+    batch: list[Count] = Field([64, 32, 16], description="Batch sizes.")
+    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Head learning rates.")
+    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Encoder learning rates.")
+    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Lambdas for gradient reversal.")
+    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Weights for entropy maximisation.")
+    seed: int = Field(0, ge=0, description="Seed for sampling the sets.")
 
 
 class Probe(Section):
     """The logistic-regression probe, trained to convergence, and its controls."""
 
-    train_words: Count = Field(500, description="Number of training words (texts for nli) per language.")
-    test_words: Count = Field(400, description="Number of test words (texts for nli) per language, from other sentences.")
+    train_words: Count = Field(500, description="Training words (texts for nli) per language.")
+    test_words: Count = Field(400, description="Test words (texts for nli) per language, from other sentences.")
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Candidate values of C; a held-out fifth selects one."
     )
@@ -165,7 +158,7 @@ class Probe(Section):
 
 
 class UnitTexts(Section):
-    """Paragraphs whose language is identified by probes, from one word and from the whole text: results/units.csv."""
+    """Paragraphs whose language probes identify from one word and from the whole text: results/units.csv."""
 
     train_texts: Count = Field(500, description="Maximum number of training paragraphs per language.")
     test_texts: Count = Field(400, description="Maximum number of test paragraphs per language.")
@@ -174,28 +167,28 @@ class UnitTexts(Section):
 class Clustering(Section):
     """V-measure of k-means on the samples from appendix B."""
 
-    runs: Count = Field(10, description="Number of k-means runs to average over (section 4.1).")
-    points_per_language: Count = Field(100, description="Number of Wikipedia points per language (appendix B).")
+    runs: Count = Field(10, description="k-means runs to average over (section 4.1).")
+    points_per_language: Count = Field(100, description="Wikipedia points per language (appendix B).")
     language_clusters: Count | None = Field(None, description="k for languages; if null, the number of languages.")
 
 
 class Tsne(Section):
-    """t-SNE of the samples from appendix B."""
+    """t-SNE of the samples from appendix B, with the defaults of scikit-learn 0.23."""
 
-    perplexity: Positive = Field(30.0, description="Default in scikit-learn 0.23.")
-    learning_rate: Positive = Field(200.0, description="Default in scikit-learn 0.23.")
-    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Default in scikit-learn 0.23.")
+    perplexity: Positive = Field(30.0, description="Perplexity.")
+    learning_rate: Positive = Field(200.0, description="Learning rate.")
+    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Iterations.")
     seed: int = Field(0, ge=0, description="`random_state`.")
 
 
 class Tanti2021(PaperSection):
-    """On the language-specificity of multilingual BERT and the impact of fine-tuning (Tanti et al. 2021)."""
+    """Settings for Tanti et al. (2021)."""
 
     language_corpus: str = Field(description="Key of `corpora`: paragraphs used to train the language head.")
     source_language: Language = Field("en", description="Language of the tasks' training data.")
     training: TantiTraining = Field(TantiTraining(), description="Settings for all training runs.")
     tasks: dict[Literal["pos", "nli"], Task] = Field(
-        min_length=1, description="The paper's two tasks; null omits a task.", json_schema_extra=or_null
+        min_length=1, description="The paper's two tasks; null omits one.", json_schema_extra=or_null
     )
     search: Search = Field(Search(), description="Random search.")
     probe: Probe = Field(Probe(), description="The probe.")

@@ -24,9 +24,9 @@ class WuTraining(Training):
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="Number of epochs; our choice from the released grid {3, 4}.")
+    epochs: Count = Field(3, description="Epochs; our choice from the released grid {3, 4}.")
     batch: Count = Field(32, description="Examples per step; from {16, 32}.")
-    rate: Rate = Field(3e-5, description="Learning rate for the encoder and the head; from {2e-5, 3e-5, 5e-5}.")
+    rate: Rate = Field(3e-5, description="Learning rate; from {2e-5, 3e-5, 5e-5}.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
@@ -35,20 +35,18 @@ class WuTraining(Training):
     dropout: Share = Field(0.0, description="Dropout rate before linear heads; none in the paper.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout rate for the encoder's output, with one mask per text shared by all layers (released code: "
-        "model/base.py, lines 63 and 533; the paper does not mention it).",
+        description="Dropout rate for the encoder's output, with one mask per text for all layers (released code: model/base.py, "
+        "lines 63 and 533; not in the paper).",
     )
     init_sd: Positive | None = Field(
         None, description="Standard deviation of the heads' initial weights; if null, PyTorch's initialisation (released code)."
     )
-    encoder_dropout_when_frozen: bool = Field(
-        False, description="Whether to apply dropout in frozen layers; the released code does."
-    )
+    encoder_dropout_when_frozen: bool = Field(False, description="Applies dropout in frozen layers, as the released code does.")
     length_pools: LengthPools = False
 
 
 class ParserSettings(Section):
-    """The biaffine parser (section 4.5; Dozat and Manning), with the sizes used in the released code."""
+    """The biaffine parser (section 4.5; Dozat and Manning), with the released code's sizes."""
 
     arc: Count = Field(512, description="Hidden units in the arc perceptrons.")
     relation: Count = Field(128, description="Hidden units in the relation perceptrons.")
@@ -56,13 +54,13 @@ class ParserSettings(Section):
     activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="Root state: a learned vector, [CLS], or [CLS] with the defect in the released code, under which root "
-        "words are never correct (training/biaffine.py).",
+        description="Root state: a learned vector, [CLS], or [CLS] with the released code's defect, under which root words are "
+        "never correct (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
-        description="Decoding criterion: with `probability`, the tree with the largest sum of probabilities (released code); "
-        "with `log`, the most probable tree.",
+        description="Decoding criterion: the tree with the largest sum of probabilities (`probability`, released code), or the "
+        "most probable tree (`log`).",
     )
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
@@ -70,9 +68,7 @@ class ParserSettings(Section):
         description="How to train on a word whose head was truncated: ignore it, or treat the last word as its head (released "
         "code).",
     )
-    one_root: bool = Field(
-        True, description="If true, each tree has one root word; if false, as many as score best (released code)."
-    )
+    one_root: bool = Field(True, description="Gives each tree one root word; if false, as many as score best (released code).")
     tag_size: Count = Field(100, description="Dimension of the gold UPOS embeddings, in the parser that receives them.")
 
 
@@ -80,13 +76,13 @@ class Features(Section):
     """The feature-based model, on a frozen encoder (section 4.1)."""
 
     lstm_layers: Annotated[int, Field(ge=0)] = Field(
-        2, description="Number of layers in the bidirectional LSTM; if 0, only the weighted sum is used."
+        2, description="Layers in the bidirectional LSTM; if 0, only the weighted sum is used."
     )
     lstm_size: Count = Field(768, description="Hidden size in each direction; the paper may mean both directions together.")
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="LSTM input for word labels, which the paper does not specify: the first subword of each word, or all "
-        "subwords with [CLS] and [SEP].",
+        description="LSTM input for word labels, which the paper does not specify: each word's first subword, or all subwords "
+        "with [CLS] and [SEP].",
     )
     rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
@@ -97,20 +93,16 @@ class Features(Section):
 class WuTask(Section):
     """Settings for a task."""
 
-    corpora: list[str] = Field(
-        min_length=1, description="Keys of `corpora`; for each language, the first corpus that contains it is used."
-    )
+    corpora: list[str] = Field(min_length=1, description="Keys of `corpora`; each language uses the first that contains it.")
     tokenisation: str | None = Field(None, description="Key of `tokenisations`; if null, the paper's.")
-    epochs: Count | None = Field(
-        None, description="Number of epochs; if null, here and in the next three keys, the value in `training` applies."
-    )
+    epochs: Count | None = Field(None, description="Epochs; here and in the next three keys, null means the value in `training`.")
     batch: Count | None = Field(None, description="Examples per step.")
-    rate: Rate | None = Field(None, description="Learning rate for the encoder and the head.")
+    rate: Rate | None = Field(None, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Development data used to select the epoch for other training languages: their own or `source_language`'s. "
-        "For translated training data, the paper (table 3) does not say which.",
+        description="Development data that select the epoch for other training languages: their own or `source_language`'s. The "
+        "paper does not say which for translated training data (table 3).",
     )
 
 
@@ -128,14 +120,12 @@ class Identification(Section):
 class Overlap(Section):
     """Figure 3 and overlap.csv: subwords shared by English training data and test sets."""
 
-    encoder: str | None = Field(
-        None, description="Key of `encoders`: the encoder whose tokenizer is used; if null, the paper's encoder."
-    )
+    encoder: str | None = Field(None, description="Key of `encoders` whose tokenizer is used; if null, the paper's encoder.")
     tokenisation: str = Field(
-        "uncut", description="Key of `tokenisations`: one without windows, as their contexts would be counted twice."
+        "uncut", description="Key of `tokenisations`: one without windows, as their contexts would count twice."
     )
     corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Corpora for tasks whose overlap is not measured on the task's own corpora; null omits a task."
+        {}, description="Other corpora for measuring a task's overlap; null omits the task."
     )
     typology: str | None = Field("wals", description="Key of `corpora` for distances from English; if null, none.")
 
@@ -146,28 +136,26 @@ class WuSearch(Section):
     tasks: list[TaskName] = Field(list(KINDS), description="Tasks to search; if [], none.")
     variants: list[str] = Field(["full"], description="Variants to search: full, freeze0, ...")
     rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Learning rates.")
-    batch: list[Count] = Field([16, 32], description="Numbers of examples per step.")
-    epochs: list[Count] = Field([3, 4], description="Numbers of epochs.")
+    batch: list[Count] = Field([16, 32], description="Examples per step.")
+    epochs: list[Count] = Field([3, 4], description="Epochs.")
 
 
 class Wu2019(PaperSection):
-    """Beto, Bentz, Becas: the surprising cross-lingual effectiveness of BERT (Wu and Dredze 2019)."""
+    """Settings for Wu and Dredze (2019)."""
 
     seeds: Seeds = Field(
         [42], min_length=1, description="Seeds for the training runs. The released code uses 42; the paper states none."
     )
     source_language: Language = Field("en", description="Source language for zero-shot transfer.")
     tasks: dict[TaskName, WuTask] = Field(
-        min_length=1, description="The paper's tasks; null omits a task.", json_schema_extra=or_null
+        min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null
     )
-    segments: bool = Field(True, description="If true, the second text of a pair has token type 1.")
+    segments: bool = Field(True, description="Gives the second text token type 1.")
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
-    released_root: bool = Field(
-        True, description="If true, also trains a parser with the root as in the released code, for comparison."
-    )
+    released_root: bool = Field(True, description="Also trains a parser with the released code's root, for comparison.")
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1); with 0, only the embeddings are frozen."
+        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1); if 0, only the embeddings."
     )
     features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
     identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")

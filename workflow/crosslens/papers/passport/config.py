@@ -13,18 +13,18 @@ from crosslens.papers.passport.terms import PIVOT
 class Passport(PaperSection):
     """Encoder passports: where encoders represent language and meaning, by layer, next to baselines."""
 
-    encoder: str = Field("", description="Not needed: defaults to the first of `encoders`.")
-    tokenisation: str = Field("sentences", description="Key of `tokenisations`: one that truncates no sentence.")
+    encoder: str = Field("", description="Not needed, because it defaults to the first of `encoders`.")
+    tokenisation: str = Field("sentences", description="Key of a tokenisation that truncates no sentence.")
     encoders: list[Name] = Field(min_length=1, description="Keys of `encoders`; each gets a passport.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
         [], description="Lists of two to six encoders to compare."
     )
-    parallel: str = Field("sib200_parallel", description="Key of `corpora`: the same sentences, with topics, in all languages.")
-    topics: str = Field("sib200_english", description="Key of `corpora`: English sentences from which topics are learnt.")
+    parallel: str = Field("sib200_parallel", description="Key of `corpora` for parallel sentences in all languages, with topics.")
+    topics: str = Field("sib200_english", description="Key of `corpora` for the English sentences from which topics are learnt.")
     block: Count = Field(
         50,
-        description="Sentence numbers (index_id) per block; each block stays within one half, as neighbouring sentences may "
-        "share an article.",
+        description="Sentence numbers (index_id) per block. Each block stays within one half of the data, because neighbouring "
+        "sentences may come from the same article.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Seeds for randomly initialised versions of the same encoder."

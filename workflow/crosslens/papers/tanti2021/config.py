@@ -24,7 +24,7 @@ class Run(Section):
 
     init_sd: Positive = Field(0.01, description="Standard deviation of new heads' initial weights.")
     batch: Count = Field(32, description="Texts per step.")
-    encoder_rate: Rate | None = Field(None, description="Learning rate for the encoder; if null, it is frozen.")
+    encoder_rate: Rate | None = Field(None, description="Learning rate for the encoder; if null, the encoder is frozen.")
     head_rate: Rate = Field(1e-3, description="Learning rate for the heads.")
     reversal: Positive | None = Field(None, description="Lambda for gradient reversal.")
     uniformity: Weight | None = Field(
@@ -41,13 +41,15 @@ class Run(Section):
         None, description="Learning rate for the adversarial language head; if null, `head_rate` (authors' code)."
     )
     adversary_epochs: int = Field(
-        0, ge=0, description="Epochs that train only that head before the encoder is updated; none in the authors' code."
+        0,
+        ge=0,
+        description="Epochs for which only that head is trained before the encoder is updated; the authors' code has none.",
     )
     encoder_dropout_when_frozen: bool | None = Field(None, description="Overrides the same key in `training` unless null.")
     languages: list[Language] = Field(
         [],
-        description="Training languages, each with the same number of texts and together with as many as `source_language` has; "
-        "if [], only `source_language`.",
+        description="Training languages, which contribute equally many texts and together as many as `source_language` has; if "
+        "[], only `source_language`.",
     )
     seeds: Seeds | None = Field(None, description="Seeds for this run; if null, the top-level `seeds`.")
     reinitialise: Literal["none", "all"] = Field(
@@ -71,11 +73,13 @@ class TantiTraining(Training):
     epochs: Count = Field(5, description="Epochs for the task (appendix C).")
     language_epochs: Count = Field(5, description="Epochs for the language head (appendix C).")
     language_head_rates: list[Rate] = Field(
-        [], description="Learning rates for extra language heads (results/findings.csv), each with one significant digit."
+        [], description="Learning rates, each with one significant digit, for extra language heads (results/findings.csv)."
     )
     dropout: Share = Field(0.1, description="Dropout rate before each head (appendix C).")
     decay: Decay = "none"
-    select_by: Literal["paper", "token"] = Field("token", description="Definition of macro F1 that selects the best epoch.")
+    select_by: Literal["paper", "token"] = Field(
+        "token", description="Definition of macro F1 by which the best epoch is selected."
+    )
     encoder_dropout_when_frozen: bool = Field(
         True,
         description="Applies dropout in a frozen encoder (authors' code: model.py, line 185); if false, its states are computed "
@@ -95,13 +99,15 @@ class TantiTraining(Training):
 class Task(Section):
     """A task: its corpus, its heads' input and its training runs."""
 
-    corpus: str = Field(description="Key of `corpora`: treebanks for pos, pairs for nli.")
+    corpus: str = Field(description="Key of `corpora` for treebanks (pos) or pairs (nli).")
     state: Literal["hidden", "pooler"] = Field(
         "hidden",
         description="Representation of a pair that the heads receive: the first token's last hidden state, or the pooler's "
         "output (authors' code).",
     )
-    segments: bool = Field(False, description="Gives the hypothesis token type 1; the authors' code passes no token types.")
+    segments: bool = Field(
+        False, description="Gives the hypothesis token type 1, although the authors' code passes no token types."
+    )
     points_per_label: Count = Field(10, description="Points sampled per language and label (appendix B).")
     runs: dict[RunName, Run] = Field(description="Training runs (table 5); null omits one.", json_schema_extra=or_null)
 
@@ -124,7 +130,7 @@ class Task(Section):
 
 
 class Search(Section):
-    """Random search over the grid in table 4 (appendix D): results/table5_search.csv."""
+    """Random search over the grid in table 4 (appendix D), written to results/table5_search.csv."""
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
         [], description="Experiments to search, such as pos/finetuned; those of a null task are omitted."
@@ -132,10 +138,10 @@ class Search(Section):
     trials: Count = Field(20, description="Random hyperparameter sets per experiment (appendix D).")
     trials_per_job: Count = Field(
         1,
-        description="Trials per job, which share the states of a frozen encoder without dropout. If 1, all trials can run in "
+        description="Trials per job. They share the states of a frozen encoder without dropout; with 1, all trials can run in "
         "parallel.",
     )
-    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Standard deviations.")
+    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Standard deviations of initial weights.")
     batch: list[Count] = Field([64, 32, 16], description="Batch sizes.")
     head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Head learning rates.")
     encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Encoder learning rates.")
@@ -153,12 +159,12 @@ class Probe(Section):
         [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Candidate values of C; a held-out fifth selects one."
     )
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest gradient component, averaged over words."
+        1e-6, description="Convergence threshold for the largest component of the gradient averaged over words."
     )
 
 
 class UnitTexts(Section):
-    """Paragraphs whose language probes identify from one word and from the whole text: results/units.csv."""
+    """Paragraphs whose language probes identify from one word or from the whole text (results/units.csv)."""
 
     train_texts: Count = Field(500, description="Maximum number of training paragraphs per language.")
     test_texts: Count = Field(400, description="Maximum number of test paragraphs per language.")

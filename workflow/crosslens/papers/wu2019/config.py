@@ -25,8 +25,8 @@ class WuTraining(Training):
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
     epochs: Count = Field(3, description="Epochs; our choice from the released grid {3, 4}.")
-    batch: Count = Field(32, description="Examples per step; from {16, 32}.")
-    rate: Rate = Field(3e-5, description="Learning rate; from {2e-5, 3e-5, 5e-5}.")
+    batch: Count = Field(32, description="Examples per step; our choice from {16, 32}.")
+    rate: Rate = Field(3e-5, description="Learning rate; our choice from {2e-5, 3e-5, 5e-5}.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
@@ -54,8 +54,8 @@ class ParserSettings(Section):
     activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="Root state: a learned vector, [CLS], or [CLS] with the released code's defect, under which root words are "
-        "never correct (training/biaffine.py).",
+        description="Root state: a learned vector, [CLS], or [CLS] with the released code's defect, because of which the "
+        "relations of root words are never correct (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
@@ -65,24 +65,28 @@ class ParserSettings(Section):
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="How to train on a word whose head was truncated: ignore it, or treat the last word as its head (released "
-        "code).",
+        description="How to train on a word whose head was truncated: ignore the word, or treat the last word as its head "
+        "(released code).",
     )
-    one_root: bool = Field(True, description="Gives each tree one root word; if false, as many as score best (released code).")
-    tag_size: Count = Field(100, description="Dimension of the gold UPOS embeddings, in the parser that receives them.")
+    one_root: bool = Field(
+        True, description="Gives each tree one root word; if false, it has as many as score best (released code)."
+    )
+    tag_size: Count = Field(100, description="Dimension of the gold UPOS embeddings in the parser that receives them.")
 
 
 class Features(Section):
-    """The feature-based model, on a frozen encoder (section 4.1)."""
+    """The feature-based model, trained on a frozen encoder (section 4.1)."""
 
     lstm_layers: Annotated[int, Field(ge=0)] = Field(
         2, description="Layers in the bidirectional LSTM; if 0, only the weighted sum is used."
     )
-    lstm_size: Count = Field(768, description="Hidden size in each direction; the paper may mean both directions together.")
+    lstm_size: Count = Field(
+        768, description="Hidden size in each direction, although the paper may mean both directions together."
+    )
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="LSTM input for word labels, which the paper does not specify: each word's first subword, or all subwords "
-        "with [CLS] and [SEP].",
+        description="LSTM input for word labels: each word's first subword, or all subwords with [CLS] and [SEP]; the paper does "
+        "not say which.",
     )
     rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
@@ -101,15 +105,15 @@ class WuTask(Section):
     head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Development data that select the epoch for other training languages: their own or `source_language`'s. The "
-        "paper does not say which for translated training data (table 3).",
+        description="Development data that select the epoch for training languages other than `source_language`: their own or "
+        "`source_language`'s. The paper does not say which for translated training data (table 3).",
     )
 
 
 class Identification(Section):
     """Figure 2: identifying a text's language from a layer's mean state."""
 
-    corpus: str = Field("wili", description="Key of `corpora`: documents labelled with their language.")
+    corpus: str = Field("wili", description="Key of `corpora` for documents labelled with their language.")
     tokenisation: str = Field("sentence_pairs_english", description="Key of `tokenisations`.")
     rate: Rate = Field(1e-3, description="Learning rate, halved as in `features`.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
@@ -122,16 +126,16 @@ class Overlap(Section):
 
     encoder: str | None = Field(None, description="Key of `encoders` whose tokenizer is used; if null, the paper's encoder.")
     tokenisation: str = Field(
-        "uncut", description="Key of `tokenisations`: one without windows, as their contexts would count twice."
+        "uncut", description="Key of a tokenisation without windows, whose contexts would be counted twice."
     )
     corpora: dict[TaskName, list[str] | None] = Field(
         {}, description="Other corpora for measuring a task's overlap; null omits the task."
     )
-    typology: str | None = Field("wals", description="Key of `corpora` for distances from English; if null, none.")
+    typology: str | None = Field("wals", description="Key of `corpora` for computing distances from English; if null, none.")
 
 
 class WuSearch(Section):
-    """The released grid of 12 settings (example/surprising-mbert/evaluate.sh, lines 46-62): wu2019/search.csv."""
+    """The released grid of 12 settings (example/surprising-mbert/evaluate.sh, lines 46-62), with results in wu2019/search.csv."""
 
     tasks: list[TaskName] = Field(list(KINDS), description="Tasks to search; if [], none.")
     variants: list[str] = Field(["full"], description="Variants to search: full, freeze0, ...")
@@ -144,7 +148,7 @@ class Wu2019(PaperSection):
     """Settings for Wu and Dredze (2019)."""
 
     seeds: Seeds = Field(
-        [42], min_length=1, description="Seeds for the training runs. The released code uses 42; the paper states none."
+        [42], min_length=1, description="Seeds for the training runs. The released code uses 42, but the paper states none."
     )
     source_language: Language = Field("en", description="Source language for zero-shot transfer.")
     tasks: dict[TaskName, WuTask] = Field(
@@ -155,7 +159,7 @@ class Wu2019(PaperSection):
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     released_root: bool = Field(True, description="Also trains a parser with the released code's root, for comparison.")
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1); if 0, only the embeddings."
+        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1); with 0, only the embeddings are frozen."
     )
     features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
     identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")

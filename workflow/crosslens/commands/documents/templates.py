@@ -23,6 +23,7 @@ Values are exact decimals, so that a difference is rounded once, where it is pri
 
 import csv
 import json
+import re
 import traceback
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -198,6 +199,11 @@ def _expect(table: str, kind: str, name: str, names: Sequence[str]) -> None:
         raise DataError(f"{TABLES}/{table}.csv: {kind}: expected one of {expected}, found '{name}'{nearest(name, names)}")
 
 
+def hundredth(effect: str) -> str:
+    """An effect and its interval in text, such as 43.58 [38.31, 48.57] of CKA times 100, in the units of CKA."""
+    return re.sub(r"\d+(\.\d+)?", lambda number: f"{float(number[0]) / 100:.3f}", effect)
+
+
 def _cell(row: Mapping[str, str], name: str, places: int) -> str:
     """A value, with its interval where it has one."""
     texts = [row[name], *(row.get(f"{name} {end}", "") for end in ("low", "high"))]
@@ -243,7 +249,7 @@ def environment(root: Path) -> Environment:
         loader=FileSystemLoader(root), undefined=StrictUndefined, finalize=printed, keep_trailing_newline=True,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    jinja.filters |= {"places": printed, "cell": _escaped, "frequencies": frequencies}
+    jinja.filters |= {"places": printed, "cell": _escaped, "frequencies": frequencies, "hundredth": hundredth}
     jinja.filters["tried"] = lambda rows: [*filter(is_tried, rows)]
     jinja.tests["search"] = lambda text, part: part in text
     jinja.globals |= {

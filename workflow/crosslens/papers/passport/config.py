@@ -13,7 +13,7 @@ from crosslens.papers.passport.terms import PIVOT
 class Passport(PaperSection):
     """Encoder passports: where encoders represent language and meaning, by layer, next to baselines."""
 
-    encoder: str = Field("", description="Not needed, because it defaults to the first of `encoders`.")
+    encoder: str = Field("", description="Optional; by default, the first of `encoders`.")
     tokenisation: str = Field("sentences", description="Key of a tokenisation that truncates no sentence.")
     encoders: list[Name] = Field(min_length=1, description="Keys of `encoders`; each gets a passport.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
@@ -30,8 +30,10 @@ class Passport(PaperSection):
         [0, 1], min_length=1, description="Seeds for randomly initialised versions of the same encoder."
     )
     neighbours: Count = Field(10, description="k for mutual neighbours and hubness.")
-    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Samples of shuffled pairs, whose mean is a baseline.")
-    permutations: Count = Field(1000, description="Permutations of the languages, whose mean is the baseline for genealogy.")
+    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Number of times pairs are shuffled; the mean is a baseline.")
+    permutations: Count = Field(
+        1000, description="Number of permutations of the languages; the mean is the baseline for genealogy."
+    )
     penalty: Positive = Field(1.0, description="Value of C for the language probes.")
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0],

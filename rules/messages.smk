@@ -29,10 +29,10 @@ def check_start(dag):
 def cost_and_jobs():
     """Cost model of the study, and the jobs of the run. A study without tabulated hours has those of its file of configuration."""
     results = [read_yaml(Path(file)).get("results", "results") for file in workflow.configfiles if Path(file).is_file()]
-    tabulated = [folder for folder in results if folder != RESULTS]
-    estimator = Estimator(CONFIG, (tabulated or ["results"])[-1])
+    presets = [folder for folder in results if folder not in (RESULTS, "results")]  # config.yaml stands last, too
+    estimator = Estimator(CONFIG, (presets or ["results"])[-1])
     if CONFIG.rehearse:  # hours are of the study, whose jobs take longer
-        estimator.rows, estimator.finished = {}, {"measured": estimator.finished["rehearsed"], "rehearsed": {}}
+        estimator.rows, estimator.finished = {}, {"measured": estimator.finished["rehearsed"], "rehearsed": {}, "scaled": {}}
     return estimator, jobs_of(workflow.dag)
 
 

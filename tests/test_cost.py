@@ -101,6 +101,16 @@ def test_an_estimate_rests_on_the_best_that_is_there(config):
     assert estimates(*jobs) == [(350, "measured"), (140, "scaled"), (70, "scaled"), (50, "measured"), (5, "tabulated")]
 
 
+def test_a_study_that_reuses_another_is_expected_to_take_as_long(config):
+    config = load_config(merged("demo") | {"results": "results/mine", "reuse": ["results/demo"]})
+    ended("measures/probes/p/pos/a", "50.0 s, peak memory 2.00 GiB")  # in results/demo
+    jobs = [job(place, results="results/mine") for place in ("measures/probes@p/p/pos/b", "models/p/pos/b")]
+    assert [(found.seconds, found.basis) for job in jobs if (found := Estimator(config).estimate(job))] == [
+        (50, "scaled"),
+        (100, "tabulated"),
+    ]
+
+
 def test_without_a_table_of_the_folder_nothing_is_guessed(config):
     config = load_config(merged("demo") | {"results": "results/mine"})
     jobs = [job("models/p/pos/b", results="results/mine"), job("tokens/a", "tokens", results="results/mine")]

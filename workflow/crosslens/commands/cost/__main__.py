@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +14,7 @@ from rich.table import Table
 from crosslens.commands.cost import rehearsal
 from crosslens.commands.cost.estimate import FACTORS, Estimator, wall_time
 from crosslens.commands.planned_jobs import Job, call_options, plan
+from crosslens.config.presets import read_presets
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.quantities import duration, readable
 
@@ -20,7 +22,7 @@ COLUMNS = ("jobs", "GPU hours", "CPU hours", "longest job", "maximum memory", "d
 BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
-    "scaled": "tabulated, times the pace of the training runs that have run here",
+    "scaled": "as in a study whose results this one reuses, or tabulated, times the pace of the training runs that have run here",
     "tabulated": "with the settings as they come, for an A100 (the published study) or two cores; see docs/cluster.md",
 }
 
@@ -135,7 +137,8 @@ def main(arguments: list[str]) -> None:
     if not jobs:
         print("cost: everything is built; nothing would run")
         return
-    console, estimator = Console(width=None if sys.stdout.isatty() else 160), Estimator(config)
+    like = next((preset.results for preset in read_presets(Path()) if preset.profile == named_options.profile), "")
+    console, estimator = Console(width=None if sys.stdout.isatty() else 160), Estimator(config, like)
     if config.rehearse:
         console.print(rehearsal.table(estimator, jobs, config.rehearse))
         return

@@ -63,14 +63,15 @@ class Estimator:
     """Estimates of the jobs of a study, or of the study whose rehearsal a configuration describes."""
 
     def __init__(self, config: WholeConfig, like: str = "") -> None:
-        """config: of the study. like: folder of results whose rows count where the study's own has none."""
+        """config: of the study. like: folder of results whose rows count where neither it nor what it reuses has any."""
         self._kinds: dict[str, str] = {}  # by log
         self.logs, self.official = f"{config.results}/logs", f"{config.results}/sources"
         self.sources = load(additions=config.sources)
         study, rehearsal = (config.results, config.counterpart)[:: -1 if config.rehearse else 1]
-        self.rows = tabulated(study) or tabulated(like)
+        self.rows = next(filter(None, map(tabulated, (study, *config.reuse, like))), {})
         self.kinds = self.rows or tabulated("results")
-        self.finished = {"measured": self._by_kind(study), "rehearsed": self._by_kind(rehearsal)}
+        reused = {kind: jobs for results in config.reuse for kind, jobs in self._by_kind(results).items()}
+        self.finished = {"measured": self._by_kind(study), "rehearsed": self._by_kind(rehearsal), "scaled": reused}
         self.pace = self._pace()
 
     def learn(self, seconds_by_kind: Mapping[str, Sequence[float]]) -> None:
@@ -95,7 +96,7 @@ class Estimator:
     def estimate(self, job: Job) -> Estimate | None:
         """Estimate of a job; None where its kind is neither measured nor tabulated."""
         kind, runs_encoder = self.kind_of(job), bool(job.asked.get("gpu"))
-        measured, rehearsed = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed"))
+        measured, rehearsed, scaled = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed", "scaled"))
         row = self.rows.get(kind, self.rows.get(""))
         disk = self._bytes(job) or (row.megabytes * 1e6 if row else 0.0)
         if measured:
@@ -104,6 +105,8 @@ class Estimator:
             return Estimate(mean(job.seconds for job in rehearsed), "rehearsed", disk)
         if row and row.update and (update := mean_update(rehearsed)):
             return Estimate(row.seconds * update / row.update, "rehearsed", disk)
+        if scaled:  # of a study whose results are reused, perhaps with another encoder
+            return Estimate(mean(job.seconds for job in scaled), "scaled", disk)
         if row and runs_encoder and self.pace:
             return Estimate(row.seconds * self.pace, "scaled", disk)
         return Estimate(row.seconds, "tabulated", disk) if row else None

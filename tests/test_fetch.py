@@ -597,5 +597,9 @@ def test_what_rests_on_the_first_fetch_is_listed(tmp_path: Path) -> None:
     for file in (f"hub/{known}", "xnli/XNLI-1.0.zip", *(f"wikipedia/{n}wiki/x" for n in range(6))):
         read(unread(tmp_path, file, b"0"), lock)
     line = unverified(load(), lock)
-    assert line.startswith(f"{lock}: 7 files are unverified") and known in line and line.endswith(" and 4 more")
+    assert (
+        line.startswith(f"{lock}: files without a published digest, trusted as first read: 7, ")
+        and known in line
+        and line.endswith(" and 4 more")
+    )
     assert "XNLI-1.0.zip" not in line  # its digest has become known

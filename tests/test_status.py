@@ -116,6 +116,7 @@ def test_studies_are_those_that_are_begun_or_named(root, monkeypatch, capsys):
     (root / "results/mine").mkdir()
     write_json({"command": call}, root / "results/mine/table1.csv.json")
     assert options() == ["--profile laptop", "--profile demo --configfile config.yaml demo/overlay.yaml mine.yaml"]
+    assert plan.call_args.args[0][-1] == "results/mine/table1.csv"  # what is there, not all that could be built
     (root / "results/models/tanti2021").mkdir()
     assert len(options()) == 3
     assert options("demo", "results/") == ["--profile demo", "--profile slurm"]

@@ -122,16 +122,21 @@ def call_options(profile: str | None, overlay: str | None, root: Path = Path()) 
     return [*where, "--configfile", *(files or ["config.yaml"]), overlay]
 
 
+def records(results: Path) -> list[Path]:
+    """Records of the tables and figures in a folder of results."""
+    folders = [results, *(results / key for key in KEYS)]
+    return [path for folder in folders for form in ("csv", "svg") for path in sorted(folder.glob(f"*.{form}.json"))]
+
+
 def last_call(results: Path) -> list[str]:
     """Options of the call of snakemake that made the newest table or figure in a folder of results, without its target.
 
     Raises DataError where there is none.
     """
-    folders = [results, *(results / key for key in KEYS)]
-    records = [path for folder in folders for form in ("csv", "svg") for path in folder.glob(f"*.{form}.json")]
-    if not records:
+    paths = records(results)
+    if not paths:
         raise DataError(f"{results}: expected a table or figure, found none: build one, or name the folder of another preset")
-    newest = max(records, key=lambda path: (path.stat().st_mtime, path))
+    newest = max(paths, key=lambda path: (path.stat().st_mtime, path))
     *options, _ = shlex.split(parse_json(verified(newest).read_bytes(), newest)["command"])[1:]
     return options[:-1] if options[-1:] == ["--"] else options
 

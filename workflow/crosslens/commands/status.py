@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crosslens.commands.hints import SHOWN
-from crosslens.commands.planned_jobs import Job, cause, last_call, plan
+from crosslens.commands.planned_jobs import Job, cause, last_call, plan, records
 from crosslens.config.base import nearest
 from crosslens.config.presets import read_presets, read_yaml
 from crosslens.config.whole import Config
@@ -38,11 +38,12 @@ DETAILED = 2  # studies of which each paper has a line
 
 @dataclass(frozen=True)
 class Study:
-    """A study: its name, its folder of results, and the options of snakemake that choose it."""
+    """A study: its name, its folder of results, the options of snakemake that choose it, and what is asked for."""
 
     name: str
     results: str
     options: Sequence[str]
+    targets: Sequence[str] = (ALL,)
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Item:
 def studies(names: Sequence[str], root: Path) -> list[Study]:
     """Studies of these names, which are presets or folders of results; without names all that are begun, or else the demo.
 
+    Of a preset, everything is asked for; of another folder, what was built there.
+
     Raises DataError for a name that is neither, or a folder without a table or figure.
     """
     presets = [Study(preset.name, preset.results, ["--profile", preset.profile]) for preset in read_presets(root)]
@@ -74,7 +77,11 @@ def studies(names: Sequence[str], root: Path) -> list[Study]:
         if folder not in studies_by_name and not (root / folder).is_dir():
             expected = ", ".join(study.name for study in presets)
             raise DataError(f"expected {expected} or a folder of results, found {name}{nearest(name, studies_by_name)}")
-        chosen.append(studies_by_name.get(folder) or Study(Path(folder).name, folder, last_call(root / folder)))
+        if study := studies_by_name.get(folder):
+            chosen.append(study)
+        else:
+            files = [str(record.relative_to(root).with_suffix("")) for record in records(root / folder)]
+            chosen.append(Study(Path(folder).name, folder, last_call(root / folder), files))
     return chosen
 
 
@@ -175,7 +182,7 @@ def activity(results: Path, root: Path) -> list[str]:
         sentences.append(f"Running: {shortened(names)}.")
     snakemake_runs = any((root / ".snakemake/locks").glob("*.output.lock"))
     if snakemake_runs:
-        sentences.append("A run of Snakemake is under way here; if it was killed, `snakemake --unlock` says so to the next.")
+        sentences.append("Snakemake is running here; if it was killed, run `snakemake --unlock`.")
     paths = [
         path
         for path in leftovers(results)
@@ -198,8 +205,8 @@ def unverified(sources: Mapping[str, Source], lock: Path) -> str:
     """A line on the pinned files of which no digest is published; "" where there are none."""
     places = [(file, *file.partition("/")[::2]) for file in digests(lock)]
     files = [file for file, source, path in places if source not in sources or not sources[source].sha256_of(path)]
-    line = f"{lock}: {len(files)} files are unverified, for no digest of them is published: trusted as first read"
-    return f"{line}: {shortened(files)}" * bool(files)
+    line = f"{lock}: files without a published digest, trusted as first read: {len(files)}"
+    return f"{line}, {shortened(files)}" * bool(files)
 
 
 def invalid(files: Iterable[Path]) -> list[str]:
@@ -225,7 +232,7 @@ def main(arguments: list[str], root: Path = Path()) -> None:
         sys.exit(f"status: {error}")
     console, failed = Console(), False
     with ThreadPoolExecutor() as pool:  # each plan is a process of its own
-        plans = [pool.submit(plan, [*study.options, "--", ALL], root) for study in chosen]
+        plans = [pool.submit(plan, [*study.options, "--", *study.targets], root) for study in chosen]
     for study, planned in zip(chosen, plans, strict=True):
         try:
             config, jobs = planned.result()

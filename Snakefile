@@ -71,7 +71,8 @@ if workflow.modifier.is_main_snakefile():
             logger.addHandler(JOBS)
         for handler in logger.handlers:
             if handler.name == "DefaultStreamHandler":
-                handler.addFilter(DryRun(workflow.output_settings.verbose) if workflow.output_settings.dryrun else calm)
+                dry_run = DryRun(workflow.output_settings.verbose, files_by_hand)
+                handler.addFilter(dry_run if workflow.output_settings.dryrun else calm)
                 if workflow.output_settings.verbose:  # the reason of each job
                     handler.formatter.quiet = {*handler.formatter.quiet} - {Quietness.REASON}
 

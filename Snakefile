@@ -53,7 +53,11 @@ if workflow.exec_mode == ExecMode.DEFAULT:
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
     if workflow.exec_mode == ExecMode.DEFAULT:
-        if message := unknown_rules(workflow.resource_settings.overwrite_resources, [rule.name for rule in workflow.rules]):
+        # What only plans, `make cost` and `make status`, reads no mirror, and does without one that is on another machine.
+        message = "" if PLAN in os.environ else missing_mirrors(CONFIG.mirror, CONFIG_FILES)
+        if message := message or unknown_rules(
+            workflow.resource_settings.overwrite_resources, [rule.name for rule in workflow.rules]
+        ):
             raise WorkflowError(message)
         for warning in warnings(config, CONFIG, MISFITS):
             logger.warning(warning)

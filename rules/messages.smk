@@ -3,7 +3,7 @@
 from snakemake.settings.types import Quietness
 
 from crosslens.config.presets import read_presets
-from crosslens.commands.hints import KEPT_IN_SPITE, missing_command, missing_image, published_here
+from crosslens.commands.hints import KEPT_IN_SPITE, missing_command, missing_image, missing_mirrors, published_here
 from crosslens.commands.hints import unknown_rules, unknown_target, warnings
 from crosslens.commands.cost.estimate import Estimator
 from crosslens.commands.messages import DryRun, Jobs, calm

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from crosslens.commands.cost.estimate import Estimate, Estimator
-from crosslens.commands.planned_jobs import Job, cause, event_of
+from crosslens.commands.planned_jobs import Job, cause, changed_keys, event_of
 from crosslens.jobs.quantities import duration, shortened
 from crosslens.jobs.training_folders import seen
 
@@ -140,6 +140,7 @@ class DryRun:
         job: Any = record
         if event_of(record) == "job_info":
             self.titles[cause(job.reason) or ("missing" if "Missing output" in job.reason else "")].append(_title(job))
+            job.reason = changed_keys(job.reason)
             if job.rule_name in ("fetch", "dump_sample"):
                 self.files[job.wildcards["source"]] += 1
                 self.fetched += job.output

@@ -5,6 +5,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 # What a user may set. Recipes read it from the environment, in quotes: a name may have any characters, and $ is one of them here too.
+# TARGET may be several files: it is split at spaces, and nothing else in it has a meaning (set -f).
 SETTINGS := ARCHIVE ENCODER GPUS LIST OUT OVERLAY PACKAGES PAPER PROFILE PYTHON REHEARSE RESULTS SEEDS TARGET
 $(foreach name,$(SETTINGS),$(eval override $(name) := $$(value $(name))))
 export $(SETTINGS)
@@ -69,12 +70,12 @@ status: install ## Show what is built, stale or missing, and what runs: make sta
 		-- $${RESULTS:+"$$RESULTS"}
 
 cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm GPUS=2 OVERLAY=FILE; REHEARSE=20 shows what that rehearsal took
-	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.cost $${PROFILE:+--profile="$$PROFILE"} \
-		$${OVERLAY:+--overlay="$$OVERLAY"} $${GPUS:+--gpus="$$GPUS"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $${TARGET:+"$$TARGET"}
+	@set -f; PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.cost $${PROFILE:+--profile="$$PROFILE"} \
+		$${OVERLAY:+--overlay="$$OVERLAY"} $${GPUS:+--gpus="$$GPUS"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $$TARGET
 
 prefetch: install ## Fetch the official files that a target reads: make prefetch TARGET=results/table2.csv PROFILE=slurm OVERLAY=FILE; LIST=1 only lists them
-	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.prefetch $${PROFILE:+--profile="$$PROFILE"} \
-		$${OVERLAY:+--overlay="$$OVERLAY"} $${LIST:+--dry-run} -- $${TARGET:+"$$TARGET"}
+	@set -f; PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.prefetch $${PROFILE:+--profile="$$PROFILE"} \
+		$${OVERLAY:+--overlay="$$OVERLAY"} $${LIST:+--dry-run} -- $$TARGET
 
 provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html

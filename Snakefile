@@ -53,7 +53,11 @@ if workflow.exec_mode == ExecMode.DEFAULT:
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
     if workflow.exec_mode == ExecMode.DEFAULT:
-        if message := unknown_rules(workflow.resource_settings.overwrite_resources, [rule.name for rule in workflow.rules]):
+        # What only plans, `make cost` and `make status`, reads no mirror, and does without one that is on another machine.
+        message = "" if PLAN in os.environ else missing_mirrors(CONFIG.mirror, CONFIG_FILES)
+        if message := message or unknown_rules(
+            workflow.resource_settings.overwrite_resources, [rule.name for rule in workflow.rules]
+        ):
             raise WorkflowError(message)
         for warning in warnings(config, CONFIG, MISFITS):
             logger.warning(warning)
@@ -71,7 +75,8 @@ if workflow.modifier.is_main_snakefile():
             logger.addHandler(JOBS)
         for handler in logger.handlers:
             if handler.name == "DefaultStreamHandler":
-                handler.addFilter(DryRun(workflow.output_settings.verbose) if workflow.output_settings.dryrun else calm)
+                dry_run = DryRun(workflow.output_settings.verbose, files_by_hand)
+                handler.addFilter(dry_run if workflow.output_settings.dryrun else calm)
                 if workflow.output_settings.verbose:  # the reason of each job
                     handler.formatter.quiet = {*handler.formatter.quiet} - {Quietness.REASON}
 

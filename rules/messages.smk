@@ -3,7 +3,7 @@
 from snakemake.settings.types import Quietness
 
 from crosslens.config.presets import read_presets
-from crosslens.commands.hints import KEPT_IN_SPITE, missing_command, missing_image, published_here
+from crosslens.commands.hints import KEPT_IN_SPITE, missing_command, missing_image, missing_mirrors, published_here
 from crosslens.commands.hints import unknown_rules, unknown_target, warnings
 from crosslens.commands.cost.estimate import Estimator
 from crosslens.commands.messages import DryRun, Jobs, calm
@@ -11,15 +11,20 @@ from crosslens.commands.planned_jobs import Recorder, jobs_of
 from crosslens.papers import papers
 
 
+def files_by_hand(fetched):
+    """Messages on files to be fetched that a person must supply."""
+    from crosslens.corpora.sources.offline import by_hand  # not at the top: a job does not ask
+
+    return by_hand([os.path.relpath(file, f"{RESULTS}/sources") for file in fetched], GRAPH.sources, CONFIG.mirror)
+
+
 def check_start(dag):
     """Stop before the first job where no job can be submitted, and name the files that a person must supply."""
-    from crosslens.corpora.sources.offline import by_hand  # not at the top: only a run asks, planning does not
-
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
     learning = [job.rule.name for job in jobs if job.rule.name.startswith("train") and GRAPH.learns(job.wildcards_dict["recipe"])]
-    fetched = [os.path.relpath(job.output[0], f"{RESULTS}/sources") for job in jobs if job.rule.name in ("fetch", "dump_sample")]
+    fetched = [job.output[0] for job in jobs if job.rule.name in ("fetch", "dump_sample")]
     submits = not all(workflow.is_local(job.rule) for job in jobs)
-    for warning in filter(None, [published_here(executor, RESULTS, learning), *by_hand(fetched, GRAPH.sources, CONFIG.mirror)]):
+    for warning in filter(None, [published_here(executor, RESULTS, learning), *files_by_hand(fetched)]):
         logger.warning(warning)
     message = missing_command(executor) if submits else None
     if message := message or missing_image(workflow.deployment_settings.deployment_method, IMAGE):

@@ -25,10 +25,10 @@ from crosslens.numerics.estimates import (
     over_families,
     over_runs,
 )
-from crosslens.reports.claims.claims_file import ClaimsFile, read_claims_file
+from crosslens.reports.claims.claims_file import ClaimsFile, Selection, read_claims_file
 from crosslens.reports.claims.decisions import outcome_of
 from crosslens.reports.claims.effects import Effects
-from crosslens.reports.claims.evidence import Evidence
+from crosslens.reports.claims.evidence import Evidence, Numbers
 from crosslens.reports.claims.verdicts import Decision, decide
 from scipy import stats
 
@@ -160,6 +160,14 @@ def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(
     assert decision.part.estimate.interval().low == pytest.approx(20 - np.hypot(1, 1), abs=0.1)
     (decision,) = verdicts(tmp_path, numbers, claim(), trained=())
     assert decision.verdict == "holds" and decision.part.unit == "texts" and decision.part.n == 100
+
+
+def test_the_single_seed_of_an_untouched_encoder_is_not_that_of_the_training_beside_it(tmp_path):
+    selection = Selection("table", ("table1",), {}, (FROZEN, TUNED))
+    evidence = planted(tmp_path, rows(TUNED, "scores", [0.5]))
+    for trained, seeds in ((3, 3), (1, 1)):
+        cells = pd.DataFrame({"column": ["Init.", "Fine-T."], "seeds": [1, trained]})
+        assert evidence.seeds_and_recipes([Numbers(selection, cells, (FROZEN, TUNED))])[0] == seeds
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,8 @@ def test_what_nothing_has_read_is_not_pinned(tmp_path: Path) -> None:
     fetch(FILE, target, urls=[], mirror=[mirror], lock=lock)
     with pytest.raises(DataError) as error, reading([target], lock):
         raise DataError(f"{target}:1: expected data, found none; fetch the file again")
-    again = f"or mv -- {target} {target.parent}/.x.bz2.damaged, and the next run fetches again what nothing has read before"
+    move = f"mv -- {target} {target.parent}/.x.bz2.damaged"
+    again = f"or correct {FILE} in your mirror, then {move}, and the next run fetches again what nothing has read before"
     assert str(error.value) == f"{target}:1: expected data, found none; fetch the file again; {again}"
     with pytest.raises(KeyboardInterrupt), reading([target], lock):
         raise KeyboardInterrupt

@@ -4,7 +4,7 @@ import platform
 from pathlib import Path
 
 import yaml
-from crosslens.commands.hints import missing_command, published_here, unknown_rules, unknown_target, warnings
+from crosslens.commands.hints import missing_command, missing_mirrors, published_here, unknown_rules, unknown_target, warnings
 from crosslens.config.presets import Preset
 from crosslens.papers.configuration import load
 
@@ -63,9 +63,23 @@ def test_the_published_study_on_one_machine():
     )
 
 
-def test_a_mirror_that_does_not_exist_and_an_encoder_without_a_package(values, tmp_path, monkeypatch):
-    values = values | {"mirror": [str(tmp_path), f"{tmp_path}/other"]}
-    no_mirror = f"mirror: expected a folder, found none at {tmp_path}/other; files are downloaded where no other mirror has them"
+def test_a_mirror_that_does_not_exist(tmp_path, monkeypatch):
+    (tmp_path / "my-data").mkdir()
+    (tmp_path / "my-dataa.yaml").touch()
+    assert missing_mirrors([str(tmp_path), f"{tmp_path}/my-data/"], "a.yaml") == ""
+    lines = missing_mirrors([f"{tmp_path}/my-dataa", f"{tmp_path}/none/my-data"], "a.yaml").splitlines()
+    expected = "a.yaml: mirror: expected a folder, found none at {}: correct it, or leave it out"
+    assert lines == [
+        expected.format(f"{tmp_path}/my-dataa") + "; did you mean 'my-data'?",
+        expected.format(f"{tmp_path}/none/my-data"),
+    ]
+    monkeypatch.chdir(tmp_path)
+    assert missing_mirrors(["my-dat"], "a.yaml") == expected.format("my-dat") + "; did you mean 'my-data'?"
+
+
+def test_results_to_reuse_that_do_not_exist_and_an_encoder_without_a_package(values, tmp_path, monkeypatch):
+    values = values | {"reuse": [str(tmp_path), f"{tmp_path}/other"]}
+    no_results = f"reuse: expected a folder of results, found none at {tmp_path}/other; everything is made here"
     demo = yaml.safe_load((Path(__file__).parents[1] / "demo/overlay.yaml").read_text())["encoders"]
     values["encoders"] = values["encoders"] | {name: values["encoders"].get(name, {}) | its for name, its in demo.items()}
     packaged = [name for name, its in demo.items() if its.get("source") == "packaged"]
@@ -75,7 +89,7 @@ def test_a_mirror_that_does_not_exist_and_an_encoder_without_a_package(values, t
         config = load(values)
         encoder = config.encoders["e5-small"]
         first, *others = warnings(values, config)
-        assert first == no_mirror
+        assert first == no_results
         if machine == "x86_64":
             assert encoder.source == "packaged" and others == []
         else:

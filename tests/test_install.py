@@ -1,6 +1,7 @@
 """Installation: envs/install.sh, and when the Makefile calls it."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,7 +109,8 @@ def test_a_moved_or_copied_clone_is_installed_again(clone):
 RECORDER = """#!/bin/sh
 printf '%s\\0' "$@" >>"{calls}"
 """
-# make starts each of these for SETTING=VALUE: the target, and the word or words that the program then receives.
+# make starts each of these for SETTING=VALUE: the target, and the word or words that the program then receives; of TARGET, its
+# words.
 USES = {
     ("ENCODER", "try"): ["{}"],
     ("ENCODER", "passport"): ["{}"],
@@ -117,8 +119,8 @@ USES = {
     ("RESULTS", "archive"): ["{}"],
     ("OUT", "archive"): ["{}"],
     ("ARCHIVE", "verify"): ["{}"],
-    ("TARGET", "cost"): ["--", "{}"],
-    ("TARGET", "prefetch"): ["--", "{}"],
+    ("TARGET", "cost"): ["--"],
+    ("TARGET", "prefetch"): ["--"],
     ("RESULTS", "status"): ["--", "{}"],
     ("PAPER", "status"): ["--paper={}"],
     ("OVERLAY", "cost"): ["--overlay={}"],
@@ -160,6 +162,7 @@ def test_what_a_user_sets_arrives_whole_and_is_not_run(clone, number, source):
         subprocess.run(["make", target, *words], cwd=clone, capture_output=True, env=variables)
         received = calls.read_bytes().decode().split("\0") if calls.exists() else []
         expected = [word.format(value) for word in USES[setting, target]]
+        expected += re.findall(r"[^ \t\n]+", value) if setting == "TARGET" else []
         assert not [name for name in ("x", "x;", "-x") if (clone / name).exists()], value
         assert any(received[start : start + len(expected)] == expected for start in range(len(received) + 1)), (value, received)
         calls.unlink(missing_ok=True)

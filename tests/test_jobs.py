@@ -34,7 +34,7 @@ class Model(Estimator):
     def __init__(self) -> None:
         self.logs, self._kinds, self.pace = "logs", {}, None
         self.rows = self.kinds = {"tokens": Row(10, None, 0), "models": Row(100, None, 0)}
-        self.finished = {"measured": {}, "rehearsed": {}}
+        self.finished = {"measured": {}, "rehearsed": {}, "scaled": {}}
 
 
 def display_of(*rules):
@@ -126,7 +126,8 @@ def test_snakemakes_own_lines_on_jobs_are_hidden_and_its_messages_are_not():
 
 
 def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
-    shown, other = DryRun(), "Params have changed since last execution: before: 'a: 1' now: 'a: 2' "
+    shown = DryRun(by_hand=lambda files: [f"{' and '.join(files)}: in no mirror"])
+    other = "Params have changed since last execution: before: 'a: 1' now: 'a: 2' "
     jobs = [
         ("fetch", "Missing output files: a"),
         ("fetch", "Missing output files: b"),
@@ -141,6 +142,7 @@ def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
                 "rule_name": rule,
                 "rule_msg": f"Make {rule}",
                 "wildcards": {"source": "ud"},
+                "output": [reason[-1]],
                 "reason": reason,
             }
         )
@@ -150,5 +152,5 @@ def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
     last = logging.makeLogRecord({"msg": "Reasons:\n    (check individual jobs above)", "levelno": logging.INFO})
     assert shown.filter(last) and last.msg.splitlines() == [
         "Files to fetch: 2 of ud", "Missing: outputs of 2 jobs", "Because of settings: 1 job: Make train",
-        "After these, reading their outputs: 1 job",
+        "a and b: in no mirror", "After these, reading their outputs: 1 job",
     ]  # fmt: skip

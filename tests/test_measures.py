@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from crosslens.jobs import records
+from crosslens.jobs.errors import DataError
 from crosslens.measures.clusters import agreement, kmeans
 from crosslens.measures.projection import project
 from crosslens.numerics.definitions import V_MEASURE
@@ -122,6 +123,7 @@ def test_records_fill_the_schema(tmp_path):
 
 @pytest.mark.parametrize(("rows", "common"), [([{"item": "x", "colour": 1}], {}), ([{"item": "x"}], {"colour": 1})])
 def test_records_refuse_unknown_columns(tmp_path, rows, common):
-    with pytest.raises(ValueError, match="expected columns of the schema, found colour"):
-        records.write(rows, tmp_path / "a.parquet", common)
+    said = r"a.parquet: expected columns paper, item, .+, weight, found colour in the rows of measures.mine; rename"
+    with pytest.raises(DataError, match=said):
+        records.write(rows, tmp_path / "a.parquet", common, module="measures.mine")
     assert list(tmp_path.iterdir()) == []

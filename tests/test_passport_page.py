@@ -48,7 +48,7 @@ def test_the_page_says_which_encoder_it_is_of(passport: Passport, tmp_path: Path
     for fact in ("commit 614241f622f5", "licence MIT", "118 M parameters", "12 layers × 384", "Unigram, 250,037 subwords",
                  "positions 512", "coverage 4 of 32 languages", "parallel text yes", "passport 1.0", "5 min 56 s",
                  "snakemake -- results/passport/e5.csv", "SIB-200, commit c0c0c0c0c0c0, test: 204 sentences in 32 languages",
-                 "neighbours, as used (its prompt is not known)"):  # fmt: skip
+                 "own prompt and pooling (the passport does not read them)"):  # fmt: skip
         assert fact in said
 
 
@@ -81,24 +81,46 @@ def test_the_floor_that_is_hardest_to_pass_stands_beside_a_value(passport: Passp
     baselines = [pages._line(part, measures()["topic"])["baseline_kind"] for part in passports_by_baseline]
     assert baselines == ["formula", "random weights"]
     assert pages._line(passport, measures()["share"])["baseline_kind"] == "random weights"  # shuffled languages share no variance
+    genealogy = {"metric": "genealogy", "layer": "12", "baseline_kind": "random weights"}
+    same_as_random = pages._line(passport_with(passport, {"languages": 0.4}, **genealogy), measures()["genealogy"])
+    assert (same_as_random["baseline"], same_as_random["remarks"]) == ("0.40", ["random weights", "no different"])
+
+
+def passport_with_unknown(passport: Passport, shares: dict[str, float]) -> Passport:
+    """A passport with shares of unknown subwords in some languages."""
+    rows = passport.table[passport.table["definition"] == "premium"].drop_duplicates("column")
+    rows = rows.assign(definition="unknown share", here=rows["column"].map(shares).fillna(0.0), baseline_kind="")
+    return Passport(pd.concat([passport.table, rows]), passport.record)
 
 
 def test_unknown_subwords_are_told_before_all_else(passport: Passport) -> None:
     assert not sentences(passport)[0].startswith("Text")
-    rows = passport.table[passport.table["definition"] == "premium"].assign(
-        definition="unknown share", here=0.0, baseline_kind=""
-    )
-    rows = rows.drop_duplicates("column")
-    shares = rows["column"].map({"th": 0.6, "am": 0.95}).fillna(0.0)
-    text, *rest = sentences(Passport(pd.concat([passport.table, rows.assign(here=shares)]), passport.record))
-    assert "of 2 of 32 languages are unknown: Amharic 95 % and Thai 60 %" in text.replace("\N{NO-BREAK SPACE}", " ")
+    text, *rest = sentences(passport_with_unknown(passport, {"th": 0.6, "am": 0.95}))
+    assert "of 2 of 32 languages are unknown: Amharic 95 % and Thai 60 %. These" in text.replace("\N{NO-BREAK SPACE}", " ")
     assert rest == sentences(passport)
+
+
+def test_all_languages_that_are_mostly_unknown_are_named_and_the_others_counted(passport: Passport) -> None:
+    mostly = dict.fromkeys(["am", "ar", "bn", "ja", "ko", "zh"], 0.9)
+    text = sentences(passport_with_unknown(passport, mostly | {"vi": 0.3, "yo": 0.1}))[0].replace("\N{NO-BREAK SPACE}", " ")
+    assert all(f"{name} 90 %" in text for name in ("Amharic", "Arabic", "Bengali", "Japanese", "Korean", "Chinese"))
+    assert "and at most 30 % in 2 more" in text
+
+
+def test_a_premium_that_unknown_subwords_make_too_small_is_marked(passport: Passport) -> None:
+    few, many = (passport_with_unknown(passport, {"th": share}) for share in (0.4, 0.6))
+    of_bytes = passport_with(many, {"th": 3.0}, metric="premium", definition="premium", baseline_kind="")  # above its baseline
+    for part, is_marked in ((few, False), (many, True), (of_bytes, False)):
+        remarks = pages._line(part, measures()["premium"])["remarks"]
+        assert ("make the premium too small" in sentences(part)[0]) == is_marked == ("premium too small" in " ".join(remarks))
 
 
 def test_sentences_follow_their_rules(passport: Passport) -> None:
     meaning, language, centring, failing, use = (text.replace("\N{NO-BREAK SPACE}", " ") for text in sentences(passport))
     assert "against 1.6 % with random weights and 1.0 % at layer 0" in meaning
-    assert "falls from 52 % to 15 %" in language
+    assert "at the last layer (random weights: 98 %)" in language
+    assert "falls from 52 % to 15 % from layer 0 to the last (random weights: 10 %)" in language
+    assert "The best languages are" in meaning
     assert "rises from 69 % to 92 %: the means of the languages hide meaning" in centring
     assert "the nearest neighbour of most sentences is in their own language" in failing and "no language" not in failing
     assert "where always guessing the largest topic scores 25 %" in use and "with the language erased, the others'" in use
@@ -144,7 +166,7 @@ def test_an_encoder_at_its_baselines_is_told(passport: Passport) -> None:
     place = {"metric": "neighbours", "baseline_kind": "random weights", "layer": "12"}
     (text, meaning) = sentences(passport_with(passport, {"families": 0.7}, **place))[:2]
     assert text == "Baselines: at the last layer the encoder is no better than its baseline in Strong alignment."
-    assert "no better than the baseline: 70" in meaning
+    assert "no better than the baseline: 70" in meaning and "best languages" not in meaning
 
 
 def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tmp_path: Path) -> None:
@@ -157,9 +179,15 @@ def test_what_has_no_value_is_told_and_leaves_no_sentence(passport: Passport, tm
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_page_works_in_a_browser(passport: Passport, tmp_path: Path) -> None:
+    """At 1,100 pixels, less the scroll bar of the window, the table fits with all its remarks."""
     path = tmp_path / "e5.html"
-    path.write_text(html(passport, tmp_path), "utf-8")
+    table = passport.table.copy()
+    table.loc[table["baseline_kind"] == "random weights", "here"] = 2.0  # at its baselines, which makes the longest remarks
+    marked = passport_with_unknown(Passport(table, passport.record), {"th": 0.6})
+    path.write_text(html(marked, tmp_path), "utf-8")
     with browser() as tab:
-        for width in (400, 1280):
+        for width in (400, 1085, 1280):
             window = tab.show(path, width)
             assert (window.errors, window.requests, window.overflow) == ([], [], 0)
+            hidden = tab._value("(box => box.scrollWidth - box.clientWidth)(document.querySelector('table').parentNode)")
+            assert (hidden > 0) == (width == 400)

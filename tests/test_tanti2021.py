@@ -12,14 +12,16 @@ from crosslens.config.base import languages_table
 from crosslens.config.heads import LANGUAGE, TASK
 from crosslens.config.recipes import ENCODER, Edit
 from crosslens.config.units import Units
-from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN, V_CHANCE
+from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, PROBE_RANDOM, PROBE_WITHIN, TRANSFER, V_CHANCE
 from crosslens.papers.configuration import load
-from crosslens.papers.tanti2021.figures import scattered
-from crosslens.papers.tanti2021.names import FIGURES, MICRO_F1, PAPER_F1, TABLES, V_PAPER, recipe_name
+from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021.figures import record, scattered
+from crosslens.papers.tanti2021.names import FIGURES, MICRO_F1, PAPER_F1, TABLES, V_PAPER, chance, recipe_name
 from crosslens.papers.tanti2021.recipes import recipes
 from crosslens.papers.tanti2021.records import named
 from crosslens.papers.tanti2021.samples import samples
 from crosslens.papers.tanti2021.tables import table_of
+from crosslens.papers.tanti2021.tables_and_figures import items
 from crosslens.reports.cells import Published
 from goldens import assert_golden
 
@@ -239,6 +241,26 @@ def test_scores_of_several_seeds_and_definitions(published, name):
     rows = rows[(rows["seed"] == 0) | ~rows["recipe"].str.endswith("finetuned")]
     found = table(name, rows, published, {"pos": RUNS, "nli": ("frozen", "gradient_reversal", "true_entropy")})
     assert_golden(found, f"tanti2021/{name}")
+
+
+def test_guessing_has_an_accuracy_and_no_f1():
+    assert [chance(task, TRANSFER) for task in TASKS] == [100 / 17, 100 / 3]
+    assert chance("nli", ACCURACY) == 100 / 3 and chance("nli", PAPER_F1) == 0
+
+
+def test_tables_and_figures_of_texts_with_unknown_subwords_read_how_many_there_are(values, config):
+    kept = deepcopy(values)
+    kept["tokenisations"]["without_unknown"]["drop_unknown"] = False
+    dropping, keeping = items(config), items(load(kept))
+    corpora = {"table1": ("udpos", "xnli", "wikipedia"), "figure3": ("udpos", "wikipedia"), "figure6": ("xnli", "wikipedia")}
+    for name, read in corpora.items():
+        assert (keeping[name].tokenizer, keeping[name].corpora) == (True, read)
+        assert (dropping[name].tokenizer, dropping[name].corpora) == (False, ())
+    facts = {
+        name: record(name, Inputs([], [], Published.empty(), {}, {}), keeping[name].settings) for name in (*corpora, "figure2")
+    }
+    assert facts.pop("figure2") == {}  # no texts
+    assert [*facts.values()] == [{"tokenisation": "without_unknown", "drop_unknown": False}] * len(corpora)
 
 
 # Figures.

@@ -393,7 +393,7 @@ def test_a_change_reruns_what_follows_from_it_and_nothing_else(edited, jobs_of_s
     assert jobs_of(said) == matching(jobs_of_study, [pattern for _, _, patterns in EDITS[group] for pattern in patterns])
     if REWEIGHTED in (edits for _, edits, _ in EDITS[group]):
         found = reason(said, f"Train {RECIPE}, seed 0")
-        assert "'reversal': 0.1" in found and "'reversal': 0.2" in found and len(found) < 450, found
+        assert ".reversal: 0.1'" in found and ".reversal: 0.2'" in found and len(found) < 250, found
     for file in {file for file, _, _ in EDITS[group]} & {*PAGE}:
         assert f"{file} " in reason(said, "Lay out table4")
 

@@ -72,7 +72,8 @@ def test_treebanks_of_ones_own_are_read_and_pinned_and_make_table_1(root):
     treebank.write_bytes(b"# Too many requests\n")
     said = snakemake(root, *options, "results/treebanks/corpora/udpos", works=False)
     aside = fetched.replace("sv-test.conllu", ".sv-test.conllu.damaged")
-    assert f"; or mv -- {fetched} {aside}, and the next run fetches again what nothing has read before" in said
+    correct = "or correct my-treebanks/sv-test.conllu in your mirror, then"
+    assert f"; {correct} mv -- {fetched} {aside}, and the next run fetches again what nothing has read before" in said
     assert not (root / "sources.lock.tsv").exists()
     treebank.write_bytes(content)
     (root / fetched).unlink()

@@ -11,6 +11,7 @@ from crosslens.reports.provenance import write_record
 logs.start(snakemake.log[0], snakemake.output[0])
 settings = snakemake.params.settings
 module = import_module(f"crosslens.papers.{settings['paper']}.{settings['module']}")
-figure = module.figure(settings["item"], inputs(settings, snakemake.input), settings["settings"])
-save(figure, Path(snakemake.output.figure), settings["origin"])
-write_record(snakemake.output.figure, settings, snakemake.input)
+arguments = settings["item"], inputs(settings, snakemake.input), settings["settings"]
+save(module.figure(*arguments), Path(snakemake.output.figure), settings["origin"])
+facts = {settings["paper"]: module.record(*arguments)} if hasattr(module, "record") else {}
+write_record(snakemake.output.figure, settings, snakemake.input, facts)

@@ -35,4 +35,4 @@ rows = [
 schema = getattr(module, "SCHEMA", records.RECORDS)
 seen(inputs.get("predictions", []))  # for runs that do not show their jobs, or have their own workflow
 metadata = {"kind": kind, "recipe": recipe, "settings": settings["measure"], **machine(snakemake.threads)}
-records.write(rows, Path(snakemake.output[0]), settings["common"], schema, metadata)
+records.write(rows, Path(snakemake.output[0]), settings["common"], schema, metadata, module.__name__)

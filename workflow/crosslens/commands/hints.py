@@ -70,6 +70,16 @@ def missing_image(methods: Iterable[object], image: str) -> str | None:
     return f"{image}: expected the image for --sdm apptainer, found none; build it as docs/install.md says, or link to it here"
 
 
+def missing_mirrors(mirrors: Iterable[str], files: str) -> str:
+    """The message where folders listed under `mirror` do not exist; "" where all do. files: of the configuration."""
+    missing = [path for path in map(Path, mirrors) if not path.is_dir()]
+    return "\n".join(
+        f"{files}: mirror: expected a folder, found none at {path}: correct it, or leave it out"
+        f"{nearest(path.name, [folder.name for folder in path.parent.glob('*/')])}"
+        for path in missing
+    )
+
+
 def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
     """The message where resources are set for rules that do not exist, which Snakemake does not notice; "" where all do."""
     return "\n".join(f"set-resources: no rule '{name}'{nearest(name, rules)}" for name in names if name not in rules)
@@ -89,15 +99,15 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
 def warnings(values: Mapping[str, Any], config: Config, misfits: Iterable[str] = ()) -> list[str]:
     """Warnings on a configuration before anything runs.
 
-    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, mirrors,
-    folders of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel
-    for this platform.
+    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, folders
+    of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel for this
+    platform.
     """
-    folders = [
-        ("mirror: expected a folder", "files are downloaded where no other mirror has them", path) for path in config.mirror
+    missing = [
+        f"reuse: expected a folder of results, found none at {path}; everything is made here"
+        for path in config.reuse
+        if not Path(path).is_dir()
     ]
-    folders += [("reuse: expected a folder of results", "everything is made here", path) for path in config.reuse]
-    missing = [f"{expected}, found none at {path}; {effect}" for expected, effect, path in folders if not Path(path).is_dir()]
     fetched = [
         f"encoders.{name}: no package for this platform, so {encoder.id} is fetched from the hub; its weights are not quantised, "
         "and results differ slightly from those in the documentation"

@@ -7,13 +7,13 @@ import logging
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from crosslens.commands.cost.estimate import Estimate, Estimator
-from crosslens.commands.planned_jobs import Job, cause, event_of
+from crosslens.commands.planned_jobs import Job, cause, changed_keys, event_of
 from crosslens.jobs.quantities import counted, duration, shortened
 from crosslens.jobs.training_folders import seen
 
@@ -128,10 +128,11 @@ class Jobs(logging.Handler):
 class DryRun:
     """Filter of a dry run's messages: it counts files to be fetched by source, and gives reasons for jobs at the end."""
 
-    def __init__(self, every_job: bool = False) -> None:
-        """every_job: whether jobs that fetch files are shown one by one, too."""
-        self.every_job = every_job
+    def __init__(self, every_job: bool = False, by_hand: Callable[[list[str]], Sequence[str]] = lambda files: ()) -> None:
+        """every_job: whether jobs that fetch files are shown one by one, too. by_hand: what to say of files to be fetched."""
+        self.every_job, self.by_hand = every_job, by_hand
         self.files: Counter[str] = Counter()  # to be fetched, by source
+        self.fetched: list[str] = []
         self.titles: dict[str, list[str]] = defaultdict(list)  # of jobs, by why they would run
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -139,8 +140,10 @@ class DryRun:
         job: Any = record
         if event_of(record) == "job_info":
             self.titles[cause(job.reason) or ("missing" if "Missing output" in job.reason else "")].append(_title(job))
+            job.reason = changed_keys(job.reason)
             if job.rule_name in ("fetch", "dump_sample"):
                 self.files[job.wildcards["source"]] += 1
+                self.fetched += job.output
                 return self.every_job
         if str(record.msg).startswith("Reasons:"):
             record.msg = "\n".join(self._summary())
@@ -155,6 +158,7 @@ class DryRun:
             lines.append(
                 f"Missing: outputs of {count}" if why == "missing" else f"Because of {why}: {count}: {shortened(titles)}"
             )
+        lines += self.by_hand(self.fetched)
         return [*lines, *[f"After these, reading their outputs: {counted(following, 'job')}"] * bool(following)]
 
 

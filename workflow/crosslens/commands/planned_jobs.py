@@ -1,5 +1,6 @@
 """The jobs that a run would execute, as Snakemake plans them: what is built and current is not among them."""
 
+import ast
 import json
 import logging
 import os
@@ -8,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ WHY = {  # part of Snakemake's reason for a job -> words; of UNKNOWN all params 
     "Incomplete output files": "a run that was killed",
     "Updated input files": "newer inputs without a checksum",
 }
+EXCLUSIVE = re.compile(r"before: (.+) now: (.+?) (?=; |$)")  # params in Snakemake's reason
 CODE = re.compile(r"'[0-9a-f]{16}(?: [0-9a-f]{16})*'")  # digests of code or packages among the params that have changed
 
 
@@ -90,6 +92,37 @@ def cause(reason: str) -> str:
     changed = changed.replace("<nothing exclusive>", "")
     kinds = {"code": bool(CODE.search(changed)), "settings": bool(CODE.sub("", changed).strip(" ,"))}
     return " and ".join([*filter(kinds.get, kinds), *(why for part, why in WHY.items() if part in reason)])
+
+
+def changed_keys(reason: str) -> str:
+    """Snakemake's reason with the keys whose values differ, by their path, in the place of whole params: 'stages.0.epochs: 2'."""
+    match = EXCLUSIVE.search(reason)
+    try:
+        before, now = ([*_leaves(ast.literal_eval(f"[{side}]"))] for side in match.groups()) if match else ([], [])
+    except (ValueError, SyntaxError):  # no params, or what stands for an input
+        return reason
+    sides = [leaf for leaf in before if leaf not in now], [leaf for leaf in now if leaf not in before]
+    texts = [", ".join(map(repr, side)) or "<nothing exclusive>" for side in sides]
+    return EXCLUSIVE.sub(lambda _: "before: {} now: {}".format(*texts), reason)
+
+
+def _leaves(params: Sequence[Any]) -> Iterator[str]:
+    """Values of params one by one, each after its path. A fact on settings, NAME: VALUES, has its name before their paths."""
+    for param in params:
+        name, _, text = param.partition(": ") if isinstance(param, str) else ("", "", repr(param))
+        try:
+            yield from _paths(ast.literal_eval(text), name)
+        except (ValueError, SyntaxError):  # a digest
+            yield param
+
+
+def _paths(value: Any, path: str) -> Iterator[str]:
+    """PATH: VALUE of a value, or of all that is in it."""
+    if isinstance(value, dict | list | tuple) and value:
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths(inner, f"{path}.{key}".removeprefix("."))
+    else:
+        yield f"{path}: {value!r}"
 
 
 def plan(options: Sequence[str], root: Path = Path()) -> tuple[WholeConfig, list[Job]]:

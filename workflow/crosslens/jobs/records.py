@@ -10,6 +10,7 @@ import pyarrow as pa
 from crosslens.jobs import parquet
 from crosslens.jobs.bounded import parse_json
 from crosslens.jobs.checksums import checksummed, verified
+from crosslens.jobs.errors import DataError
 
 if TYPE_CHECKING:  # what writes records does without
     import pandas as pd
@@ -49,15 +50,20 @@ def write(
     common: Mapping[str, Any],
     schema: pa.Schema = RECORDS,
     metadata: Mapping[str, Any] | None = None,
+    module: str = "",
 ) -> None:
     """Write records. common: values that all rows share; columns that neither has are null.
 
-    metadata: facts on the measurement, for the record of a table (`provenance.write_record`).
+    metadata: facts on the measurement, for the record of a table (`provenance.write_record`). module: that yielded the rows.
+    Raises DataError where rows have columns that are not of the schema.
     """
     full = [{name: common.get(name) for name in schema.names} | dict(row) for row in rows]
     unknown = {name for row in full for name in row} - set(schema.names) | set(common) - set(RECORDS.names)
     if unknown:
-        raise ValueError(f"{path}: expected columns of the schema, found {', '.join(sorted(unknown))}")
+        raise DataError(
+            f"{path}: expected columns {', '.join(schema.names)}, found {', '.join(sorted(unknown))} in the rows of {module}; "
+            "rename or leave out what is not of the schema"
+        )
     parquet.write(pa.Table.from_pylist(full, schema=schema), path, metadata)
 
 

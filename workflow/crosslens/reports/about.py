@@ -258,7 +258,7 @@ def _encoder(encoder: Encoder) -> str:
         case "packaged":
             return f"{encoder.id} (quantised to 4 bits)"
         case "folder":
-            return f"the one in {encoder.path}"
+            return Path(encoder.path).name
         case "vocabulary":
             return f"the vocabulary of {encoder.vocabulary}"
         case "random":

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,9 +39,9 @@ TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal resu
 def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     """Write the archive of a folder of results.
 
-    Returns the tables and figures that are not built, and so not in it, and those in it that the present code or configuration
-    would make again. Raises DataError where nothing is built there, a file has changed since it was made, or the results may not
-    be archived.
+    Returns the tables and figures that are not built, and so not in it, as `_counted` counts them, and those in it that the
+    present code or configuration would make again. Raises DataError where nothing is built there, a file has changed since it
+    was made, or the results may not be archived.
     """
     _check_new(out)
     artefacts = Artefacts.of(results)
@@ -52,8 +53,9 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     _check_verdicts(artefacts)
     for place in filter(is_packed, artefacts.checksum_files):
         verified(results / place)
-    missing, stale = _pending(jobs, artefacts)
     sources, studies = load(additions=config.sources), Studies(config, papers())
+    pending, stale = _pending(jobs, artefacts)
+    missing = _counted(pending, artefacts, studies)
     preset = About(studies, studies, sources).preset
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -121,6 +123,14 @@ def _write(out: Path, files: Mapping[str, Path]) -> None:
             with path.open("rb") as source, archive.open(info, "w") as target:
                 shutil.copyfileobj(source, target)
         _check_new(out)  # it may have come meanwhile
+
+
+def _counted(missing: Sequence[str], artefacts: Artefacts, studies: Studies) -> list[str]:
+    """Number of missing items of each paper, with their places where the archive has another item of the paper."""
+    keys = {f"{place}{ending}": paper.key for place, (paper, _, _) in studies.items.items() for ending in (".csv", ".svg")}
+    counts, papers_there = Counter(keys[place] for place in missing), {keys.get(place) for place in artefacts.checksum_files}
+    places = {key: ", ".join(place for place in missing if keys[place] == key) for key in papers_there & counts.keys()}
+    return [f"{key} {n}{f' ({places[key]})' if key in places else ''}" for key, n in counts.items()]
 
 
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:

@@ -22,7 +22,7 @@ from crosslens.commands.archive.crate import METADATA, README, WORKFLOW
 from crosslens.commands.archive.packing import CHECKSUM_FILES, CLAIMS, CONFIGURATION, LOCAL, SUMS
 from crosslens.corpora.sources.pins import LOCK
 from crosslens.jobs import parquet
-from crosslens.jobs.bounded import read_json
+from crosslens.jobs.bounded import LARGEST_JSON, read_json, read_text
 from crosslens.jobs.checksums import verified
 from crosslens.jobs.errors import DataError, shown
 from crosslens.jobs.files import Budget
@@ -41,6 +41,7 @@ UNPACKED = re.compile(
 READ = (CONFIGURATION, METADATA)  # further files that are unpacked
 OTHERS = (README, WORKFLOW, str(LOCK))  # compared with their digests alone
 LINE = re.compile("([0-9a-f]{64})  (.+)")  # of SUMS
+SHARES = "unknown_subwords"  # fact in the record of a table that reads subwords for it alone: its values do not rest on them
 CALL = "command"  # column of a table that says how Snakemake was called, which is no result
 TOLERANCE = 1e-6  # largest relative difference of equal numbers: other processors may add in another order
 
@@ -126,12 +127,19 @@ class Unpacked:
         return [place for place in self.artefacts.checksum_files if not place.endswith(".json") and self._can_be_rebuilt(place)]
 
     def _can_be_rebuilt(self, place: str) -> bool:
-        """Whether a job without a model makes an artefact from those that the archive has, and reads no texts."""
+        """Whether a job without a model makes an artefact from those that the archive has, and its values rest on no texts."""
         rule, inputs = self.artefacts.records.get(place, {}).get("rule"), self.artefacts.inputs(place)
         stages = {*map(stage, inputs)}
-        if rule not in RULES or {"tokens", "tokenizers"} <= stages or rule == "measure" and "samples" in stages:
+        if rule not in RULES or rule == "measure" and "samples" in stages:
+            return False
+        if {"tokens", "tokenizers"} <= stages and not self._records_shares(place):
             return False
         return all(name in self.artefacts.checksum_files for name in inputs)
+
+    def _records_shares(self, place: str) -> bool:
+        """Whether an artefact has a record with SHARES."""
+        record = self.artefacts.results / f"{place}.json"
+        return record.exists() and f'"{SHARES}"' in read_text(record, LARGEST_JSON)
 
     @cached_property
     def summaries(self) -> list[str]:

@@ -59,7 +59,7 @@ def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
     """Official files are read in the block: when it ends well, those that were fetched for the first time are pinned in `lock`.
 
     Raises DataError where another digest of the file has been pinned meanwhile. One that is raised in the block also says how to
-    fetch the files again that are not pinned: those that it names, or all.
+    fetch the files again that are not pinned, those that it names, or all; and which to correct in a mirror before.
     """
     unread = {path: row for path in map(Path, paths) for row in _read(_note(path)).values()}
     try:
@@ -70,7 +70,9 @@ def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
             raise
         more = f" and {len(paths) - NAMED} more" * (len(paths) > NAMED)
         moves = " && ".join(set_aside(Path(path)) for path in paths[:NAMED])
-        remedy = f"{moves}{more}, and the next run fetches again what nothing has read before"
+        copied = [row["file"] for row in (unread[Path(path)] for path in paths[:NAMED]) if row["from"] == "a mirror"]
+        correct = f"correct {', '.join(copied)} in your mirror, then " if copied else ""
+        remedy = f"{correct}{moves}{more}, and the next run fetches again what nothing has read before"
         raise DataError(f"{error}; or {remedy}") from error
     for path, row in unread.items():
         try:

@@ -22,8 +22,8 @@ from crosslens.reports.cells import where
 VERSION = "1.0"
 ROOT = Path(__file__).parents[4]
 ELSEWHERE = {
-    "identification, word": "single words are not among the sentences",
-    "neighbours, as used": "prompts and pooling of the makers are not read",
+    "Language identification of single words": "the texts are whole sentences",
+    "Strong alignment with the encoder's own prompt and pooling": "the passport does not read them",
 }
 MODULES = (*(f"measures/{kind}" for kind in KINDS), "papers/passport/premium")
 

@@ -12,6 +12,7 @@ from crosslens.config.presets import read_yaml
 from crosslens.jobs.checksums import verified
 from crosslens.jobs.records import read_json
 from crosslens.numerics.intervals import Interval
+from crosslens.papers.passport.terms import UNKNOWN
 from crosslens.reports.cells import COLUMNS, where
 
 MEASURES = Path(__file__).with_name("measures.yaml")
@@ -20,6 +21,7 @@ NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are tex
 SUMMARY = "summary"  # the layer that is best on the other half of the languages
 CLOSE = 0.02  # standard error of a share of 204 sentences
 LEAST = 8  # families for an interval over them
+MAJORITY = 0.5  # share of a language's subwords or neighbours from which it stands apart
 FAMILIES, LANGUAGES = "families", "languages"  # columns of means
 MEANS = (FAMILIES, LANGUAGES)  # in the order in which they are shown, if there are both
 
@@ -121,11 +123,11 @@ class Passport:
         return rows.set_index("column")[["here", "family"]]
 
     def baseline(self, measure: Measure, layer: str) -> tuple[Baseline, Interval | None]:
-        """Kind and value of a measure's first baseline, or of the highest one where higher is better; "" and None without one."""
+        """Kind and value of a measure's highest baseline, or of the first one where lower is better; "" and None without one."""
         baselines = {kind: value for kind in measure.baselines if (value := self.value(measure.key, layer, baseline=kind))}
         if not baselines:
             return "", None
-        kind = max(baselines, key=lambda kind: baselines[kind].value) if measure.better == "higher" else next(iter(baselines))
+        kind = next(iter(baselines)) if measure.better == "lower" else max(baselines, key=lambda kind: baselines[kind].value)
         return kind, baselines[kind]
 
     def at_baseline(self, measure: Measure, layer: str) -> bool:
@@ -139,6 +141,16 @@ class Passport:
         low, high = (value.low, value.high) if value.low == value.low else (value.value - CLOSE, value.value + CLOSE)
         gain = {"higher": value.value - baseline.value, "lower": baseline.value - value.value, "neither": 0.0}[measure.better]
         return low <= baseline.value <= high or gain < 0
+
+    def premium_too_small(self) -> bool:
+        """Whether unknown subwords shorten the texts of some languages, as where an unknown word becomes a single subword.
+
+        A tokenizer that writes unknown characters as bytes makes texts longer instead; their premium exceeds that of bytes.
+        """
+        shares = self.languages("premium", "", UNKNOWN)["here"]
+        premium, bytes_premium = (self.rows("premium", baseline=kind).set_index("column")["here"] for kind in ("", "formula"))
+        mostly_unknown = shares[shares > MAJORITY].index
+        return bool((premium.reindex(mostly_unknown) < bytes_premium.reindex(mostly_unknown)).any())
 
     def last(self, key: str) -> str:
         """The layer whose value a table shows: the last one, or "" of a measure that has no layers."""

@@ -78,6 +78,8 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
     key, last = measure.key, passport.last(measure.key)
     value = passport.value(key, last)
     kind, baseline = passport.baseline(measure, last)
+    remarks = [kind] + [measure.no_better] * passport.at_baseline(measure, last)
+    remarks += ["but unknown subwords make the premium too small"] * (key == "premium" and passport.premium_too_small())
     return {
         "number": measure.number,
         "title": measure.title,
@@ -90,7 +92,7 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
         "summary": _number(passport.value(key, SUMMARY)),
         "baseline": _number(baseline),
         "baseline_kind": kind,
-        "at_baseline": measure.no_better if passport.at_baseline(measure, last) else "",
+        "remarks": remarks,
         "worst": _worst(passport, measure, last),
     }
 

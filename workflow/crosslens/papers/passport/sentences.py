@@ -10,13 +10,12 @@ import pandas as pd
 from crosslens.config.base import languages_table
 from crosslens.jobs.quantities import listed
 from crosslens.numerics.intervals import Interval
-from crosslens.papers.passport.facts import SUMMARY, Passport, measures, name_of
+from crosslens.papers.passport.facts import MAJORITY, SUMMARY, Passport, measures, name_of
 from crosslens.papers.passport.terms import UNKNOWN
 
 NOTICEABLE = 0.05  # change of a share that counts
 BEST = 3  # languages that a sentence names as the best
-MAJORITY = 0.5  # share of own-language neighbours from which a language stands apart
-MOST = 5  # languages whose share of unknown subwords a sentence gives
+WORST = 5  # least number of languages whose share of unknown subwords a sentence gives, if so many have some
 
 
 def sentences(passport: Passport) -> list[str]:
@@ -29,12 +28,16 @@ def _text(passport: Passport) -> Iterator[str]:
     shares = passport.languages("premium", "", UNKNOWN)["here"].sort_values(ascending=False, kind="stable")
     large_shares = shares[shares > NOTICEABLE]
     if len(large_shares):
-        worst = listed([f"{name_of(str(language))} {percent(share)}" for language, share in large_shares.head(MOST).items()])
-        among = ", among them" if len(large_shares) > MOST else ":"
+        n = max(WORST, (shares > MAJORITY).sum())
+        worst, rest = large_shares.iloc[:n], large_shares.iloc[n:]
+        parts = [f"{name_of(str(language))} {percent(share)}" for language, share in worst.items()]
+        parts += [f"at most {percent(rest.iloc[0])} in {len(rest)} more"] if len(rest) else []
+        too_small = " Unknown subwords shorten texts and make the premium too small." if passport.premium_too_small() else ""
         yield (
             f"Text: the tokenizer does not know some characters; more than {100 * NOTICEABLE:.0f}\N{NO-BREAK SPACE}% of the "
-            f"subwords of {len(large_shares)} of {len(shares)} languages are unknown{among} {worst}. All other values of these "
-            "languages describe only the text that the tokenizer knows."
+            f"subwords of {len(large_shares)} of {len(shares)} languages are unknown: {listed(parts)}. These languages stay in "
+            "all means, although their values describe only the text that the tokenizer knows, and mean little where that is "
+            f"less than half.{too_small}"
         )
 
 
@@ -65,11 +68,12 @@ def _meaning(passport: Passport) -> Iterator[str]:
     if last and first and untrained:
         is_low = passport.at_baseline(measures()["neighbours"], str(passport.depth))
         than = "no better than the baseline:" if is_low else "against"
-        best = f"; the best layer, chosen on other languages, gives {percent(summary.value)}" if summary else ""
+        layer = f"; the best layer, chosen on other languages, gives {percent(summary.value)}" if summary else ""
+        best = "" if is_low else _best(passport)
         yield (
             f"Meaning: at the last layer, averaged over families, {percent(last.value)} of sentences have their translation as "
             f"nearest neighbour among all sentences of English and their own language, {than} {percent(untrained.value)} with "
-            f"random weights and {percent(first.value)} at layer 0{best}.{_best(passport)}"
+            f"random weights and {percent(first.value)} at layer 0{layer}.{best}"
         )
 
 
@@ -88,8 +92,9 @@ def _language(passport: Passport) -> Iterator[str]:
     )
     if probe and first and last:
         yield (
-            f"Language: a linear probe identifies the language of {percent(probe.value)} of sentences at the last layer, and the "
-            f"share of variance explained by language {_change(first, last)} from layer 0 to the last."
+            f"Language: a linear probe identifies the language of {percent(probe.value)} of sentences at the last layer"
+            f"{_untrained(passport, 'identification')}, and the share of variance explained by language {_change(first, last)} "
+            f"from layer 0 to the last{_untrained(passport, 'share')}."
         )
 
 
@@ -98,14 +103,19 @@ def _centring(passport: Passport) -> Iterator[str]:
     raw, centred = (passport.value("neighbours", last, f"strong, {how}") for how in ("raw", "centred"))
     if raw and centred:
         untrained = passport.value("neighbours", last, "strong, centred", "random weights")
-        beside = f" (random weights: {percent(untrained.value)})" if untrained else ""
         hidden = centred.value - max(raw.value, untrained.value if untrained else 0) >= NOTICEABLE
         advice = "the means of the languages hide meaning that is shared" if hidden else "this does not help"
         effect = _change(raw, centred)
         yield (
             f"Centring: with each language's mean subtracted, the share of translations that are nearest neighbours {effect}"
-            f"{beside}: {advice}."
+            f"{_untrained(passport, 'neighbours', 'strong, centred')}: {advice}."
         )
+
+
+def _untrained(passport: Passport, key: str, definition: str | None = None) -> str:
+    """The share with random weights at the last layer, in brackets; "" where it was not measured."""
+    share = passport.value(key, str(passport.depth), definition, "random weights")
+    return f" (random weights: {percent(share.value)})" if share else ""
 
 
 def _failing(passport: Passport) -> Iterator[str]:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from crosslens.jobs import parquet
 from crosslens.numerics.definitions import ACCURACY, PROBE_ACROSS, PROBE_WITHIN, V_CHANCE
 from crosslens.papers.inputs import Inputs
+from crosslens.papers.tanti2021 import tables
 from crosslens.papers.tanti2021.names import CAPTIONS, FIGURES, LABELS, PANELS, PAPER_F1, V_PAPER, recipe_name
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports.cells import NEAR, where
@@ -26,6 +27,8 @@ CAPTION = (
     "probe trained on the same corpus. Seeds of the scores: {seeds}; of the points: {seed}."
 )
 KEY_CAPTION = "Circles: branches of Indo-European; triangles: other families."
+
+record = tables.record  # the figures show texts that were read as those of the tables
 
 Languages = Mapping[str, Mapping[str, str]]  # code -> name, family and genus of all languages of the study
 

@@ -104,6 +104,11 @@ def column(task: str, run: str) -> str:
     return f"{TASKS[task]} {RUNS[run]}"
 
 
+def chance(task: str, definition: str) -> float:
+    """Percentage that guessing gives in the target task; 0 for F1, which guessing gives no fixed value."""
+    return 100 / len(LABELS[task]) if metric(definition) == "accuracy" else 0
+
+
 def metric(definition: str) -> str:
     """Metric of a definition: macro F1, accuracy, V-measure, ..."""
     kinds: Mapping[str, str] = {

@@ -13,7 +13,7 @@ import pandas as pd
 from crosslens.jobs.checksums import verified
 from crosslens.numerics.definitions import ACCURACY, MACRO_F1
 from crosslens.papers.inputs import Inputs
-from crosslens.papers.tanti2021.names import IN_RECORDS, PAPER, PAPER_F1, metric
+from crosslens.papers.tanti2021.names import IN_RECORDS, PAPER, PAPER_F1, chance, metric
 from crosslens.reports import cells
 
 F1, NATS = "macro F1", "mean over words or texts, in nats"
@@ -43,7 +43,8 @@ def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: ce
         values = cells.where(scores, language=language, definition=definition, recipe=recipe)
         if len(values):
             published_value = published.value("languages", language, column) if definition == PAPER_F1 else None
-            yield cells.line(language, column, metric(definition), definition, cells.cell(values), published_value, chance=0)
+            level, numbers = chance(recipe.split("/")[1], definition), cells.cell(values)
+            yield cells.line(language, column, metric(definition), definition, numbers, published_value, chance=level)
 
 
 def validation(histories: Iterable[tuple[str, int, Path]], columns: Mapping[str, str]) -> dict[tuple[str, str], pd.DataFrame]:

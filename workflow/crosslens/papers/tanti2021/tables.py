@@ -22,6 +22,7 @@ from crosslens.papers.tanti2021.names import (
     TASKS,
     TUNED,
     V_PAPER,
+    chance,
     column,
     metric,
     recipe_name,
@@ -38,8 +39,8 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How texts were read, for the record of a table; where those with unknown subwords were kept, also the shares of these."""
-    facts = {key: settings[key] for key in ("tokenisation", "drop_unknown")}
+    """How texts were read, for the record of a table or figure; where unknown subwords were kept, also their shares."""
+    facts = {key: settings[key] for key in ("tokenisation", "drop_unknown") if key in settings}  # figure 2 shows no texts
     if inputs.tokenizer is None:
         return facts
     vocabulary, names = Vocabulary.read(inputs.tokenizer), languages_table()
@@ -64,8 +65,9 @@ def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: 
                 if len(records) or printed is not None:
                     head, numbers = column(task, run), cells.cell(records)
                     remarks = [cells.unconverged(records, head), _equal_runs(records)]
-                    chance = 0 if metric(definition) in SCORES else None
-                    lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks, chance=chance))
+                    guessed = chance(task, definition) if item == "task" else 0
+                    level = guessed if metric(definition) in SCORES else None
+                    lines.append(cells.line(row, head, metric(definition), definition, numbers, printed, remarks, chance=level))
     return cells.table(lines, PAPER, name)
 
 
@@ -82,7 +84,8 @@ def _footnote6(scores: pd.DataFrame, published: cells.Published, tasks: Collecti
         records = cells.where(scores, recipe=recipe_name(task, "finetuned"), item="task", definition=definition)
         for head, numbers in (("fine-tuned (this paper)", cells.cell(records)), ("XTREME (Hu et al. 2020)", cells.EMPTY)):
             printed = published.value("text", TASKS[task], head)  # where the footnote is listed
-            yield cells.line(TASKS[task], head, metric(definition), definition, numbers, printed, chance=0)
+            level = chance(task, definition)
+            yield cells.line(TASKS[task], head, metric(definition), definition, numbers, printed, chance=level)
 
 
 def _published(published: cells.Published, name: str, row: str, task: str, run: str) -> float | None:

@@ -1,6 +1,6 @@
 """tanti2021: the tables and figures, each with its needs and the settings of its module."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain, product
 from typing import Any
 
@@ -82,13 +82,16 @@ def _table(name: str, config: Config) -> TableOrFigure:
     needs, paper = _needs(table.kinds, table.runs, config), section(config)
     if SPELLING in table.runs:  # spelling does not depend on the model, so one recipe and seed is enough
         needs += tuple(Need(SPELLING, recipe_name(task, "frozen"), (config.seeds[0],)) for task in paper.tasks)
-    drop_unknown = config.tokenisations[paper.tokenisation].drop_unknown
-    return _item(
-        name, config, "tables", needs=needs, tokenizer=not drop_unknown,
-        settings=_shared(table.runs, config) | {"tokenisation": paper.tokenisation, "drop_unknown": drop_unknown},
-        corpora=() if drop_unknown else (*(task.corpus for task in paper.tasks.values()), paper.language_corpus),
-        decides=DECIDES if name in ("table1", "table2") else (),
-    )  # fmt: skip
+    settings, decides = _shared(table.runs, config), DECIDES if name in ("table1", "table2") else ()
+    return _item(name, config, "tables", needs=needs, decides=decides, **_recorded(settings, paper.tasks, config))
+
+
+def _recorded(settings: Mapping[str, Any], tasks: Iterable[str], config: Config) -> dict[str, Any]:
+    """Fields of an item whose record says how the texts of some tasks, and paragraphs, were read (`tables.record`)."""
+    paper = section(config)
+    facts = {"tokenisation": paper.tokenisation, "drop_unknown": config.tokenisations[paper.tokenisation].drop_unknown}
+    corpora = () if facts["drop_unknown"] else (*(paper.task(task).corpus for task in tasks), paper.language_corpus)
+    return {"settings": {**settings, **facts}, "tokenizer": bool(corpora), "corpora": corpora}
 
 
 def _findings(config: Config) -> TableOrFigure:
@@ -148,7 +151,7 @@ def _figure(name: str, config: Config) -> TableOrFigure:
     task, runs = FIGURES[name]
     needs = _needs(["classification", "clusters", "probes"], runs, config, [task])
     needs += tuple(Need("projection", recipe_name(task, run), (config.seeds[0],)) for run in runs)
-    return _item(name, config, "figures", needs=needs, settings=_figure_settings(name, config))
+    return _item(name, config, "figures", needs=needs, **_recorded(_figure_settings(name, config), [task], config))
 
 
 def _figure_settings(name: str, config: Config) -> dict[str, Any]:

@@ -101,9 +101,14 @@ class Evidence:
             for name in numbers.recipes:
                 rows = numbers.rows[numbers.rows["recipe"] == name] if "recipe" in numbers.rows else numbers.rows
                 if self.facts[name]["trained"] and len(rows):
-                    counts.append(int(rows["seed"].nunique() if "seed" in rows else rows["seeds"].min()))
+                    counts.append(int(rows["seed"].nunique() if "seed" in rows else self._seeds_of_cells(numbers)))
                     counts += [self.facts[name]["pretrainings"]] if self.facts[name]["pretrainings"] else []
         return min(counts, default=None), tuple(dict.fromkeys(name for numbers in selected for name in numbers.recipes))
+
+    def _seeds_of_cells(self, numbers: Numbers) -> float:
+        """Fewest seeds of cells, which do not say whose they are: beside an encoder that is not trained, the most."""
+        seeds = numbers.rows["seeds"]
+        return float(seeds.min() if all(self.facts[name]["trained"] for name in numbers.recipes) else seeds.max())
 
     def reasons_apart(self, selections: Iterable[Selection]) -> list[str]:
         """Reasons why our numbers among some selections are not comparable with printed ones.

@@ -3,6 +3,7 @@
 import copy
 import csv
 import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,21 @@ def test_the_authors_own_paragraphs_are_one_line_away():
     read = {corpus for recipe in recipes(config).values() for corpus, _, _ in recipe.files()}
     assert read == {"udpos", "xnli", "wiki_lang_id"}
     assert "papers.tanti2021.language_corpus set to wiki_lang_id" in sources["wikipedia"].manual
+
+
+def test_the_lines_for_languages_without_running_text_name_files_that_their_source_has():
+    values = merged("laptop")
+    values["corpora"]["xnli"]["languages"].append("vi")
+    lines = ", vi], files: { vi: FILE } } }` with a FILE of ud-2.7, which has no UD_Vietnamese-PUD/vi_pud-ud-test.conllu; or"
+    with pytest.raises(ConfigError, match=re.escape(lines)):
+        load(values)
+    values = merged("published")
+    values["corpora"]["wikipedia"]["languages"] = ["en", "de"]
+    with pytest.raises(
+        ConfigError, match=r"has no af, ar, bg and 28 more, which .*, which reads afwiki/.* and 28 more of wiki"
+    ) as caught:
+        load(values)
+    assert len(str(caught.value)) < 1000
 
 
 def test_documents_have_labels_of_one_kind():

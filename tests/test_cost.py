@@ -113,11 +113,15 @@ def test_a_study_that_reuses_another_is_expected_to_take_as_long(config):
 
 def test_without_a_table_of_the_folder_nothing_is_guessed(config):
     config = load_config(merged("demo") | {"results": "results/mine"})
-    jobs = [job("models/p/pos/b", results="results/mine"), job("tokens/a", "tokens", results="results/mine")]
+    jobs = [job("models/p/pos/b", results="results/mine", gpu=1), job("tokens/a", "tokens", results="results/mine")]
     assert [Estimator(config).estimate(job) for job in jobs] == [None, None]
     ended("models/p/pos/a", "12.0 s, peak memory 2.00 GiB", results="results/mine")
     assert Estimator(config).estimate(jobs[0]).seconds == 12
-    assert cost(jobs, Estimator(config))[-1].bases == {"measured": 1, "": 1}
+    *_, total = cost(jobs, Estimator(config))
+    assert total.bases == {"measured": 1, "": 1}
+    assert total.cells() == ["all", "2", "< 0.01", "unknown", "", "", "0 bytes"]
+    *_, total = cost(jobs[1:], Estimator(config))
+    assert total.cells() == ["all", "1", "", "unknown", "unknown", "", "unknown"]
 
 
 def test_lines_add_up(config):

@@ -151,6 +151,6 @@ def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
     assert [*map(shown.filter, records)] == [False, False, True, True]
     last = logging.makeLogRecord({"msg": "Reasons:\n    (check individual jobs above)", "levelno": logging.INFO})
     assert shown.filter(last) and last.msg.splitlines() == [
-        "Files to fetch: 2 of ud", "Missing: what 2 jobs make", "Because of settings: 1 jobs: Make train",
-        "a and b: in no mirror", "After these: 1 jobs that read what they make",
+        "Files to fetch: 2 of ud", "Missing: outputs of 2 jobs", "Because of settings: 1 job: Make train",
+        "a and b: in no mirror", "After these, reading their outputs: 1 job",
     ]  # fmt: skip

@@ -141,7 +141,7 @@ def test_a_plan_of_a_figure_has_its_page_and_gives_reasons_on_request(root):
     assert counts(plain)["figure"] == counts(plain)["page"] == 1
     assert "Draw figure2" in plain and "Reason: " not in plain and "Platform: " not in plain + with_reasons
     assert "Reason: Missing output files: results/demo/figure2.svg" in with_reasons
-    assert "\nMissing: what 2 jobs make" in plain and len(with_reasons.splitlines()) < 60
+    assert "\nMissing: outputs of 2 jobs" in plain and len(with_reasons.splitlines()) < 60
 
 
 def test_a_measure_that_a_paper_does_not_ask_for_is_refused():

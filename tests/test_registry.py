@@ -67,6 +67,7 @@ def test_files_by_a_pattern() -> None:
     assert [path.split("/")[1] for path in ud.matching("*/de_*-ud-train*.conllu")] == [
         "de_gsd-ud-train.conllu", *(f"de_hdt-ud-train-{part}.conllu" for part in ("a-1", "a-2", "b-1", "b-2")),
     ]  # fmt: skip
+    assert ud.has("UD_X/x.conllu") and not ud.has("UD_Swahili-PUD/sw_pud-ud-test.conllu") and not ud.has("*/xx_*-ud-test.conllu")
     with pytest.raises(DataError, match="xx_.*no matching file in the table"):
         ud.matching("*/xx_*-ud-test.conllu")
     with pytest.raises(DataError, match="UD_Swahili-PUD/sw_pud-ud-test.conllu: .* has no such file; name another"):

@@ -1,6 +1,7 @@
 """From words to subwords: which subword carries a label, truncation, unknown subwords."""
 
 import json
+import logging
 import unicodedata
 from functools import partial
 from itertools import chain
@@ -25,6 +26,7 @@ from crosslens.encoding.tokens.tokenise import (
     labelled_subwords,
     load_tokenizer,
     tokenise,
+    write_corpus_tokens,
     write_tokens,
     write_train,
 )
@@ -207,6 +209,22 @@ def test_files_are_cut_to_their_nominal_size(encoder_folder, tmp_path):
     counts = write_tokens(load_tokenizer(encoder_folder), tmp_path / "corpus.parquet", tmp_path / "t", settings, "test")
     assert counts["texts"] == len(pq.read_table(tmp_path / "t")) == 3
     assert parquet.metadata(tmp_path / "t") == {**counts, "special": [1, 1, 1]}
+
+
+def test_all_languages_of_which_no_text_remains_are_named_with_the_line_that_keeps_them(tmp_path):
+    texts = {("de", "train"): "ξ", ("en", "train"): "a", ("el", "dev"): "ξ", ("el", "test"): "ξ"}
+    files = {part: tmp_path / f"corpora/xnli/{'.'.join(part)}.parquet" for part in texts}
+    for (language, split), path in files.items():
+        schema.write([pair(texts[language, split], "a", id=f"{number}") for number in range(9)], path, schema.PAIRS, {})
+    save_tokenizer(wordpiece(), tmp_path / "tokenizer")
+    write_checksums(tmp_path / "tokenizer")
+    shared = {"languages": ["de"], "share": 0.5, "by": "text", "seed": 0}
+    arguments = (tmp_path / "tokenizer", files, tmp_path / "tokens")
+    line = "tokenisations: { whole: { drop_unknown: false } }"
+    with pytest.raises(DataError, match=f"corpora/xnli: .* found none in de, el: .* write `{line}` into your overlay$"):
+        write_corpus_tokens(*arguments, Tokenisation(), shared, logging.getLogger(), "whole")
+    assert not (tmp_path / "tokens").exists()
+    write_corpus_tokens(*arguments, Tokenisation(drop_unknown=False), shared, logging.getLogger(), "whole")
 
 
 def test_validation_is_drawn_after_texts_with_unknown_subwords_left(tmp_path):

@@ -80,6 +80,7 @@ def cases(folder: Path, encoder: Path, corpora: Path) -> list[tuple[str, int, bo
     weights = {"input": {"hub": [], "tokenizer": str(encoder)}, "params": {"settings": settings}}
     files = {"parts": [["de", "train"]], "files": [str(corpora / "sentences" / "de.train.parquet")]}
     tokens = {
+        "wildcards": {"tokenisation": "short"},
         "input": {"tokenizer": str(encoder), "punkt": []},
         "params": {"settings": files | {"tokenisation": {"maximum": 24, "drop_unknown": False}, "shared": {"languages": []}}},
     }

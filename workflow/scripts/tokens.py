@@ -12,4 +12,5 @@ settings = snakemake.params.settings
 files = zip(map(tuple, settings["parts"]), map(Path, settings["files"]), strict=True)
 tokenisation, output = Tokenisation.model_validate(settings["tokenisation"]), Path(snakemake.output[0])
 punkt = next((verified(Path(path)) for path in snakemake.input.punkt), None)
-write_corpus_tokens(Path(snakemake.input.tokenizer), dict(files), output, tokenisation, settings["shared"], log, punkt)
+name = snakemake.wildcards.tokenisation
+write_corpus_tokens(Path(snakemake.input.tokenizer), dict(files), output, tokenisation, settings["shared"], log, name, punkt)

@@ -96,10 +96,10 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
     )
 
 
-def warnings(values: Mapping[str, Any], config: Config, misfits: Mapping[str, str] = {}) -> list[str]:
+def warnings(values: Mapping[str, Any], config: Config, misfits: Iterable[str] = ()) -> list[str]:
     """Warnings on a configuration before anything runs.
 
-    values: the configuration as it stands in its files; misfits: why papers do not fit it, by key. They name these, folders
+    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, folders
     of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel for this
     platform.
     """
@@ -119,5 +119,7 @@ def warnings(values: Mapping[str, Any], config: Config, misfits: Mapping[str, st
         for name, encoder in config.encoders.items()
         if encoder.source == "folder" and not Path(encoder.path, "config.json").is_file()
     ]
-    omitted = [f"papers.{key} is omitted: {why}" for key, why in misfits.items()]
+    omitted = [
+        f"papers.{key} is omitted: it does not fit the other settings; ask for the target {key} to see why" for key in misfits
+    ]
     return missing + fetched + absent + omitted

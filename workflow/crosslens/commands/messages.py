@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from crosslens.commands.cost.estimate import Estimate, Estimator
 from crosslens.commands.planned_jobs import Job, cause, changed_keys, event_of
-from crosslens.jobs.quantities import duration, shortened
+from crosslens.jobs.quantities import counted, duration, shortened
 from crosslens.jobs.training_folders import seen
 
 UNKNOWN = Estimate(5.0, "tabulated", 0.0)  # of a job whose kind is neither measured nor tabulated
@@ -154,10 +154,12 @@ class DryRun:
         lines = [f"Files to fetch: {', '.join(files)}"] * bool(files)
         following = len(self.titles.pop("", []))
         for why, titles in self.titles.items():
-            count = f"{len(titles):,} jobs"
-            lines.append(f"Missing: what {count} make" if why == "missing" else f"Because of {why}: {count}: {shortened(titles)}")
+            count = counted(len(titles), "job")
+            lines.append(
+                f"Missing: outputs of {count}" if why == "missing" else f"Because of {why}: {count}: {shortened(titles)}"
+            )
         lines += self.by_hand(self.fetched)
-        return [*lines, *[f"After these: {following:,} jobs that read what they make"] * bool(following)]
+        return [*lines, *[f"After these, reading their outputs: {counted(following, 'job')}"] * bool(following)]
 
 
 def calm(record: logging.LogRecord) -> bool:

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from crosslens.config.base import languages_table
 from crosslens.config.encoders import FolderEncoder, HubEncoder
 from crosslens.config.presets import read_yaml
-from crosslens.config.tokenisations import Tokenisation
+from crosslens.config.tokenisations import Tokenisation, to_keep_unknown
 from crosslens.corpora.sources.places import Layout
 from crosslens.corpora.sources.registry import load
 from crosslens.encoding.encoders.build import build
@@ -187,13 +187,11 @@ def _check_unknown(purpose: Purpose, path: Path, description: Description) -> No
         subwords = tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False).ids
         shares[file.parent.name] = subwords.count(unknown) / max(len(subwords), 1) if unknown is not None else 0.0
     if lacking := [f"{languages_table()[code]['name']} {share:.0%}" for code, share in shares.items() if share > NOTICEABLE]:
-        line = json.dumps({purpose.tokenisation: {**stated, "drop_unknown": False}})
         raise DataError(
             f"{path}: expected a tokenizer with the characters of the demo's languages, found unknown subwords: "
-            f"{', '.join(lacking)}. Texts that have one are dropped, so that little or nothing is left of these languages. To "
-            f"keep them, write the line\n"
-            f"tokenisations: {line}\n"
-            f"into {path}{', in the place of its own' * bool(stated)}, and run again; to drop them nevertheless, with true"
+            f"{', '.join(lacking)}. Texts that have one are dropped, so that little or nothing is left of these languages: "
+            f"{to_keep_unknown(purpose.tokenisation, str(path), stated)}{', in the place of its own' * bool(stated)}, and run "
+            "again; to drop them nevertheless, with true"
         )
 
 

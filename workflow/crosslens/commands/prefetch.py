@@ -4,13 +4,32 @@
 """
 
 import argparse
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
-from crosslens.commands.planned_jobs import call_options
+from crosslens.commands.planned_jobs import Job, call_options, plan
+from crosslens.corpora.sources.registry import load, place_of, size_of
 from crosslens.jobs.errors import DataError
+from crosslens.jobs.quantities import counted, readable
+from crosslens.papers.configuration import WholeConfig
 
 UNTIL = ("--cores", "4", "--until", "fetch", "dump_sample")
+
+
+def file_lines(config: WholeConfig, jobs: Sequence[Job]) -> list[str]:
+    """A line for each file that jobs fetch, and one for all: path below a mirror, size known or estimated, address or advice."""
+    sources, lines, total = load(additions=config.sources), [], 0
+    for job in jobs:
+        file = os.path.relpath(job.output[0], f"{config.results}/sources")
+        key, path, blocks = place_of(file, sources)
+        size, source = size_of(file, sources), sources[key]
+        address = next(iter(source.urls_of(path)), source.manual or "")
+        share = f" ({counted(blocks, 'block')} of it)" if blocks else ""
+        lines.append(f"{key}/{path}{share}\t{readable(size) if size else 'unknown'}\t{address}")
+        total += size or 0
+    return [*sorted(lines), f"{counted(len(lines), 'file')}, {readable(total)} as far as sizes are known or estimated"]
 
 
 def main(arguments: list[str]) -> None:
@@ -22,11 +41,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("target", nargs="*")
     options = parser.parse_args(arguments)
     try:
-        where = call_options(options.profile, options.overlay)
+        command = [*call_options(options.profile, options.overlay), *UNTIL, "--", *options.target]
+        if options.dry_run:
+            print("\n".join(file_lines(*plan(command))))
+            return
     except DataError as error:
         sys.exit(f"prefetch: {error}")
-    dry = ["--dry-run"] if options.dry_run else []
-    sys.exit(subprocess.run([sys.executable, "-m", "snakemake", *where, *dry, *UNTIL, "--", *options.target]).returncode)
+    sys.exit(subprocess.run([sys.executable, "-m", "snakemake", *command]).returncode)
 
 
 if __name__ == "__main__":

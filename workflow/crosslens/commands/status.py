@@ -26,7 +26,7 @@ from crosslens.corpora.sources.pins import LOCK, digests
 from crosslens.corpora.sources.registry import Source, load
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import is_abandoned
-from crosslens.jobs.quantities import readable, shortened
+from crosslens.jobs.quantities import counted, readable, shortened
 from crosslens.jobs.training_folders import CHECKPOINT, HALF_WRITTEN
 from crosslens.papers import KEYS, papers
 from crosslens.reports.studies import Studies
@@ -136,7 +136,7 @@ def taken(jobs: Sequence[Job]) -> str:
     """Number of jobs and, of these, of training runs; "" for none."""
     training_runs = sum(job.rule.startswith("train") for job in jobs)
     parts = ((len(jobs), "job"), (training_runs, "training run"))
-    return " with ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
+    return " with ".join(counted(number, noun) for number, noun in parts if number)
 
 
 def headline(study: Study, rows: Sequence[Item]) -> str:

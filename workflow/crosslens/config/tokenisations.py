@@ -1,6 +1,8 @@
 """Tokenisations: how texts become tokens."""
 
-from typing import Annotated, Literal, Self
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -86,3 +88,12 @@ class Tokenisation(Section):
     def of(self, split: str) -> Self:
         """How the texts of a split are read."""
         return self.model_copy(update={"maximum": self.train_maximum}) if split == "train" and self.train_maximum else self
+
+
+def to_keep_unknown(name: str, file: str, settings: Mapping[str, Any] = {}) -> str:
+    """Advice for keeping the texts with unknown subwords: the line to write into an overlay.
+
+    name: of the tokenisation. file: the overlay, in words. settings: what it states of the tokenisation already.
+    """
+    values = ", ".join(f"{key}: {json.dumps(value)}" for key, value in {**settings, "drop_unknown": False}.items())
+    return f"to keep texts with unknown subwords, write `tokenisations: {{ {name}: {{ {values} }} }}` into {file}"

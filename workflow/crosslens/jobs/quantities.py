@@ -21,6 +21,11 @@ def readable(size: int) -> str:
     return f"{size} bytes"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things in words: 1 job, 1,200 jobs."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names in words: a, b and c."""
     *first, last = names

@@ -16,9 +16,9 @@ from crosslens.commands.cost.estimate import FACTORS, Estimator, wall_time
 from crosslens.commands.planned_jobs import Job, call_options, plan
 from crosslens.config.presets import read_presets
 from crosslens.jobs.errors import DataError
-from crosslens.jobs.quantities import duration, readable
+from crosslens.jobs.quantities import counted, duration, readable
 
-COLUMNS = ("jobs", "GPU hours", "CPU hours", "longest job", "maximum memory", "disk")
+COLUMNS = ("jobs", "GPU hours", "CPU hours", "longest job", "memory requested", "disk")
 BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
@@ -40,6 +40,7 @@ class Line:
     disk: float = 0.0
     over: int = 0  # jobs that likely take longer than the time that they request
     bases: Counter[str] = field(default_factory=Counter)  # jobs by what their estimates rest on; "" for no estimate
+    unknown: set[bool] = field(default_factory=set)  # of jobs without an estimate, whether they request a GPU
 
     def add(self, job: Job, estimator: Estimator) -> None:
         """Add the cost of a job."""
@@ -47,8 +48,10 @@ class Line:
         self.memory = max(self.memory, job.asked.get("mem_mb", 0))
         estimate = estimator.estimate(job)
         self.bases[estimate.basis if estimate else ""] += 1
-        if estimate:
-            gpus = job.asked.get("gpu", 0)
+        gpus = job.asked.get("gpu", 0)
+        if not estimate:
+            self.unknown.add(gpus > 0)
+        else:
             total = self.encoders if gpus else self.others
             total[:] = [before + max(1, gpus) * seconds for before, seconds in zip(total, estimate.range, strict=True)]
             self.longest, self.disk = max(self.longest, estimate.seconds), self.disk + estimate.disk
@@ -56,9 +59,12 @@ class Line:
 
     def cells(self) -> list[str]:
         """Texts of its row in the table."""
-        longest = duration(self.longest) if self.longest >= 60 else ""
+        gpu_hours = spent(self.encoders) or "unknown" * (True in self.unknown)
+        cpu_hours = spent(self.others) or "unknown" * (False in self.unknown)
+        unknown = "unknown" * (self.bases[""] == self.jobs)
+        longest = unknown or (duration(self.longest) if self.longest >= 60 else "")
         memory = readable(self.memory * 10**6) if self.memory else ""
-        return [self.rule, f"{self.jobs:,}", spent(self.encoders), spent(self.others), longest, memory, readable(int(self.disk))]
+        return [self.rule, f"{self.jobs:,}", gpu_hours, cpu_hours, longest, memory, unknown or readable(int(self.disk))]
 
 
 def spent(seconds: Sequence[float]) -> str:
@@ -97,17 +103,19 @@ def assumptions(lines: Sequence[Line]) -> list[str]:
     """Sentences on what the hours rest on, and on jobs that they leave out or that may be cut."""
     *rules, total = lines
     sentences = [
-        f"{total.bases[basis]:,} jobs {basis}: {words}; expect the actual time within a factor of {FACTORS[basis]:g}."
+        f"{counted(total.bases[basis], 'job')} {basis}: {words}; expect the actual time within a factor of {FACTORS[basis]:g}."
         for basis, words in BASES.items()
         if total.bases[basis]
     ]
     if unknown := total.bases[""]:
-        sentences.append(f"{unknown:,} jobs unknown, and not in the sums: none of their kind has finished or is tabulated.")
+        sentences.append(
+            f"{counted(unknown, 'job')} unknown, and not in the sums: none of their kind has finished or is tabulated."
+        )
     if total.over:
         names = ", ".join(f"{line.over} of {line.rule}" for line in rules if line.over)
         sentences.append(
             f"Time limits: {names} likely take longer than they request. Training runs resume where they were cut; for others "
-            "raise it, as in --set-resources tokens:runtime=600 (minutes)."
+            "raise runtime (minutes) in slurm/site.yaml, as in `tokens: { runtime: 600 }` under set-resources."
         )
     return [*sentences, "Downloads are not timed."]
 

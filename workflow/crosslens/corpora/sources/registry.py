@@ -118,19 +118,24 @@ class Source(Section):
         sizes = (size for pattern, size in self.estimates.items() if fnmatch.fnmatchcase(path, pattern))
         return next((round(size * 10**6) for size in sizes), None)
 
+    def has(self, pattern: str) -> bool:
+        """Whether a file may match a pattern, by the table; a release that it does not list in full may have any file."""
+        if "*" in pattern:
+            return bool(fnmatch.filter(self.files, pattern))
+        return pattern in self.files or not any(fnmatch.fnmatchcase(pattern, complete) for complete in self.complete)
+
     def matching(self, pattern: str) -> list[str]:
         """Files of the source's table that match a pattern, in which * is any characters; the pattern itself where it has no *.
 
         Raises DataError where nothing matches, or where the release is known not to have the file.
         """
         if "*" not in pattern:
-            if pattern not in self.files and any(fnmatch.fnmatchcase(pattern, complete) for complete in self.complete):
+            if not self.has(pattern):
                 raise DataError(f"{pattern}: '{self.title}' has no such file; name another file, or remove the language")
             return [pattern]
-        names = sorted(fnmatch.filter(self.files, pattern))
-        if not names:
+        if not self.has(pattern):
             raise DataError(f"{pattern}: no matching file in the table of '{self.title}'; correct the pattern, or name the files")
-        return names
+        return sorted(fnmatch.filter(self.files, pattern))
 
     def mirrors(self, folders: list[str] | list[Path]) -> list[Path]:
         """This source's folders in mirrors, in order."""

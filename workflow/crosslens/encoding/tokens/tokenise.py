@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Encoding, Tokenizer, models, normalizers
 
-from crosslens.config.tokenisations import Tokenisation
+from crosslens.config.tokenisations import Tokenisation, to_keep_unknown
 from crosslens.corpora import schema as corpora
 from crosslens.corpora.splits import validation
 from crosslens.encoding.encoders.folder import read
@@ -172,6 +172,10 @@ def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
     return [places.get(row["heads"][word] - 1, CUT) for word in words], [row["relations"][word] for word in words]
 
 
+class NoTextLeftError(DataError):
+    """Each text of a file of a corpus has an unknown subword, and is dropped."""
+
+
 class _Span(NamedTuple):
     """Subwords of a text whose words are labelled in an input, and their offset in the input."""
 
@@ -244,24 +248,36 @@ def load_tokenizer(folder: Path, whole_text: bool = False) -> Tokenizer:
 
 def write_corpus_tokens(
     folder: Path, files: Mapping[tuple[str, str], Path], output: Path, settings: Tokenisation, shared: Mapping[str, Any], log:
-    Logger, punkt: Path | None = None,
+    Logger, name: str, punkt: Path | None = None,
 ) -> None:  # fmt: skip
     """Tokenise the files of a corpus, (language, split) -> file, into LANGUAGE.SPLIT.parquet below `output`.
 
-    shared: the languages whose validation is a share of train, and settings of its sampling (`write_train`). punkt: archive of
-    models, see `tokenise`.
+    shared: the languages whose validation is a share of train, and settings of its sampling (`write_train`). name: of the
+    tokenisation. punkt: archive of models, see `tokenise`. Raises DataError for all languages of which no text remains.
     """
-    sampling = {name: value for name, value in shared.items() if name != "languages"}
+    lacking = []
+    sampling = {key: value for key, value in shared.items() if key != "languages"}
     tokenizer = load_tokenizer(verified(folder), settings.whole_text)  # once: a large vocabulary takes a second
     with checksummed(output) as temporary:
         for (language, split), corpus in files.items():
-            outputs = {name: temporary / f"{language}.{name}.parquet" for name in (split, "validation")}
-            if split == "train" and language in shared["languages"]:
-                counts_by_split = write_train(tokenizer, corpus, outputs, settings, language=language, punkt=punkt, **sampling)
-            else:
-                counts_by_split = {split: write_tokens(tokenizer, corpus, outputs[split], settings, split, punkt)}
-            for name, counts in counts_by_split.items():
-                log.info("%s.%s: %s", language, name, ", ".join(f"{kind} {count}" for kind, count in counts.items()))
+            outputs = {part: temporary / f"{language}.{part}.parquet" for part in (split, "validation")}
+            try:
+                if split == "train" and language in shared["languages"]:
+                    counts_by_split = write_train(
+                        tokenizer, corpus, outputs, settings, language=language, punkt=punkt, **sampling
+                    )
+                else:
+                    counts_by_split = {split: write_tokens(tokenizer, corpus, outputs[split], settings, split, punkt)}
+            except NoTextLeftError:
+                lacking.append(language)
+                continue
+            for part, counts in counts_by_split.items():
+                log.info("%s.%s: %s", language, part, ", ".join(f"{kind} {count}" for kind, count in counts.items()))
+        if lacking:
+            raise DataError(
+                f"{corpus.parent}: expected texts without unknown subwords, found none in {', '.join(dict.fromkeys(lacking))}: "
+                f"choose an encoder that covers these languages; or, {to_keep_unknown(name, 'your overlay')}"
+            )
 
 
 def write_tokens(
@@ -321,7 +337,4 @@ def _corpus_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 def _check_left(texts: int, table: pa.Table, corpus: Path) -> None:
     if not texts:
-        raise DataError(
-            f"{corpus}: expected texts without unknown subwords, found none of {table.num_rows}: "
-            "choose an encoder that covers the language, or a tokenisation with drop_unknown: false"
-        )
+        raise NoTextLeftError(f"{corpus}: expected texts without unknown subwords, found none of {table.num_rows}")

@@ -43,8 +43,8 @@ class Bert(Training):
     subwords: Count = Field(131_072, description="Average number of subwords per batch: 256 examples of 512, as in BERT.")
     parts: Count = Field(
         4,
-        description="Parts of a batch, which are computed in turn or on as many GPUs of one machine. `--set-resources "
-        "train:gpu=1` requests a single GPU and changes only the last digits of results.",
+        description="Parts of a batch, which are computed in turn or on as many GPUs of one machine. `train: { gpu: 1 }` "
+        "under set-resources in slurm/site.yaml requests a single GPU and changes only the last digits of results.",
     )
     masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of masked subwords (BERT).")
     init_sd: Positive | None = Field(

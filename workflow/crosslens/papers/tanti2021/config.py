@@ -1,5 +1,6 @@
 """tanti2021: hyperparameters and measures, each with its source in the paper."""
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -9,6 +10,8 @@ from crosslens.config.base import Count, Language, Rate, Section, Share, nearest
 from crosslens.config.corpora import ParagraphCorpus
 from crosslens.config.training import Decay, LengthPools, Positive, Seeds, Training
 from crosslens.config.whole import Config, PaperSection
+from crosslens.corpora.sources.registry import load
+from crosslens.jobs.quantities import shortened
 
 Weight = Annotated[float, Field(gt=0, lt=1)]
 PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
@@ -272,12 +275,17 @@ class Tanti2021(PaperSection):
         if not unlearned:
             return []
         codes, here = list(dict.fromkeys(chain.from_iterable(unlearned.values()))), f"corpora.{self.language_corpus}"
-        lacking = "; ".join(f"{', '.join(unlearned[task])}, which corpora.{self.task(task).corpus} tests" for task in unlearned)
-        languages = ", ".join([*paragraphs.languages, *codes])
-        remedy = f"`corpora: {{ {self.language_corpus}: {{ languages: [{languages}] }} }}`"
+        lacking = "; ".join(f"{shortened(unlearned[task])}, which corpora.{self.task(task).corpus} tests" for task in unlearned)
+        keys, remark = f"languages: [{', '.join([*paragraphs.languages, *codes])}]", ""
         if isinstance(paragraphs, ParagraphCorpus):
-            files = ", ".join(map(paragraphs.file_of, codes))
-            remedy += f", by which {files} of {paragraphs.source} is read (`files: {{ {codes[0]}: FILE }}` there names another)"
+            if absent := _without_file(paragraphs, codes):
+                keys += f", files: {{ {', '.join(f'{code}: FILE' for code in absent)} }}"
+                files = shortened([*map(paragraphs.file_of, absent)])
+                remark = f" with a FILE of {paragraphs.source}, which has no {files}; or choose another language_corpus"
+            else:
+                files = shortened([*map(paragraphs.file_of, codes)])
+                remark = f", which reads {files} of {paragraphs.source} (`files: {{ {codes[0]}: FILE }}` there names another)"
+        remedy = f"`corpora: {{ {self.language_corpus}: {{ {keys} }} }}`{remark}"
         if len(unlearned) < len(self.tasks):
             tasks = ", ".join(f"{task}: null" for task in unlearned)
             remedy += f"; or, to omit the task, `papers: {{ tanti2021: {{ tasks: {{ {tasks} }} }} }}`"
@@ -306,6 +314,17 @@ class Tanti2021(PaperSection):
                 if recipe == name or recipe.startswith(f"{name}/"):
                     return task, run
         raise KeyError(f"no recipe '{recipe}'")
+
+
+def _without_file(corpus: ParagraphCorpus, languages: Sequence[str]) -> list[str]:
+    """Languages whose file is not in a source that lists all of its files."""
+    sources = load()
+    return [
+        language
+        for language in languages
+        if (source := sources.get(corpus.language_sources.get(language, corpus.source)))
+        and not source.has(corpus.file_of(language))
+    ]
 
 
 PAPER_SECTION = Tanti2021

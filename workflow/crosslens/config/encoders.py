@@ -136,12 +136,12 @@ class PackagedEncoder(_Encoder):
 
 
 class RandomEncoder(_Encoder):
-    """An untrained BERT, or untrained word embeddings, with a WordPiece vocabulary learnt from corpora."""
+    """An untrained BERT, or untrained word embeddings, with a WordPiece vocabulary learned from corpora."""
 
     source: Literal["random"]
-    corpora: list[str] = Field([], description="Keys of `corpora` from which the vocabulary is learnt.")
+    corpora: list[str] = Field([], description="Keys of `corpora` from which the vocabulary is learned.")
     tokenizer: str | None = Field(
-        None, description="Key of the encoder whose tokenizer and tokens this one shares; if null, a tokenizer is learnt."
+        None, description="Key of the encoder whose tokenizer and tokens this one shares; if null, a tokenizer is learned."
     )
     layers: int = Field(2, ge=0, description="Layers; 0 gives word embeddings without positions.")
     hidden: Count = Field(32, description="Hidden size.")
@@ -155,7 +155,7 @@ class RandomEncoder(_Encoder):
     )
 
     def trimmed(self) -> bool:
-        """Whether the vocabulary is trimmed: it is not, since it is learnt from the corpora."""
+        """Whether the vocabulary is trimmed: it is not, since it is learned from the corpora."""
         return False
 
     def blocks(self) -> int:
@@ -169,7 +169,7 @@ class RandomEncoder(_Encoder):
     @model_validator(mode="after")
     def _divisible(self) -> Self:
         if bool(self.corpora) == bool(self.tokenizer):
-            raise ValueError("corpora: expected corpora from which a vocabulary is learnt or, instead, a tokenizer to share")
+            raise ValueError("corpora: expected corpora from which a vocabulary is learned or, instead, a tokenizer to share")
         if self.hidden % self.heads:
             raise ValueError(f"hidden: expected a multiple of heads ({self.heads}), found {self.hidden}")
         return self

@@ -205,7 +205,7 @@ class Masking(Frozen):
 
 
 class Static(Frozen):
-    """Word embeddings learnt from running text; see crosslens.training.static_embeddings."""
+    """Word embeddings learned from running text; see crosslens.training.static_embeddings."""
 
     data: Data
     embeddings: static_embeddings.Static
@@ -227,7 +227,7 @@ class Recipe(Frozen):
 
     name: str
     paper: str | None = None
-    task: str | None = None  # task of the paper; None: nothing is learnt
+    task: str | None = None  # task of the paper; None: nothing is learned
     source: str | None = None  # source of the task's training data: a language, or a name that the paper uses
     trial: dict[str, int | float] = {}  # hyperparameters of a trial of a search
     keeps_weights: bool = True
@@ -290,9 +290,9 @@ class Recipe(Frozen):
         """Whether it learns from texts without their words and labels."""
         return self.static is not None or any(isinstance(head, LanguageModelHead) for head in self.heads.values())
 
-    def labels(self, learnt: str) -> tuple[str, ...]:
+    def labels(self, learned: str) -> tuple[str, ...]:
         """Labels of a kind, TASK or LANGUAGE; () if no head learns it."""
-        return next((head.labels for head in self.heads.values() if head.learns == learnt), ())
+        return next((head.labels for head in self.heads.values() if head.learns == learned), ())
 
     def taught(self, head: str) -> list[Data]:
         """The different texts from which a head learns."""

@@ -29,14 +29,14 @@ COMPUTED = (WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE)
 """Verdicts on what was computed here; the others are on cells that have no result here."""
 SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of what is configured
 VERDICTS = {
-    WITHIN: "the printed value lies in the prediction interval of one new run or, a count, is ours after rounding",
+    WITHIN: "the printed value lies in the prediction interval of one new run or, if it is a count, equals our rounded value",
     OUTSIDE: "it does not",
-    UNDECIDED: "there is no interval, since fewer than two seeds differ",
-    NOT_COMPARABLE: "ours is of another encoder or other corpora",
+    UNDECIDED: "there is no interval, since there are fewer than two seeds with different values",
+    NOT_COMPARABLE: "our value comes from another encoder or from other corpora",
     SETTING: "a hyperparameter: configured, not computed",
-    NOT_RUN: "no table that exists has a value of ours",
-    NO_TABLE: "a number of the text, or no number: no table here has a line for it",
-    CITED: "a number of another paper, which nothing here computes",
+    NOT_RUN: "none of the tables built so far has our value",
+    NO_TABLE: "a number in the running text, or no number, so that no table here has a row for it",
+    CITED: "a number quoted from another paper and not computed here",
     ILLEGIBLE: "cannot be read in our copy of the paper",
 }
 Line = dict[Hashable, Any]  # of a table of ours, by column

@@ -20,7 +20,7 @@ class Passport(PaperSection):
         [], description="Lists of two to six encoders to compare."
     )
     parallel: str = Field("sib200_parallel", description="Key of `corpora` for parallel sentences in all languages, with topics.")
-    topics: str = Field("sib200_english", description="Key of `corpora` for the English sentences from which topics are learnt.")
+    topics: str = Field("sib200_english", description="Key of `corpora` for the English sentences from which topics are learned.")
     block: Count = Field(
         50,
         description="Sentence numbers (index_id) per block. Each block stays within one half of the data, because neighbouring "

@@ -32,9 +32,9 @@ READER = OVERLAY, ("withheld: clean", "withheld: paper")
 LAMBDA = "config.yaml", ("head_rate: 1.0e-3, reversal: 0.1 }", "head_rate: 1.0e-3, reversal: 0.3 }")
 CHANGES = {  # file, (old, new): what the reasons say
     None: "",
-    LAMBDA: "'reversal': 0.3",
-    (OVERLAY, ("gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 4 }")): "'batch': 4",
-    READER: "'withheld': 'paper'",
+    LAMBDA: "reversal: 0.3",
+    (OVERLAY, ("gradient_reversal: { batch: 16 }", "gradient_reversal: { batch: 4 }")): "batch: 4",
+    READER: "withheld: 'paper'",
     ("workflow/crosslens/training/loop.py", ("float = 300.0", "float = 299.0")): "Params have changed",
     ("workflow/crosslens/papers/tanti2021/sizes.py", ('"equal"', '"the same"')): "Params have changed",
     ("workflow/crosslens/training/loop.py", ('"""The training loop', '"""A training loop')): "",

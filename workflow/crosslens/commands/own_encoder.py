@@ -191,7 +191,7 @@ def _check_unknown(purpose: Purpose, path: Path, description: Description) -> No
             f"{path}: expected a tokenizer with the characters of the demo's languages, found unknown subwords: "
             f"{', '.join(lacking)}. Texts that have one are dropped, so that little or nothing is left of these languages: "
             f"{to_keep_unknown(purpose.tokenisation, str(path), stated)}{', in the place of its own' * bool(stated)}, and run "
-            "again; to drop them nevertheless, with true"
+            "again; to drop them all the same, write true instead of false"
         )
 
 

@@ -21,6 +21,7 @@ from crosslens.reports.cells import where
 from crosslens.reports.figures.save import save
 from scipy.stats import binomtest
 from study import REPOSITORY
+from test_passport_page import passport_with_unknown
 from test_samples import check_words
 
 PRETRAINING = Pretraining.read(REPOSITORY / "resources/pretraining.yaml")
@@ -142,6 +143,16 @@ def test_a_measure_that_an_encoder_lacks_costs_no_other(tmp_path: Path) -> None:
     without = Passport(compared.a.table[compared.a.table["metric"] != "genealogy"], compared.a.record)
     text = page_of([without, compared.b], tmp_path)
     assert text.count("not measured for every encoder") == 1 and text.count("31 of 31") > 1
+
+
+def test_a_premium_that_is_too_small_wins_nothing(tmp_path: Path) -> None:
+    compared = pair(tmp_path)
+    table = compared.b.table.copy()
+    table.loc[(table["metric"] == "premium") & (table["baseline_kind"] == ""), "here"] /= 2
+    low = Passport(table, compared.b.record)
+    assert "too small" not in page_of([compared.a, low], tmp_path)
+    text = page_of([compared.a, passport_with_unknown(low, {"th": 0.6})], tmp_path)
+    assert "none: B is too small because of unknown subwords" in text
 
 
 def test_the_page_says_where_so_few_languages_can_decide_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from crosslens.jobs.quantities import listed
 from crosslens.papers.passport.comparison import COVERAGE, LETTERS, shared_values
 from crosslens.papers.passport.facts import MEANS, SUMMARY, Measure, Passport, measures, name_of
-from crosslens.papers.passport.page import SIGNS, shown_number, title_facts
+from crosslens.papers.passport.page import SIGNS, TOO_SMALL, shown_number, title_facts
 from crosslens.papers.passport.pretraining import Pretraining
 from crosslens.papers.passport.sentences import percent, warnings
 from crosslens.reports.cells import where
@@ -67,34 +67,37 @@ def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], cover
     layer = means[0, 1][0]["layer"]
     layers = [layer if layer in (SUMMARY, "") else str(passport.depth) for passport in passports]
     low = [passport.at_baseline(measure, at) for passport, at in zip(passports, layers, strict=True)]
+    small = [measure.key == "premium" and passport.premium_too_small() for passport in passports]
+    flaws = [TOO_SMALL if s else "no better than its baseline" if b else "" for b, s in zip(low, small, strict=True)]
     wins = [0] * len(passports)
     for (a, b), (mean,) in means.items():
         is_certain = mean["low"] > 0 or mean["high"] < 0 or (pd.isna(mean["low"]) and mean["p_holm"] < CERTAIN)
         wins[a if (mean["here"] > 0) == (measure.better == "higher") else b] += is_certain
     numbers = [means[0, 1][0]["value_a"], *(means[0, place][0]["value_b"] for place in range(1, len(passports)))]
-    for passport, at, is_low, number in zip(passports, layers, low, numbers, strict=True):
+    for passport, at, is_low, is_small, number in zip(passports, layers, low, small, numbers, strict=True):
         baseline = passport.baseline(measure, at)[1]
-        text = f"baseline {shown_number(baseline.value)}" + f", {measure.no_better}" * is_low if baseline else ""
+        remarks = [f"baseline {shown_number(baseline.value)}"] + [measure.no_better] * is_low if baseline else []
+        text = ", ".join(remarks + [TOO_SMALL] * is_small)
         line["values"].append((shown_number(number), text))
     groups = [where(cells[0, 1], column=name) for name in covered]
     return line | {
-        "best": next((place for place, won in enumerate(wins) if won == len(wins) - 1 and not low[place]), None),
-        "differences": [_difference(measure, means[0, place][0], low, place) for place in range(1, len(passports))],
+        "best": next((place for place, won in enumerate(wins) if won == len(wins) - 1 and not flaws[place]), None),
+        "differences": [_difference(measure, means[0, place][0], flaws, place) for place in range(1, len(passports))],
         "by_coverage": ["–" if group.empty else _signed(group["here"].iloc[0]) for group in groups],
         "layer": layer,
         "remark": "" if pd.isna(means[0, 1][0]["remark"]) else means[0, 1][0]["remark"],
     }
 
 
-def _difference(measure: Measure, mean: Mapping[Any, Any], low: Sequence[bool], second: int) -> dict[str, str]:
+def _difference(measure: Measure, mean: Mapping[Any, Any], flaws: Sequence[str], second: int) -> dict[str, str]:
     """The first encoder's value less that of another, with its interval, the languages in which it is better, and p.
 
-    low: whether each encoder is at its baseline.
+    flaws: why the value of each encoder wins nothing, "" where it may win.
     """
     is_tested, ahead = pd.notna(mean["p"]), 0 if (mean["here"] > 0) == (measure.better == "higher") else second
     won = f"{mean['won']} of {mean['won'] + mean['lost']}" if is_tested else ""
-    if measure.better != "neither" and mean["here"] and low[ahead]:
-        won = f"none: {LETTERS[ahead].upper()} is no better than its baseline"
+    if measure.better != "neither" and mean["here"] and flaws[ahead]:
+        won = f"none: {LETTERS[ahead].upper()} is {flaws[ahead]}"
     p = ("<0.001" if mean["p_holm"] < 0.001 else f"{mean['p_holm']:.3f}") if is_tested else ""
     ends = "" if pd.isna(mean["low"]) else f"{_signed(mean['low'])} to {_signed(mean['high'])}"
     return {"number": _signed(mean["here"]), "interval": ends, "won": won, "p": p}

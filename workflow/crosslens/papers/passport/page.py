@@ -17,6 +17,7 @@ SECTIONS = {"A": "Text into subwords", "B": "Where the language is", "C": "Same 
 WORST = 3  # languages of a measure that the table names
 SIGNS = {"higher": "↑", "lower": "↓", "neither": ""}
 UNKNOWN = "unknown"
+TOO_SMALL = "too small because of unknown subwords"
 
 
 def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path, style: Path) -> str:
@@ -79,7 +80,7 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
     value = passport.value(key, last)
     kind, baseline = passport.baseline(measure, last)
     remarks = [kind] + [measure.no_better] * passport.at_baseline(measure, last)
-    remarks += ["but unknown subwords make the premium too small"] * (key == "premium" and passport.premium_too_small())
+    remarks += [TOO_SMALL] * (key == "premium" and passport.premium_too_small())
     return {
         "number": measure.number,
         "title": measure.title,

@@ -84,7 +84,7 @@ def test_finished_jobs_are_those_whose_logs_say_what_all_of_the_job_took(config)
 def test_an_estimate_rests_on_the_best_that_is_there(config):
     def estimates(*jobs: Job) -> list[tuple[float, str]]:
         estimator = Estimator(config)
-        return [(found.seconds, found.basis) for job in jobs if (found := estimator.estimate(job))]
+        return [(time.seconds, time.basis) for job in jobs if (time := estimator.estimate(job))]
 
     training, other, states = job("models/p/pos/b", gpu=1), job("models/q/x", gpu=1), job("states/p/pos/b", "states", gpu=1)
     probes = job("measures/probes@p/p/pos/b", "measure_states")
@@ -105,7 +105,7 @@ def test_a_study_that_reuses_another_is_expected_to_take_as_long(config):
     config = load_config(merged("demo") | {"results": "results/mine", "reuse": ["results/demo"]})
     ended("measures/probes/p/pos/a", "50.0 s, peak memory 2.00 GiB")  # in results/demo
     jobs = [job(place, results="results/mine") for place in ("measures/probes@p/p/pos/b", "models/p/pos/b")]
-    assert [(found.seconds, found.basis) for job in jobs if (found := Estimator(config).estimate(job))] == [
+    assert [(time.seconds, time.basis) for job in jobs if (time := Estimator(config).estimate(job))] == [
         (50, "scaled"),
         (100, "tabulated"),
     ]

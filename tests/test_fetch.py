@@ -594,13 +594,13 @@ def test_parts_that_are_not_to_be_had(server: str, ways: list[str]) -> None:
 def test_what_rests_on_the_first_fetch_is_listed(tmp_path: Path) -> None:
     lock = tmp_path / "sources.lock.tsv"
     assert unverified(load(), lock) == ""
-    known = "google-bert/bert-base-multilingual-cased/3f076fdb1ab68d5b2880cb87a0886f315b8146f8/config.json"
-    for file in (f"hub/{known}", "xnli/XNLI-1.0.zip", *(f"wikipedia/{n}wiki/x" for n in range(6))):
+    file_with_digest = "google-bert/bert-base-multilingual-cased/3f076fdb1ab68d5b2880cb87a0886f315b8146f8/config.json"
+    for file in (f"hub/{file_with_digest}", "xnli/XNLI-1.0.zip", *(f"wikipedia/{n}wiki/x" for n in range(6))):
         read(unread(tmp_path, file, b"0"), lock)
     line = unverified(load(), lock)
     assert (
         line.startswith(f"{lock}: files without a published digest, trusted as first read: 7, ")
-        and known in line
+        and file_with_digest in line
         and line.endswith(" and 4 more")
     )
     assert "XNLI-1.0.zip" not in line  # its digest has become known

@@ -126,7 +126,7 @@ def test_snakemakes_own_lines_on_jobs_are_hidden_and_its_messages_are_not():
 
 
 def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
-    shown = DryRun(by_hand=lambda files: [f"{' and '.join(files)}: in no mirror"])
+    dry_run = DryRun(by_hand=lambda files: [f"{' and '.join(files)}: in no mirror"])
     other = "Params have changed since last execution: before: 'a: 1' now: 'a: 2' "
     jobs = [
         ("fetch", "Missing output files: a"),
@@ -148,9 +148,9 @@ def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
         )
         for rule, reason in jobs
     ]
-    assert [*map(shown.filter, records)] == [False, False, True, True]
+    assert [*map(dry_run.filter, records)] == [False, False, True, True]
     last = logging.makeLogRecord({"msg": "Reasons:\n    (check individual jobs above)", "levelno": logging.INFO})
-    assert shown.filter(last) and last.msg.splitlines() == [
+    assert dry_run.filter(last) and last.msg.splitlines() == [
         "Files to fetch: 2 of ud", "Missing: outputs of 2 jobs", "Because of settings: 1 job: Make train",
         "a and b: in no mirror", "After these, reading their outputs: 1 job",
     ]  # fmt: skip

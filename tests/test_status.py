@@ -91,18 +91,18 @@ def test_the_reason_is_the_true_one(reason, words):
     assert cause(reason) == words
 
 
-def test_of_settings_the_keys_that_differ_are_told():
+def test_of_settings_only_the_keys_that_differ_are_in_the_reason():
     stages = "stages: [{'name': 'task', 'epochs': 2, 'rates': {'encoder': 0.1}}, {'name': 'language', 'heads': []}]"
     slower = stages.replace("0.1", "5e-05").replace("'task', ", "'task', 'batch': 8, ")
     settings, fewer = {"limits": {"train": 600}, "parts": ["a; b"]}, {"limits": {}, "parts": ["a; b"]}
-    for before, now, told in (
+    for before, now, reason_now in (
         ([stages], [slower], "before: 'stages.0.rates.encoder: 0.1' now: 'stages.0.batch: 8', 'stages.0.rates.encoder: 5e-05'"),
         ([settings], [fewer], "before: 'limits.train: 600' now: 'limits: {}'"),
         (["0123456789abcdef", stages], ["fedcba9876543210", stages + " "], f"before: {CODE} now: {OTHER_CODE}"),
     ):
         sides = [",".join(map(repr, side)) for side in (before, now)]
-        assert changed_keys(f"{PARAMS}{sides[0]} now: {sides[1]} ") == PARAMS.replace("before: ", told), told
-        assert changed_keys(f"{PARAMS}{sides[0]} now: {sides[1]} ; Forced") == PARAMS.replace("before: ", told) + "; Forced"
+        assert changed_keys(f"{PARAMS}{sides[0]} now: {sides[1]} ") == PARAMS.replace("before: ", reason_now), reason_now
+        assert changed_keys(f"{PARAMS}{sides[0]} now: {sides[1]} ; Forced") == PARAMS.replace("before: ", reason_now) + "; Forced"
     for reason in (
         "Missing output files: a",
         f"{PARAMS}made from another r/a now: <nothing exclusive> ",

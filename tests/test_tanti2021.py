@@ -249,15 +249,16 @@ def test_guessing_has_an_accuracy_and_no_f1():
 
 
 def test_tables_and_figures_of_texts_with_unknown_subwords_read_how_many_there_are(values, config):
-    kept = deepcopy(values)
-    kept["tokenisations"]["without_unknown"]["drop_unknown"] = False
-    dropping, keeping = items(config), items(load(kept))
+    values_with_unknown = deepcopy(values)
+    values_with_unknown["tokenisations"]["without_unknown"]["drop_unknown"] = False
+    items_without_unknown, items_with_unknown = items(config), items(load(values_with_unknown))
     corpora = {"table1": ("udpos", "xnli", "wikipedia"), "figure3": ("udpos", "wikipedia"), "figure6": ("xnli", "wikipedia")}
     for name, read in corpora.items():
-        assert (keeping[name].tokenizer, keeping[name].corpora) == (True, read)
-        assert (dropping[name].tokenizer, dropping[name].corpora) == (False, ())
+        assert (items_with_unknown[name].tokenizer, items_with_unknown[name].corpora) == (True, read)
+        assert (items_without_unknown[name].tokenizer, items_without_unknown[name].corpora) == (False, ())
     facts = {
-        name: record(name, Inputs([], [], Published.empty(), {}, {}), keeping[name].settings) for name in (*corpora, "figure2")
+        name: record(name, Inputs([], [], Published.empty(), {}, {}), items_with_unknown[name].settings)
+        for name in (*corpora, "figure2")
     }
     assert facts.pop("figure2") == {}  # no texts
     assert [*facts.values()] == [{"tokenisation": "without_unknown", "drop_unknown": False}] * len(corpora)

@@ -232,7 +232,7 @@ class PairCorpus(OfficialCorpus):
     validation_by: Literal["text", "premise"] = Field(
         "text",
         description="Unit that `validation_share` samples: pairs, as in tanti2021's code, or premises with all their pairs "
-        "(three each in MultiNLI).",
+        "(MultiNLI has three pairs per premise).",
     )
 
 

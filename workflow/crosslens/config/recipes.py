@@ -290,9 +290,9 @@ class Recipe(Frozen):
         """Whether it learns from texts without their words and labels."""
         return self.static is not None or any(isinstance(head, LanguageModelHead) for head in self.heads.values())
 
-    def labels(self, learned: str) -> tuple[str, ...]:
+    def labels(self, target: str) -> tuple[str, ...]:
         """Labels of a kind, TASK or LANGUAGE; () if no head learns it."""
-        return next((head.labels for head in self.heads.values() if head.learns == learned), ())
+        return next((head.labels for head in self.heads.values() if head.learns == target), ())
 
     def taught(self, head: str) -> list[Data]:
         """The different texts from which a head learns."""

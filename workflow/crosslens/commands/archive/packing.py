@@ -39,7 +39,7 @@ TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal resu
 def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     """Write the archive of a folder of results.
 
-    Returns the tables and figures that are not built, and so not in it, as `_counted` counts them, and those in it that the
+    Returns the tables and figures that are not built, and so not in it, as `_by_paper` counts them, and those in it that the
     present code or configuration would make again. Raises DataError where nothing is built there, a file has changed since it
     was made, or the results may not be archived.
     """
@@ -55,7 +55,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
         verified(results / place)
     sources, studies = load(additions=config.sources), Studies(config, papers())
     pending, stale = _pending(jobs, artefacts)
-    missing = _counted(pending, artefacts, studies)
+    missing = _by_paper(pending, artefacts, studies)
     preset = About(studies, studies, sources).preset
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -125,7 +125,7 @@ def _write(out: Path, files: Mapping[str, Path]) -> None:
         _check_new(out)  # it may have come meanwhile
 
 
-def _counted(missing: Sequence[str], artefacts: Artefacts, studies: Studies) -> list[str]:
+def _by_paper(missing: Sequence[str], artefacts: Artefacts, studies: Studies) -> list[str]:
     """Number of missing items of each paper, with their places where the archive has another item of the paper."""
     keys = {f"{place}{ending}": paper.key for place, (paper, _, _) in studies.items.items() for ending in (".csv", ".svg")}
     counts, papers_there = Counter(keys[place] for place in missing), {keys.get(place) for place in artefacts.checksum_files}

@@ -22,7 +22,7 @@ from crosslens.commands.archive.crate import METADATA, README, WORKFLOW
 from crosslens.commands.archive.packing import CHECKSUM_FILES, CLAIMS, CONFIGURATION, LOCAL, SUMS
 from crosslens.corpora.sources.pins import LOCK
 from crosslens.jobs import parquet
-from crosslens.jobs.bounded import LARGEST_JSON, read_json, read_text
+from crosslens.jobs.bounded import read_json
 from crosslens.jobs.checksums import verified
 from crosslens.jobs.errors import DataError, shown
 from crosslens.jobs.files import Budget
@@ -139,7 +139,7 @@ class Unpacked:
     def _records_shares(self, place: str) -> bool:
         """Whether an artefact has a record with SHARES."""
         record = self.artefacts.results / f"{place}.json"
-        return record.exists() and f'"{SHARES}"' in read_text(record, LARGEST_JSON)
+        return record.exists() and any(isinstance(facts, dict) and SHARES in facts for facts in read_json(record).values())
 
     @cached_property
     def summaries(self) -> list[str]:

@@ -253,7 +253,8 @@ def write_corpus_tokens(
     """Tokenise the files of a corpus, (language, split) -> file, into LANGUAGE.SPLIT.parquet below `output`.
 
     shared: the languages whose validation is a share of train, and settings of its sampling (`write_train`). name: of the
-    tokenisation. punkt: archive of models, see `tokenise`. Raises DataError for all languages of which no text remains.
+    tokenisation. punkt: archive of models, see `tokenise`. Raises DataError, which names all
+    languages in which no text is left.
     """
     lacking = []
     sampling = {key: value for key, value in shared.items() if key != "languages"}

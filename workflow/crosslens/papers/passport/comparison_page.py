@@ -68,7 +68,9 @@ def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], cover
     layers = [layer if layer in (SUMMARY, "") else str(passport.depth) for passport in passports]
     low = [passport.at_baseline(measure, at) for passport, at in zip(passports, layers, strict=True)]
     small = [measure.key == "premium" and passport.premium_too_small() for passport in passports]
-    flaws = [TOO_SMALL if s else "no better than its baseline" if b else "" for b, s in zip(low, small, strict=True)]
+    flaws = [
+        TOO_SMALL if is_small else "no better than its baseline" * is_low for is_low, is_small in zip(low, small, strict=True)
+    ]
     wins = [0] * len(passports)
     for (a, b), (mean,) in means.items():
         is_certain = mean["low"] > 0 or mean["high"] < 0 or (pd.isna(mean["low"]) and mean["p_holm"] < CERTAIN)

@@ -81,7 +81,7 @@ class TantiTraining(Training):
     dropout: Share = Field(0.1, description="Dropout rate before each head (appendix C).")
     decay: Decay = "none"
     select_by: Literal["paper", "token"] = Field(
-        "token", description="Definition of macro F1 by which the best epoch is selected."
+        "token", description="Which macro F1 selects the best epoch: the paper's, or macro F1 over the true classes."
     )
     encoder_dropout_when_frozen: bool = Field(
         True,

@@ -54,8 +54,8 @@ class ParserSettings(Section):
     activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="Root state: a learned vector, [CLS], or [CLS] with the released code's defect, because of which the "
-        "relations of root words are never correct (training/biaffine.py).",
+        description="State that represents the root: a learned vector, [CLS], or [CLS] with a bug of the released code, with "
+        "which the relation of a root word is never predicted correctly (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",

@@ -12,19 +12,20 @@ TARGET = ("--profile", "slurm", "--", "results/table2.csv")
 
 def test_prefetch_is_what_the_target_fetches(tmp_path, monkeypatch, capsys):
     root, commands = copy_repository(tmp_path), []
-    (root / "mine.yaml").write_text("seeds: [7]\n")
+    for name in ("mine.yaml", "more.yaml"):
+        (root / name).write_text("seeds: [7]\n")
     monkeypatch.chdir(root)
     run = SimpleNamespace(run=lambda command: commands.append(command[3:]) or subprocess.CompletedProcess(command, 0))
     monkeypatch.setattr(prefetch, "subprocess", run)
     with pytest.raises(SystemExit):
         prefetch.main([*TARGET])
     with pytest.raises(SystemExit):
-        prefetch.main(["--profile=demo", "--overlay=mine.yaml"])
+        prefetch.main(["--profile=demo", "--overlay=mine.yaml more.yaml"])
     with pytest.raises(SystemExit, match="^prefetch: none.yaml: expected a file of settings, found none"):
         prefetch.main(["--overlay=none.yaml"])
     published, mine = commands
     assert published == ["--profile", "slurm", *prefetch.UNTIL, "--", "results/table2.csv"]
-    assert mine[2:6] == ["--configfile", "config.yaml", "demo/overlay.yaml", "mine.yaml"]
+    assert mine[2:7] == ["--configfile", "config.yaml", "demo/overlay.yaml", "mine.yaml", "more.yaml"]
     prefetch.main(["--dry-run", *TARGET])
     *lines, total = capsys.readouterr().out.splitlines()
     rules = [job.rule for job in plan(root, *TARGET)[1]]

@@ -17,7 +17,7 @@ from crosslens.commands.planned_jobs import Job, cause, changed_keys, event_of
 from crosslens.jobs.quantities import counted, duration, shortened
 from crosslens.jobs.training_folders import seen
 
-UNKNOWN = Estimate(5.0, "tabulated", 0.0)  # of a job whose kind is neither measured nor tabulated
+UNKNOWN = Estimate(5.0, "tabulated")  # of a job whose kind is neither measured nor tabulated
 NARROW = 2.0  # ratio of the most to the least time left from which on one number is shown
 ENOUGH = 3  # finished jobs of a kind from which on their mean is trusted
 LONG = 60.0  # seconds expected of a job whose start has a line, too
@@ -98,7 +98,7 @@ class Jobs(logging.Handler):
     def _estimate(self, number: int) -> Estimate:
         job = self.left.get(number)
         if job and not job.log:
-            return Estimate(0.0, "measured", 0.0)
+            return Estimate(0.0, "measured")
         estimate = job and self.estimator.estimate(job)
         if job and estimate and estimate.basis == "measured" and len(self.seconds_by_kind[self.estimator.kind_of(job)]) < ENOUGH:
             return replace(estimate, basis="scaled")

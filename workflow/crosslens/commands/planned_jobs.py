@@ -144,15 +144,18 @@ def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, 
     return values, [Job(**row) for row in rows]
 
 
-def call_options(profile: str | None, overlay: str | None, root: Path = Path()) -> list[str]:
-    """Options of snakemake that choose a profile, and an overlay of its configuration. Raises DataError if it does not exist."""
+def call_options(profile: str | None, overlays: str, root: Path = Path()) -> list[str]:
+    """Options of snakemake that choose a profile, and overlays of its configuration. Raises DataError if one does not exist.
+
+    overlays: names of files, with spaces between them.
+    """
     where = ["--profile", profile] if profile else []
-    if not overlay:
+    if not (names := overlays.split()):
         return where
-    if not (root / overlay).is_file():
-        raise DataError(f"{overlay}: expected a file of settings, found none; correct OVERLAY")
+    if missing := [name for name in names if not (root / name).is_file()]:
+        raise DataError(f"{missing[0]}: expected a file of settings, found none; correct OVERLAY")
     files = read_yaml(root / profile / "config.yaml").get("configfile") if profile else None
-    return [*where, "--configfile", *(files or ["config.yaml"]), overlay]
+    return [*where, "--configfile", *(files or ["config.yaml"]), *names]
 
 
 def records(results: Path) -> list[Path]:

@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
     """Fetch the files, or name them; exit with the status of snakemake."""
     parser = argparse.ArgumentParser(prog="crosslens.commands.prefetch", description=__doc__)
     parser.add_argument("--profile")
-    parser.add_argument("--overlay")
+    parser.add_argument("--overlay", default="")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("target", nargs="*")
     options = parser.parse_args(arguments)

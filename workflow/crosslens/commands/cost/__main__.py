@@ -46,6 +46,7 @@ class Line:
         """Add the cost of a job."""
         self.jobs += 1
         self.memory = max(self.memory, job.asked.get("mem_mb", 0))
+        self.disk += estimator.disk(job)
         estimate = estimator.estimate(job)
         self.bases[estimate.basis if estimate else ""] += 1
         gpus = job.asked.get("gpu", 0)
@@ -54,7 +55,7 @@ class Line:
         else:
             total = self.encoders if gpus else self.others
             total[:] = [before + max(1, gpus) * seconds for before, seconds in zip(total, estimate.range, strict=True)]
-            self.longest, self.disk = max(self.longest, estimate.seconds), self.disk + estimate.disk
+            self.longest = max(self.longest, estimate.seconds)
             self.over += estimate.seconds > 60 * job.asked.get("runtime", 10**9)
 
     def cells(self) -> list[str]:
@@ -64,7 +65,8 @@ class Line:
         unknown = "unknown" * (self.bases[""] == self.jobs)
         longest = unknown or (duration(self.longest) if self.longest >= 60 else "")
         memory = readable(self.memory * 10**6) if self.memory else ""
-        return [self.rule, f"{self.jobs:,}", gpu_hours, cpu_hours, longest, memory, unknown or readable(int(self.disk))]
+        disk = readable(int(self.disk)) if self.disk else "unknown"
+        return [self.rule, f"{self.jobs:,}", gpu_hours, cpu_hours, longest, memory, disk]
 
 
 def spent(seconds: Sequence[float]) -> str:
@@ -124,7 +126,7 @@ def main(arguments: list[str]) -> None:
     """Ask Snakemake for the plan and print its cost; of a rehearsal, print what its jobs took."""
     parser = argparse.ArgumentParser(prog="crosslens.commands.cost", description=__doc__)
     parser.add_argument("--profile")
-    parser.add_argument("--overlay", help="file of settings that is merged into those of the profile")
+    parser.add_argument("--overlay", default="", help="files of settings that are merged into those of the profile, in one word")
     parser.add_argument("--gpus", type=int, help="number of GPUs for which the wall time is estimated")
     named_options, options = parser.parse_known_args(arguments)
     if named_options.gpus is not None and named_options.gpus < 1:

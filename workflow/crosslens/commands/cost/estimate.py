@@ -36,11 +36,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Likely seconds of a job, the key of FACTORS that they rest on, and bytes on disk."""
+    """Likely seconds of a job, and the key of FACTORS that they rest on."""
 
     seconds: float
     basis: str
-    disk: float
 
     @property
     def range(self) -> list[float]:
@@ -98,24 +97,24 @@ class Estimator:
         kind, runs_encoder = self.kind_of(job), bool(job.asked.get("gpu"))
         measured, rehearsed, scaled = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed", "scaled"))
         row = self.rows.get(kind, self.rows.get(""))
-        disk = self._bytes(job) or (row.megabytes * 1e6 if row else 0.0)
         if measured:
-            return Estimate(mean(job.seconds for job in measured), "measured", disk)
+            return Estimate(mean(job.seconds for job in measured), "measured")
         if rehearsed and not runs_encoder:  # all texts are read in a rehearsal too
-            return Estimate(mean(job.seconds for job in rehearsed), "rehearsed", disk)
+            return Estimate(mean(job.seconds for job in rehearsed), "rehearsed")
         if row and row.update and (update := mean_update(rehearsed)):
-            return Estimate(row.seconds * update / row.update, "rehearsed", disk)
+            return Estimate(row.seconds * update / row.update, "rehearsed")
         if scaled:  # of a study whose results are reused, perhaps with another encoder
-            return Estimate(mean(job.seconds for job in scaled), "scaled", disk)
+            return Estimate(mean(job.seconds for job in scaled), "scaled")
         if row and runs_encoder and self.pace:
-            return Estimate(row.seconds * self.pace, "scaled", disk)
-        return Estimate(row.seconds, "tabulated", disk) if row else None
+            return Estimate(row.seconds * self.pace, "scaled")
+        return Estimate(row.seconds, "tabulated") if row else None
 
-    def _bytes(self, job: Job) -> int | None:
-        """Bytes of the official file that a job fetches, by the table of sources; None of other jobs and of unknown files."""
-        if job.rule not in ("fetch", "dump_sample"):
-            return None
-        return size_of(os.path.relpath(job.output[0], self.official), self.sources)
+    def disk(self, job: Job) -> float:
+        """Bytes that a job writes: of an official file its size in the table of sources, else those tabulated; 0 if unknown."""
+        official = job.rule in ("fetch", "dump_sample")
+        size = size_of(os.path.relpath(job.output[0], self.official), self.sources) if official else None
+        row = self.rows.get(self.kind_of(job), self.rows.get(""))
+        return size or (row.megabytes * 1e6 if row else 0.0)
 
     def _by_kind(self, results: str) -> Mapping[str, list[Finished]]:
         """Finished jobs of a folder of results by their kind."""

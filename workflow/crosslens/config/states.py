@@ -8,15 +8,15 @@ from crosslens.config.base import Section
 
 
 class States(Section):
-    """How hidden states are computed and stored."""
+    """Settings for computing and storing hidden states."""
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],
-        description="Layers to store besides those that heads read (the last layer or the pooler), in ascending order; 0 is the "
-        "embeddings.",
+        description="Layers whose hidden states are stored in addition to the heads' input (the last layer or the "
+        "pooler), in ascending order. Layer 0 is the embedding output.",
     )
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="Precision of the forward pass.")
-    stored: Literal["float16", "float32"] = Field("float32", description="Precision on disk.")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="Numerical precision of the forward pass.")
+    stored: Literal["float16", "float32"] = Field("float32", description="Numerical precision of the states on disk.")
 
     @field_validator("layers")
     @classmethod

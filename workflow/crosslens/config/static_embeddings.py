@@ -9,33 +9,50 @@ from crosslens.config.training import NotNegative, Positive
 
 
 class GloVe(OneOfKinds):
-    """GloVe (Pennington et al. 2014), trained jointly on all languages. liu2020 gives no settings, so these are GloVe's own."""
+    """GloVe (Pennington et al. 2014), trained jointly on all languages.
+
+    liu2020 does not give settings, so these are GloVe's own.
+    """
 
     kind: Literal["glove"] = "glove"
     window: Annotated[int, Field(ge=1, le=20)] = Field(
-        10, description="Context subwords on each side, within a text; a subword at distance k counts as 1/k."
+        10, description="Number of context subwords on each side, within a text. A context subword at distance k has weight 1/k."
     )
-    x_max: Positive = Field(100.0, description="Co-occurrence count from which a pair has full weight in the loss.")
-    exponent: Positive = Field(0.75, description="Exponent in the weight of rarer pairs, (count / x_max)^exponent.")
-    epochs: Count = Field(15, description="Passes over all pairs of co-occurring subwords.")
-    rate: Positive = Field(0.05, description="AdaGrad learning rate, applied to gradients before they are squared and summed.")
-    batch: Count = Field(4096, description="Word pairs per update; each is used in both orders.")
+    x_max: Positive = Field(
+        100.0, description="Co-occurrence count at or above which a pair of subwords has full weight in the loss."
+    )
+    exponent: Positive = Field(
+        0.75, description="Exponent in the weight of less frequent pairs, which is (count / x_max)^exponent."
+    )
+    epochs: Count = Field(15, description="Number of passes over all pairs of co-occurring subwords.")
+    rate: Positive = Field(
+        0.05, description="Learning rate of AdaGrad. Gradients are multiplied by it before they are squared and summed."
+    )
+    batch: Count = Field(4096, description="Number of subword pairs per update. Each pair is used in both orders.")
 
 
 class Word2Vec(OneOfKinds):
-    """Skip-gram with negative sampling (Mikolov et al. 2013), trained jointly on all languages. liu2020 gives no settings."""
+    """Skip-gram with negative sampling (Mikolov et al. 2013), trained jointly on all languages.
+
+    liu2020 does not give settings.
+    """
 
     kind: Literal["word2vec"] = "word2vec"
     window: Count = Field(
         10,
-        description="Maximum number of context subwords on each side; the size of each window is sampled from 1 to this number.",
+        description="Maximum number of context subwords on each side. The size of each window is sampled from 1 to this number.",
     )
-    negatives: Count = Field(5, description="Negative samples per context subword.")
-    sample: NotNegative = Field(1e-3, description="Share of the text above which a subword is randomly skipped; 0 skips none.")
-    epochs: Count = Field(15, description="Passes over the text.")
-    minimum_count: Count = Field(1, description="Occurrences below which a subword gets no vector.")
-    rate: Rate = Field(0.025, description="Initial learning rate, which falls to 0.0001.")
-    workers: Count = Field(1, description="Threads; with more than one, runs are not reproducible.")
+    negatives: Count = Field(5, description="Number of negative samples per context subword.")
+    sample: NotNegative = Field(
+        1e-3,
+        description="Relative frequency above which occurrences of a subword are randomly skipped; with 0, none are skipped.",
+    )
+    epochs: Count = Field(15, description="Number of passes over the text.")
+    minimum_count: Count = Field(
+        1, description="Minimum number of occurrences. Rarer subwords are not trained, and their vectors are zero."
+    )
+    rate: Rate = Field(0.025, description="Initial learning rate, which falls to 0.0001 during training.")
+    workers: Count = Field(1, description="Number of threads. With more than one, runs are not reproducible.")
 
 
 Static = Annotated[GloVe | Word2Vec, Field(discriminator="kind")]

@@ -10,23 +10,31 @@ from crosslens.config.base import Count, Language, Section
 class SyntheticCorpus(Section):
     """Languages and sizes of the synthetic corpora."""
 
-    languages: list[Language] = Field([], description="Languages to generate, each with a folder in resources/synthetic.")
-    train_languages: list[Language] = Field(["en"], description="Languages with training sentences.")
-    train: Count = Field(800, description="Training sentences per language.")
-    dev: Count = Field(150, description="Development sentences per language.")
-    test: Count = Field(150, description="Test sentences per language.")
-    parallel: Count = Field(150, description="Sentences in the parallel treebanks.")
-    articles: Count = Field(80, description="Articles per dump; 60 give about 150 paragraphs.")
-    nli_train: Count = Field(300, description="English prompts (a premise and three hypotheses) in MultiNLI's format.")
-    nli_dev: Count = Field(50, description="Prompts per language in XNLI's format, and as many English ones in MultiNLI's.")
-    nli_test: Count = Field(50, description="Prompts per language in XNLI's format.")
+    languages: list[Language] = Field([], description="Languages to generate. Each must have a folder in resources/synthetic.")
+    train_languages: list[Language] = Field(["en"], description="Languages for which training treebanks are generated.")
+    train: Count = Field(800, description="Number of training sentences per language.")
+    dev: Count = Field(150, description="Number of development sentences per language.")
+    test: Count = Field(150, description="Number of test sentences per language.")
+    parallel: Count = Field(150, description="Number of sentences per language in the parallel treebanks.")
+    articles: Count = Field(80, description="Number of articles per Wikipedia dump; 60 articles contain about 150 paragraphs.")
+    nli_train: Count = Field(
+        300, description="Number of English prompts in MultiNLI's format. A prompt is a premise with three hypotheses."
+    )
+    nli_dev: Count = Field(
+        50,
+        description="Number of development prompts per language in XNLI's format. The same number of English prompts is "
+        "generated in MultiNLI's format.",
+    )
+    nli_test: Count = Field(50, description="Number of test prompts per language in XNLI's format.")
     records: Count = Field(
         40,
-        description="Records per language and split in the other formats; train has three times as many sentences and news "
-        "documents.",
+        description="Number of records per language and split in the other formats. Train splits have three times as "
+        "many sentences and news documents.",
     )
     documents: Count = Field(
-        10, description="Documents of running text per language, each with about 20 sentences; their content differs by language."
+        10,
+        description="Number of documents of running text per language. Each has about 20 sentences, and their content "
+        "differs between languages.",
     )
     seed: int = Field(0, ge=0, description="Random seed for all generated data.")
 

@@ -10,52 +10,64 @@ from crosslens.config.base import Count, Section
 
 
 class Tokenisation(Section):
-    """How texts are split into subwords."""
+    """Settings for splitting texts into subwords."""
 
     maximum: Annotated[int, Field(ge=8, le=2048)] = Field(
-        128, description="Maximum number of subwords per text, special ones included."
+        128, description="Maximum number of subwords per text, including special ones."
     )
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
-        None, description="The same limit for train and for validation data taken from it; if null, `maximum`."
+        None,
+        description="Maximum number of subwords per text in training data and in validation data taken from them; if "
+        "null, `maximum` applies.",
     )
-    words: Count | None = Field(None, description="Maximum number of words per text (wu2019's parser: 140); if null, unlimited.")
+    words: Count | None = Field(
+        None, description="Maximum number of words per text, such as 140 for wu2019's parser; if null, there is no limit."
+    )
     whole_words: bool = Field(
-        False, description="Cuts a longer text before the first word that does not fit, whereas pairs are cut anywhere."
+        False,
+        description="Truncates long texts between words, before the first word that does not fit. Pairs of texts may "
+        "still be truncated within a word.",
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
-        description="Splits longer texts into windows of whole words, each with this many subwords of preceding context: 64 "
-        "(wu2019, with maximum 129) or 0 (XTREME). If null, longer texts are truncated.",
+        description="Number of subwords of preceding context in each window, if texts that are too long are split into "
+        "windows of whole words. wu2019 uses 64, with a maximum of 129, and XTREME uses 0. If null, such texts are "
+        "truncated instead.",
     )
     labelled_subword: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
-        description="Subwords that carry a word's label: the first; the first that is not a bare word-boundary marker; each that "
-        "starts a word according to the tokenizer (tanti2021's code); or every subword (liang2021).",
+        description="Subwords that carry a word's label: the first; the first that is more than a word-boundary marker "
+        "(`first_visible`); each that starts a word according to the tokenizer, as in tanti2021's code (`word_starts`); "
+        "or all subwords, as in liang2021 (`every`).",
     )
     sentences: Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"] | None = Field(
         None,
-        description="Sentence splitter; a text's first two sentences become a pair (wu2019, section 4.1). If null, texts are not "
-        "split. `punkt` uses NLTK's model for the language, or the English one if there is none; `punkt_and_marks` differs only "
-        "in splitting Chinese and Japanese at 。！？; `punkt_english` always uses the English model; `marks` splits at 。！？, "
-        "and at . ! ? … before a space; `all_marks` also splits at । ॥ ۔ ؟ before a space and at spaces between Thai letters.",
+        description="Sentence splitter. A text's first two sentences become a pair (wu2019, section 4.1); if null, texts "
+        "are not split. `punkt` is NLTK's Punkt model for the language, or the English model if the language has none. "
+        "`punkt_and_marks` is the same except that it splits Chinese and Japanese at 。！？. `punkt_english` is the English "
+        "model for all languages. `marks` splits at 。！？, and at . ! ? … before a space. `all_marks` also splits at । ॥ ۔ "
+        "؟ before a space, and at spaces between Thai letters.",
     )
     each_sentence: bool = Field(
-        False, description="Makes each sentence a text of its own (liu2020) instead of pairing the first two."
+        False, description="Treats each sentence as a separate text, as in liu2020, instead of pairing the first two."
     )
     whole_text: bool = Field(
-        False, description="Tokenises each text as a single word, which requires an encoder with an untrimmed vocabulary."
+        False, description="Tokenises each text as a whole instead of word by word. The encoder's vocabulary must not be trimmed."
     )
-    drop_unknown: bool = Field(True, description="Drops and counts texts with unknown subwords (tanti2021, section 2).")
+    drop_unknown: bool = Field(
+        True, description="Drops texts that contain unknown subwords (tanti2021, section 2), and counts them."
+    )
     strip_accents: bool = Field(
         False,
-        description="Removes combining marks (NFD, category Mn) before splitting, as BERT's uncased tokenizer does, but "
-        "preserves case (liu2020, table 4).",
+        description="Removes combining marks (category Mn after NFD normalisation) before texts are split, as BERT's "
+        "uncased tokenizer does, but preserves case (liu2020, table 4).",
     )
-    lower_case: bool = Field(False, description="Lower-cases texts before splitting, as BERT's uncased tokenizer does.")
+    lower_case: bool = Field(False, description="Lower-cases texts before they are split, as BERT's uncased tokenizer does.")
     unknown_words: bool = Field(
         False,
-        description="Replaces words without subwords, or too long for `maximum`, with one unknown subword and scores them "
-        "(XTREME). If false, the former are left out and counted, and the latter are truncated.",
+        description="Replaces each word that has no subwords, or too many for `maximum`, with one unknown subword and "
+        "scores the word, as XTREME does. If false, words without subwords are left out and counted, and words that are "
+        "too long are truncated.",
     )
 
     @model_validator(mode="after")

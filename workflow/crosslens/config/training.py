@@ -10,20 +10,32 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Seeds = list[Annotated[int, Field(ge=0)]]
 
-Warmup = Annotated[Share, Field(description="Share of steps during which the learning rates rise from 0.")]
-Decay = Annotated[Literal["none", "linear"], Field(description="How the learning rates decay after warm-up.")]
-WeightDecay = Annotated[NotNegative, Field(description="Decoupled weight decay (AdamW) for the encoder.")]
-Clip = Annotated[Positive | None, Field(description="Maximum gradient norm.")]
-LengthPools = Annotated[bool, Field(description="Batches texts of similar length.")]
+Warmup = Annotated[
+    Share, Field(description="Share of the steps, at the start of training, during which the learning rates rise from 0.")
+]
+Decay = Annotated[Literal["none", "linear"], Field(description="Decay of the learning rates after warm-up.")]
+WeightDecay = Annotated[
+    NotNegative,
+    Field(
+        description="Decoupled weight decay, as in AdamW. It applies to the encoder or, in wu2019 and liu2020, to all "
+        "parameters except biases and layer norms."
+    ),
+]
+Clip = Annotated[Positive | None, Field(description="Maximum gradient norm; if null, gradients are not clipped.")]
+LengthPools = Annotated[bool, Field(description="Forms batches from texts of similar length.")]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
-    Field(description="Precision of matrix products; `auto` means bfloat16 if the processor supports it and float32 otherwise."),
+    Field(
+        description="Precision of matrix products. With `auto`, it is bfloat16 if the processor supports it and float32 "
+        "if it does not."
+    ),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="How a GPU computes updates: kernel by kernel; as graphs captured once per input shape and replayed; or, in "
-        "stages of at least 5,000 updates, as graphs captured with compiled encoder layers."
+        description="Method by which a GPU computes updates: kernel by kernel (`eager`) or by replaying graphs that are "
+        "captured once per input shape (`captured`). With `compiled`, the encoder layers in these graphs are also "
+        "compiled if a training stage has at least 5,000 updates."
     ),
 ]
 

@@ -23,8 +23,8 @@ REHEARSAL = "rehearsal"  # folder of a rehearsal, below the results of its study
 class PaperSection(Section):
     """Keys shared by the sections of all papers: encoder and tokenisation."""
 
-    encoder: str = Field(description="Key of `encoders`.")
-    tokenisation: str = Field(description="Key of `tokenisations`.")
+    encoder: str = Field(description="Encoder to study (a key of `encoders`).")
+    tokenisation: str = Field(description="Tokenisation of the texts (a key of `tokenisations`).")
 
     @classmethod
     def of(cls, config: "Config") -> Self:
@@ -37,11 +37,11 @@ class PaperSection(Section):
 
 
 class Measure(Section):
-    """An extra measure, written to results[/PRESET]/measures/KIND@NAME/RECIPE.parquet or RECIPE/seedN.parquet."""
+    """An extra measure, written to the folder results[/PRESET]/measures/KIND@NAME as RECIPE.parquet or RECIPE/seedN.parquet."""
 
-    kind: str = Field(description="Module in workflow/crosslens/measures.")
-    recipe: str = Field(description="Name of a configured recipe.")
-    settings: dict[str, Any] = Field({}, description="Arguments for the module's `measure` function.")
+    kind: str = Field(description="Kind of measure, which is the name of a module in workflow/crosslens/measures.")
+    recipe: str = Field(description="Name of the configured recipe to which the measure is applied.")
+    settings: dict[str, Any] = Field({}, description="Arguments for the `measure` function in the module given by `kind`.")
 
 
 class Config(Section):
@@ -51,22 +51,30 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Makes the run a rehearsal, in which each training phase and encoder pass over texts ends after this many "
-        "steps. Results go to `rehearsal` below `results` and support no claims.",
+        description="Number of steps after which to stop each training phase and each pass of the encoder over texts. "
+        "Setting a number makes the run a rehearsal (a shortened trial run): results are written to `rehearsal/` in the "
+        "results folder and are not used to decide claims. If null, nothing is shortened.",
     )
-    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder for this preset's results.")
+    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which the results are written.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="Folders searched for official files before they are downloaded."
+        [], description="Folders that are searched for official files before anything is downloaded."
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="Other results folders that provide corpora, encoders, tokens and samples with the same settings."
+        [],
+        description="Other results folders. Corpora, encoders, tokens and samples are reused from these folders if their "
+        "settings are the same.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
-        [0], min_length=1, description="Random seeds for the training runs; tanti2021 used 0."
+        [0],
+        min_length=1,
+        description="Random seeds for tanti2021's training runs; the sections of the other papers have their own "
+        "`seeds`. The default, 0, is the seed in tanti2021's code.",
     )
-    threads: Count = Field(2, description="Number of CPU threads per training run or hidden-state extraction.")
+    threads: Count = Field(2, description="Number of CPU threads for each training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
-    corpora: dict[Name, Corpus] = Field(description="Corpora by name; null removes one.", json_schema_extra=or_null)
+    corpora: dict[Name, Corpus] = Field(
+        description="Corpora by name; a corpus set to null is removed.", json_schema_extra=or_null
+    )
     tokenisations: dict[Name, Tokenisation] = Field({}, description="Tokenisations by name.")
     states: States = Field(States(), description="Hidden states on disk.")
     measures: dict[Name, Measure] = Field({}, description="Extra measures by name.")

@@ -30,7 +30,9 @@ class WholeConfig(Config):
     """The whole configuration."""
 
     papers: Papers = Field(description="One section per paper.")
-    sources: dict[Name, OwnSource] = Field({}, description="Your own sources by name. The name is also the folder in a mirror.")
+    sources: dict[Name, OwnSource] = Field(
+        {}, description="Your own data sources by name. In a mirror, the folder of a source has the same name."
+    )
 
 
 TRUTHS = "; YAML reads yes, no, on and off as truth values: put it in quotes"

@@ -23,9 +23,13 @@ BOUNDS = {  # each with a no-break space
 }
 SHARED = (  # path of a section -> the class whose keys several sections below it have, and the words before their list
     ("encoders.NAME", cast(type[Section], HubEncoder.__base__), "All encoders share these keys."),
-    ("corpora.NAME", OfficialCorpus, "All kinds but `paragraphs` and `typology` share these keys."),
+    ("corpora.NAME", OfficialCorpus, "All kinds except `paragraphs` and `typology` share these keys."),
     ("papers", PaperSection, "All papers share these keys."),
-    ("papers", Training, "All sections of training runs share these keys; each paper's section states the defaults that differ."),
+    (
+        "papers",
+        Training,
+        "All sections on training runs share these keys. If other defaults apply in a section, it lists them.",
+    ),
 )
 SPLITS = list(get_args(Split))
 SHOWN = 8  # numbers of a default that are written out
@@ -65,7 +69,7 @@ class _Pages:
             yield f"\n{model['description']}\n"
         shared, defaults = self.shared_keys(model)
         if defaults:
-            yield f"\nDefaults of shared keys: {', '.join(defaults)}.\n"
+            yield f"\nShared keys whose defaults differ here: {', '.join(defaults)}.\n"
         yield from self.keys({name: node for name, node in model["properties"].items() if name not in shared}, path, model)
         if not forms:  # of a union they come before its forms
             yield from self.shared_lists(path)

@@ -16,59 +16,72 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings for all training runs, taken from XTREME where the paper gives none."""
+    """Settings for all training runs. Those that the paper does not give are taken from XTREME."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
-    epochs: Count = Field(2, description="Epochs.")
-    batch: Count = Field(32, description="Sentences per step, which the authors accumulate from 8 batches of 4.")
+    epochs: Count = Field(2, description="Number of epochs.")
+    batch: Count = Field(
+        32, description="Number of sentences per step. The authors accumulate gradients over 8 batches of 4 sentences."
+    )
     rate: Rate = Field(2e-5, description="Learning rate.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
-    epsilon: Positive = Field(1e-8, description="AdamW's epsilon.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
+    epsilon: Positive = Field(1e-8, description="Epsilon of AdamW.")
     clip: Clip = 1.0
-    dropout: Share = Field(0.1, description="Dropout rate before the head, in models with dropout.")
-    init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
+    dropout: Share = Field(0.1, description="Dropout rate before the head in models with dropout.")
+    init_sd: Positive = Field(0.02, description="Standard deviation of the initial weights of the heads.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Weights to test: the best by F1 on the source languages' validation sets (XTREME's script, which the paper "
-        "cites) or the last (released script without options). Heads on a frozen encoder always use the last.",
+        description="Weights that are tested: the best by F1 on the source languages' validation sets, as in XTREME's "
+        "script (which the paper cites), or the last, as in the released script when it is run without options. For "
+        "heads on a frozen encoder, the last weights are always tested.",
     )
     length_pools: LengthPools = False
 
 
 class LiangTask(Section):
-    """Settings for a task."""
+    """Settings for one task."""
 
-    corpus: str = Field(description="Key of `corpora` for treebanks (for ner, entities) with training data.")
+    corpus: str = Field(description="Corpus with training data (a key of `corpora`): treebanks or, for ner, named entities.")
     interval: Count | None = Field(
-        None, description="Updates between the evaluations among which `keep` selects; if null, one epoch."
+        None,
+        description="Number of updates between the evaluations among which `keep` selects; if null, there is one "
+        "evaluation per epoch.",
     )
 
 
 class Model(Section):
-    """One way to fine-tune the encoder, shown as a row of the tables."""
+    """One way of fine-tuning the encoder, shown as a row in the tables."""
 
-    weight: NotNegative = Field(0.0, description="Weight of the L-DAR penalty on each of its layers; if 0, there is no penalty.")
+    weight: NotNegative = Field(
+        0.0, description="Weight of the L-DAR penalty at each layer to which it applies; with 0, there is no penalty."
+    )
     layers: Layers | Literal["all"] = Field(
-        "all", description="Layers with the penalty; 0 is the embeddings, and `all` is every layer except the embeddings."
+        "all",
+        description="Layers to which the penalty applies. Layer 0 is the embedding output, and `all` means every layer "
+        "except the embeddings.",
     )
     anchor: Literal["pretrained", "released"] = Field(
         "pretrained",
-        description="Reference states of the penalty: those of the pretrained encoder without dropout (paper), or of a "
-        "randomly initialised one with dropout (released code).",
+        description="Encoder whose hidden states are the reference in the penalty: the pretrained encoder without "
+        "dropout, as in the paper, or a randomly initialised one with dropout, as in the released code.",
     )
     dropout: bool = Field(
-        False, description="Applies dropout in the encoder and before the head; the paper switches it off under L-DAR."
+        False,
+        description="Applies dropout in the encoder and before the head. In the paper, dropout is not used with L-DAR.",
     )
 
 
 class Removal(Section):
-    """Figure 4: heads trained on states from which the leading directions are removed."""
+    """Figure 4: heads trained on hidden states from which the leading directions are removed."""
 
     first: list[First] = Field(
-        [0, 50, 100, 200, 300, 400, 500, 600, 700], description="Numbers of directions removed from the frozen encoder's states."
+        [0, 50, 100, 200, 300, 400, 500, 600, 700],
+        description="Numbers of directions removed from the hidden states of the frozen encoder.",
     )
-    tuned: list[First] = Field([0, 50, 100, 200, 400, 600], description="The same for the fine-tuned encoder.")
+    tuned: list[First] = Field(
+        [0, 50, 100, 200, 400, 600], description="Numbers of directions removed from the hidden states of the fine-tuned encoder."
+    )
     rate: Rate = Field(1e-3, description="Learning rate for heads on the frozen encoder.")
 
     @model_validator(mode="after")
@@ -85,32 +98,40 @@ Method = Literal["densray", "means", "lda", "leace", "lsar", "inlp"]
 class Typology(Section):
     """Probes for typological features from WALS (section 4.2)."""
 
-    corpus: str = Field("wals", description="Key of `corpora` for language features.")
-    features: Count | None = Field(None, description="Features sampled at random per seed; if null, all.")
+    corpus: str = Field("wals", description="Corpus of language features (a key of `corpora`).")
+    features: Count | None = Field(
+        None, description="Number of features sampled at random for each seed; if null, all features are used."
+    )
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
-        description="One probe per feature value (paper), or one for all values (scikit-learn's default since 0.22, as in the "
-        "authors' code).",
+        description="Type of probe: one probe per feature value, as in the paper, or a single probe for all values. The "
+        "latter has been scikit-learn's default since version 0.22, and the authors' code uses the default.",
     )
     words: Count = Field(
         1000,
-        description="Words per language, at most `probe_words`; the probes are trained on four fifths of them (authors' code). "
-        "The paper trains on 8,000 and tests on 2,000.",
+        description="Number of words per language, at most `probe_words`. Probes are trained on four fifths of these "
+        "words, as in the authors' code. According to the paper, they are trained on 8,000 words and tested on 2,000.",
     )
-    held_out_words: Count = Field(100, description="Words per language when whole families are held out.")
-    folds: Annotated[int, Field(ge=2)] = Field(5, description="Folds of families, each held out once.")
-    layer_dimension: Count = Field(20, description="Leading coordinates that the probes receive at every layer (figure 3).")
+    held_out_words: Count = Field(100, description="Number of words per language if whole families are held out.")
+    folds: Annotated[int, Field(ge=2)] = Field(
+        5, description="Number of folds into which families are divided. Each fold is held out once."
+    )
+    layer_dimension: Count = Field(20, description="Number of leading coordinates given to the probes at every layer (figure 3).")
 
 
 class Similarity(Section):
-    """Clustering of languages by their means (section 4.3)."""
+    """Clustering of languages by their mean hidden states (section 4.3)."""
 
-    shuffles: Count = Field(100, description="Shuffles of the genera for estimating the chance level.")
-    layer_dimension: Annotated[int, Field(ge=2)] = Field(20, description="Leading coordinates used at every layer (figure 3).")
+    shuffles: Count = Field(
+        100, description="Number of times genera and families are shuffled among languages to estimate the chance level."
+    )
+    layer_dimension: Annotated[int, Field(ge=2)] = Field(
+        20, description="Number of leading coordinates used at every layer (figure 3)."
+    )
 
 
 class Groups(Section):
-    """Figure 5: pairs of directions within language groups."""
+    """Figure 5: language identification within groups of languages, from pairs of directions."""
 
     languages: dict[str, list[Language] | None] = Field(
         {
@@ -118,35 +139,47 @@ class Groups(Section):
             "Italic": ["an", "ca", "es", "fr", "gl", "ht", "it", "la", "pms", "scn"],
             "Germanic": ["af", "bar", "de", "en", "fy", "is", "lb", "nds", "nl", "sco"],
         },
-        description="Languages in each group; null omits a group.",
+        description="Languages in each group; a group set to null is omitted.",
     )
-    size: Annotated[int, Field(ge=3)] = Field(10, description="Languages in a random group.")
+    size: Annotated[int, Field(ge=3)] = Field(10, description="Number of languages in a random group.")
     share: Annotated[float, Field(gt=0, le=1)] = Field(
-        1.0, description="Share of `fit_words` sampled per seed (authors' code: all)."
+        1.0, description="Share of `fit_words` sampled per seed; the authors' code uses all of them."
     )
     bands: list[Annotated[int, Field(ge=2)]] = Field(
-        [*range(2, 18)], description="Last coordinate of each two-coordinate window."
+        [*range(2, 18)], description="Last coordinates of the windows, each of which has two coordinates."
     )
 
 
 class Probing(Section):
-    """Figures 1, 2, 3 and 5: what probes predict from a subspace's coordinates and from other coordinates."""
+    """Figures 1, 2, 3 and 5: what probes predict from the coordinates of a subspace and from other coordinates."""
 
-    methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspaces shown in the figures.")
-    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Further subspaces for comparison.")
-    share: Share = Field(0.5, description="Share of `fit_words` sampled per seed (authors' code: half, sampled once).")
-    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates that the probes receive.")
-    band: Count = Field(10, description="Width of a narrow window, in coordinates (figure 2).")
-    bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each narrow window.")
-    draws: Count = Field(5, description="Random windows of each kind to average over.")
-    pairs: Count = Field(100, description="Random language pairs per seed (authors' code: 10, or 100 for figure 3).")
-    rest_words: Count = Field(500, description="Words per language for probes that distinguish one language from the rest.")
-    layer_dimension: Count = Field(1, description="Leading coordinates used to identify languages at every layer (figure 3).")
+    methods: list[Method] = Field(
+        ["densray", "lda"], min_length=1, description="Methods whose subspaces are shown in the figures."
+    )
+    compared: list[Method] = Field(
+        ["leace", "lsar", "inlp"], description="Further methods whose subspaces are used for comparison."
+    )
+    share: Share = Field(
+        0.5, description="Share of `fit_words` sampled for each seed. The authors' code samples half of them, once for all seeds."
+    )
+    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates given to the probes.")
+    band: Count = Field(10, description="Width of the narrow windows in figure 2, in coordinates.")
+    bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinates of the narrow windows in figure 2.")
+    draws: Count = Field(5, description="Number of random windows of each kind over which scores are averaged.")
+    pairs: Count = Field(
+        100, description="Number of random language pairs per seed. The authors' code uses 10 pairs, or 100 for figure 3."
+    )
+    rest_words: Count = Field(
+        500, description="Number of words per language for probes that distinguish one language from all others."
+    )
+    layer_dimension: Count = Field(
+        1, description="Number of leading coordinates from which languages are identified at every layer (figure 3)."
+    )
     typology: Typology = Field(Typology(), description="Typology.")
     similarity: Similarity = Field(Similarity(), description="Similarity.")
     groups: Groups = Field(Groups(), description="Figure 5.")
     tolerance: Positive = Field(
-        1e-4, description="Convergence threshold for the largest gradient component (scikit-learn's default)."
+        1e-4, description="Convergence threshold for the largest gradient component. The default is scikit-learn's."
     )
 
     @model_validator(mode="after")
@@ -162,29 +195,35 @@ class Liang2021(PaperSection):
     seeds: Seeds = Field(
         [42, 43, 44, 45, 46],
         min_length=1,
-        description="Seeds; the paper's tables report a single run, for which the default seed is 42.",
+        description="Random seeds for the training runs. The paper's tables report a single run; the default seed in the "
+        "released code is 42.",
     )
     texts: dict[str, str | None] = Field(
-        description="For each key of `encoders`, a key of `corpora` for the paragraphs whose subword states define the language "
-        "subspaces; null omits an encoder.",
+        description="Corpus of paragraphs for each encoder (a key of `corpora` for each key of `encoders`). The language "
+        "subspaces are defined by the hidden states of the paragraphs' subwords. An encoder set to null is omitted.",
     )
-    text_tokenisation: str = Field(description="Key of a tokenisation that labels every subword.")
-    fit_words: Count = Field(10000, description="Random training subwords per language that define the subspaces.")
-    probe_words: Count = Field(5000, description="Random test subwords per language for probes.")
+    text_tokenisation: str = Field(
+        description="Tokenisation of the paragraphs (a key of `tokenisations`). It must label every subword."
+    )
+    fit_words: Count = Field(10000, description="Number of random training subwords per language that define the subspaces.")
+    probe_words: Count = Field(5000, description="Number of random test subwords per language for the probes.")
     dimensions: Count = Field(
-        105, description="Directions in the L-DAR penalty; at most n - 1, the rank of a subspace for n languages."
+        105,
+        description="Number of directions in the L-DAR penalty. It is at most n - 1, because a subspace for n languages "
+        "has rank n - 1.",
     )
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English, then a mixed set, in which each language contributes at most an equal "
-        "share of the first language's number of sentences (authors' code).",
+        description="Sets of source languages: English alone, then a mixed set. In the mixed set, each language "
+        "contributes at most an equal share of the number of sentences available in the first language, as in the "
+        "authors' code.",
     )
     tasks: dict[TaskName, LiangTask] = Field(
-        min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null
+        min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null
     )
     models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(
-        min_length=1, description="Models by name; null omits one.", json_schema_extra=or_null
+        min_length=1, description="Models by name; a model set to null is omitted.", json_schema_extra=or_null
     )
     removal: Removal = Field(Removal(), description="Figure 4.")
     probing: Probing = Field(Probing(), description="Figures 1, 2, 3 and 5.")

@@ -18,43 +18,50 @@ Weighting = Literal["tokens", "texts", "released"]
 
 
 class Bert(Training):
-    """Masked language models pretrained from scratch (section 3.2). The paper gives no shape, step count or learning rate."""
+    """Masked language models pretrained from scratch (section 3.2).
+
+    The paper does not give the number of layers, the number of steps or the learning rate.
+    """
 
     RECIPE = ("epsilon", "parts", "encoder_dropout")
 
-    encoder: str = Field(description="Key of an untrained BERT in `encoders`.")
+    encoder: str = Field(description="Untrained BERT model (a key of `encoders`) that is pretrained.")
     window: Window = Field(
         512,
-        description="Number of subwords, including special ones, in an example, which is running text of one page; with "
-        "`sentence`, each example is one sentence.",
+        description="Number of subwords per example, including special ones. An example is running text from one page; "
+        "with `sentence`, each example is one sentence.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="Sizes of short windows, which are segments of a sentence, in subwords including special ones (section "
-        "3.2.3).",
+        description="Sizes of short windows in subwords, including special ones (section 3.2.3). A short window is a "
+        "segment of one sentence.",
     )
-    updates: Count = Field(200_000, description="Updates for each data size and window; our choice.")
-    evaluations: Count = Field(20, description="Evaluations on held-out text during pretraining.")
+    updates: Count = Field(200_000, description="Number of updates for each data size and window, chosen by us.")
+    evaluations: Count = Field(20, description="Number of evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a long-window BERT trained on the smaller data size for as many epochs, rather than updates, as on the "
-        "larger, to separate the effects of text and updates.",
+        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs "
+        "as on the larger size, rather than for as many updates. It separates the effect of the amount of text from that "
+        "of the number of updates.",
     )
-    subwords: Count = Field(131_072, description="Average number of subwords per batch: 256 examples of 512, as in BERT.")
+    subwords: Count = Field(
+        131_072, description="Average number of subwords per batch. The default is 256 examples of 512 subwords, as in BERT."
+    )
     parts: Count = Field(
         4,
-        description="Parts of a batch, which are computed in turn or on as many GPUs of one machine. `train: { gpu: 1 }` "
-        "under set-resources in slurm/site.yaml requests a single GPU and changes only the last digits of results.",
+        description="Number of parts of a batch, which are computed one after another or on as many GPUs of one machine. "
+        "To request a single GPU, write `train: { gpu: 1 }` under set-resources in slurm/site.yaml. This changes only "
+        "the last digits of the results.",
     )
-    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of masked subwords (BERT).")
+    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords that are masked, as in BERT.")
     init_sd: Positive | None = Field(
-        None, description="Standard deviation of the initial weights; if null, the encoder's (0.02, as in BERT)."
+        None, description="Standard deviation of the initial weights; if null, the encoder's value is used (0.02, as in BERT)."
     )
-    rate: Rate = Field(1e-4, description="Learning rate (BERT).")
+    rate: Rate = Field(1e-4, description="Learning rate, as in BERT.")
     warmup: Warmup = 0.01
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
-    epsilon: Positive = Field(1e-6, description="Adam's epsilon.")
+    epsilon: Positive = Field(1e-6, description="Epsilon of Adam.")
     encoder_dropout: bool = Field(True, description="Applies dropout in the encoder, at a rate of 0.1 as in BERT.")
     precision: Precision = "auto"
 
@@ -74,23 +81,26 @@ class Bert(Training):
 class Pretraining(Section):
     """Encoders pretrained on the same text (section 3.2)."""
 
-    corpus: str = Field(description="Key of `corpora` for the paragraphs.")
-    tokenisation: str = Field(description="Key of a tokenisation in which each sentence is a text.")
+    corpus: str = Field(description="Corpus of paragraphs for pretraining (a key of `corpora`).")
+    tokenisation: str = Field(description="Tokenisation in which each sentence is a text (a key of `tokenisations`).")
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="Two data sizes by name, in sentences per language, the smaller first. A language with fewer sentences uses "
-        "all of them once; null omits a size.",
+        description="Two data sizes by name, in sentences per language, with the smaller first. If a language has fewer "
+        "sentences, all of them are used once. A size set to null is omitted.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Pretraining seeds. The paper uses one, which leaves the claims about these models undecided. An XNLI "
-        "training run with seed s starts from model s modulo the number of pretraining seeds; translation uses the first BERT.",
+        description="Random seeds for pretraining. The paper uses one; with one seed, the claims about pretrained models "
+        "are undecided. A training run on XNLI with seed s starts from the model at index s modulo the number of "
+        "pretraining seeds. Token translation uses the first BERT model.",
     )
     bert: Bert = Field(description="Masked language models.")
-    static: str = Field(description="Key of untrained word embeddings in `encoders`.")
+    static: str = Field(
+        description="Untrained word embeddings (a key of `encoders`), which are replaced by the vectors of GloVe or Word2Vec."
+    )
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it.")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it.")
 
@@ -98,36 +108,44 @@ class Pretraining(Section):
 
 
 class Retrieval(Section):
-    """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means come from the pretraining text."""
+    """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means are taken from the pretraining text."""
 
-    dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use, given as keys of `corpora`.")
+    dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use (keys of `corpora`).")
     dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Which split of the dictionaries to use; the paper does not say."
+        "test", description="Split of the dictionaries that is used; the paper does not say which."
     )
     size: str | None = Field(
-        None, description="Key of `sizes` whose text provides the contexts for all models; if null, the larger size."
+        None,
+        description="Data size (a key of `sizes`) whose text provides the contexts for all models; if null, the larger "
+        "size is used.",
     )
 
 
 class Means(Section):
-    """Mean of a language's states (section 4.1). The paper states neither the text used nor the weighting."""
+    """Mean of a language's hidden states (section 4.1). The paper does not state which text is used or how it is weighted."""
 
-    corpus: str | None = Field(None, description="Key of `corpora`; if null, the corpus and tokenisation of `nli`.")
-    tokenisation: str | None = Field(None, description="Key of `tokenisations` for that corpus.")
-    split: Literal["train", "validation", "dev", "test"] = Field("dev", description="Split of these texts.")
+    corpus: str | None = Field(
+        None, description="Corpus of the texts (a key of `corpora`); if null, the corpus and tokenisation of `nli` are used."
+    )
+    tokenisation: str | None = Field(None, description="Tokenisation of this corpus (a key of `tokenisations`).")
+    split: Literal["train", "validation", "dev", "test"] = Field(
+        "dev", description="Split of the corpus from which the texts are taken."
+    )
     weighting: Weighting = Field(
         "tokens",
-        description="Whether subwords or texts have equal weight; with `released`, only 16 blocks of 512 subwords are used "
-        "(released code: lang-rep).",
+        description="Units with equal weight in the mean: subwords or texts. With `released`, only 16 blocks of 512 "
+        "subwords are used, as in lang-rep, the group's code for a later paper.",
     )
-    specials: bool = Field(False, description="Includes special subwords.")
+    specials: bool = Field(False, description="Includes special subwords in the mean.")
 
 
 class Translation(Section):
     """Unsupervised token translation (section 4.2: tables 1 to 3, figures 7 and 8)."""
 
     model: str = Field(
-        RELEASED, description="Model to use: `released`, or a pretrained masked language model such as bert-512/200k."
+        RELEASED,
+        description="Model used for translation: the released encoder, or one of our pretrained masked language models, "
+        "such as bert-512/200k.",
     )
     languages: list[Language] = Field(
         ["de", "fr", "ur", "sw", "zh", "el"],
@@ -135,93 +153,112 @@ class Translation(Section):
         description="Languages translated from and into English, in the order of table 2.",
     )
     weights: list[float] = Field(
-        [1.0, 2.0, 3.0], min_length=1, description="Shift weights, each combined with every layer (table 2)."
+        [1.0, 2.0, 3.0], min_length=1, description="Weights of the shift. Each is combined with every layer (table 2)."
     )
     negative_weights: list[float] = Field(
-        [-1.0, -2.0, -3.0], description="Negative shift weights, about which the paper's text makes a claim."
+        [-1.0, -2.0, -3.0], description="Negative weights of the shift, about which the paper makes a claim in its text."
     )
-    layer: Count = Field(10, description="Layer for the convert rates (table 2) and samples (table 1).")
-    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight in the first rows of table 2.")
+    layer: Count = Field(10, description="Layer used for the convert rates in table 2 and the samples in table 1.")
+    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight of the shift in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
-    samples: list[Count] = Field([36], description="Pairs in table 1, counted from 1.")
+    samples: list[Count] = Field([36], description="Numbers of the sentence pairs in table 1, counted from 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
-        [], description="Variants of the mean whose convert rates are compared with the printed ones (table `calibration`)."
+        [],
+        description="Variants of the mean. Their convert rates are compared with the published ones in the table `calibration`.",
     )
 
 
 class Nli(Training):
-    """XNLI (section 4.3: table 4; figures 2, 4 and 6)."""
+    """Training runs on XNLI (section 4.3: table 4; figures 2, 4 and 6)."""
 
     RECIPE = ("dropout",)
 
-    corpus: str = Field(description="Key of `corpora` for the pairs.")
-    tokenisation: str = Field(description="Key of `tokenisations`.")
+    corpus: str = Field(description="Corpus of sentence pairs (a key of `corpora`).")
+    tokenisation: str = Field(description="Tokenisation of the sentence pairs (a key of `tokenisations`).")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
-        description="Languages in table 4, which omits three of the 15 without explanation.",
+        description="Languages in table 4. The paper omits three of XNLI's 15 languages from this table without explanation.",
     )
-    epochs: Count = Field(3, description="Epochs; like the next four keys, our choice.")
-    batch: Count = Field(32, description="Pairs per step.")
-    rate: Rate = Field(2e-5, description="Learning rate.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
-    pretrained_rate: Rate | None = Field(None, description="Learning rate for encoders pretrained here; if null, `rate`.")
-    pretrained_epochs: Count | None = Field(None, description="Epochs for encoders pretrained here; if null, `epochs`.")
+    epochs: Count = Field(3, description="Number of epochs, chosen by us.")
+    batch: Count = Field(32, description="Number of pairs per step, chosen by us.")
+    rate: Rate = Field(2e-5, description="Learning rate, chosen by us.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head, chosen by us; if null, `rate` is used.")
+    pretrained_rate: Rate | None = Field(
+        None, description="Learning rate for encoders that we pretrained, chosen by us; if null, `rate` is used."
+    )
+    pretrained_epochs: Count | None = Field(
+        None, description="Number of epochs for encoders that we pretrained; if null, `epochs` is used."
+    )
     pretrained_half: bool = Field(
         False,
-        description="Fine-tunes only the upper half of encoders pretrained here, as section 4.3 does for mBERT (last 6 layers), "
-        "although section 3 does not mention it.",
+        description="Fine-tunes only the upper half of encoders that we pretrained. In section 4.3, this is done with "
+        "mBERT (its last 6 layers), but section 3 does not mention it.",
     )
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     dropout: Share = Field(0.1, description="Dropout rate before the head.")
-    segments: bool = Field(True, description="Gives the second text token type 1.")
+    segments: bool = Field(True, description="Assigns token type 1 to the second text of a pair.")
     weights: list[float] = Field(
         [number / 10 for number in range(31)],
         min_length=2,
-        description="Candidate weights of the shift; development data select one.",
+        description="Candidate weights of the shift. One is selected on development data.",
     )
-    features_hidden: Count = Field(512, description="Hidden units in the head on frozen states.")
-    features_rate: Rate = Field(1e-3, description="Learning rate for that head.")
-    features_epochs: Count = Field(10, description="Epochs for that head.")
+    features_hidden: Count = Field(512, description="Number of hidden units in the head on frozen hidden states.")
+    features_rate: Rate = Field(1e-3, description="Learning rate for the head on frozen hidden states.")
+    features_epochs: Count = Field(10, description="Number of epochs for the head on frozen hidden states.")
 
 
 class Identification(Section):
-    """Probes, trained to convergence, that identify languages (sections 4.1, 4.3 and 5). The paper trains no such probes."""
+    """Probes, trained to convergence, that identify languages (sections 4.1, 4.3 and 5). The paper does not train probes."""
 
     subwords: Count = Field(
         1000,
-        description="Subwords per language and split, sampled evenly over the positions in shifted pairs and over the distinct "
-        "subwords of running text.",
+        description="Number of subwords per language and split. In shifted pairs, they are sampled evenly over the "
+        "pairs; in running text, they are sampled evenly over the distinct subwords.",
     )
     penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Candidate values of C; a held-out fifth selects one."
+        [0.01, 0.1, 1.0, 10.0, 100.0],
+        min_length=1,
+        description="Candidate values of C, scikit-learn's inverse regularisation strength. One is selected on a "
+        "held-out fifth of the training data.",
     )
     tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
     fine_tuned: bool = Field(
         True,
-        description="Also probes shifted states of the encoder fine-tuned on XNLI; if false, only those of the released encoder "
-        "are probed, for which one seed suffices.",
+        description="Also probes shifted hidden states of the encoder fine-tuned on XNLI. If false, only those of the "
+        "released encoder are probed, for which one seed is enough.",
     )
 
 
 class Vocabulary(Section):
     """Subwords of each language (table 3), and the effect of altering letters."""
 
-    encoder: str = Field(description="Key of `encoders` whose tokenizer is used.")
-    corpus: str = Field(description="Key of `corpora` for the pairs in whose test set subwords are counted.")
-    tokenisation: str = Field(description="Key of `tokenisations` for table 3, whose printed numbers are for unaltered letters.")
+    encoder: str = Field(description="Encoder (a key of `encoders`) whose tokenizer is used.")
+    corpus: str = Field(description="Corpus of sentence pairs (a key of `corpora`). Subwords are counted in its test sets.")
+    tokenisation: str = Field(
+        description="Tokenisation for table 3 (a key of `tokenisations`). The published numbers in this table are for "
+        "unaltered letters."
+    )
     altered: list[str] = Field(
-        [], description="Keys of `tokenisations` with strip_accents or lower_case, for the table `accents`; if [], it is omitted."
+        [],
+        description="Tokenisations with strip_accents or lower_case (keys of `tokenisations`) for the table `accents`; "
+        "if the list is empty, the table is omitted.",
     )
 
 
 class Liu2020(PaperSection):
     """Settings for Liu et al. (2020)."""
 
-    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Seeds for the XNLI training runs; the paper uses one.")
-    source_language: Language = Field("en", description="Language from and into which words are retrieved and tokens translated.")
+    seeds: Seeds = Field(
+        [0, 1, 2], min_length=1, description="Random seeds for the training runs on XNLI; the paper uses one seed."
+    )
+    source_language: Language = Field(
+        "en",
+        description="Language that is paired with each other language, in both directions, in word retrieval and token "
+        "translation.",
+    )
     pretraining: Pretraining = Field(description="Encoders pretrained from scratch.")
     retrieval: Retrieval = Field(description="Word retrieval.")
     means: Means = Field(Means(), description="Mean of a language's states.")

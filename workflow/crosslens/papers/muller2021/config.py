@@ -25,64 +25,80 @@ class MullerTraining(Training):
 
     warmup: Warmup = 0.1  # appendix A.1.1
     beta2: Share = Field(
-        0.999, description="AdamW's beta2; the sibling code uses Adam with 0.99 and no schedule (trainer/run.py)."
+        0.999,
+        description="Beta2 of AdamW. The authors' code for a related paper uses Adam with a beta2 of 0.99 and without a "
+        "learning-rate schedule (trainer/run.py).",
     )
-    epsilon: Positive = Field(1e-8, description="AdamW's epsilon; 1e-6 in the sibling code (deep_learning_toolbox.py, line 31).")
+    epsilon: Positive = Field(
+        1e-8,
+        description="Epsilon of AdamW; it is 1e-6 in the authors' code for a related paper (deep_learning_toolbox.py, line 31).",
+    )
     dropout: Share = Field(
-        0.1, description="Dropout rate before the taggers; none in the sibling code (modeling_multitask.py, lines 49 and 140)."
+        0.1,
+        description="Dropout rate before the taggers. The authors' code for a related paper does not apply dropout there "
+        "(modeling_multitask.py, lines 49 and 140).",
     )
-    init_sd: Positive = Field(0.02, description="Standard deviation of the taggers' initial weights.")
+    init_sd: Positive = Field(0.02, description="Standard deviation of the initial weights of the taggers.")
     keep: Literal["best", "last"] = Field(
-        "best", description="Epoch to test: the best (appendix A.1.1) or the last (sibling code: run.py)."
+        "best",
+        description="Epoch whose weights are tested: the best, as in appendix A.1.1, or the last, as in the authors' "
+        "code for a related paper (run.py).",
     )
     divide_twice: bool = Field(
-        False, description="Divides the mean tagging loss by the number of tags again (sibling code: epoch_run.py, line 454)."
+        False,
+        description="Divides the mean tagging loss by the number of tags a second time, as in the authors' code for a "
+        "related paper (epoch_run.py, line 454).",
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
-        "bert", description="How layers are re-initialised: as in the paper's code, or as in the code released for users."
+        "bert",
+        description="Method of re-initialising layers: that of the code behind the paper (`bert`) or that of the code "
+        "released for users (`released`).",
     )
 
 
 class ParserSettings(Section):
-    """The biaffine parser, as in the authors' sibling code; Dozat and Manning use arc 500, relation 100 and dropout 0.33."""
+    """The biaffine parser, with the sizes in the authors' code for a related paper.
 
-    arc: Count = Field(500, description="Hidden units in the arc perceptrons.")
-    relation: Count = Field(200, description="Hidden units in the relation perceptrons.")
-    dropout: Share = Field(0.1, description="Dropout rate for these units.")
-    activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function.")
+    Dozat and Manning use 500 units for arcs, 100 units for relations and a dropout rate of 0.33.
+    """
+
+    arc: Count = Field(500, description="Number of hidden units in the arc perceptrons.")
+    relation: Count = Field(200, description="Number of hidden units in the relation perceptrons.")
+    dropout: Share = Field(0.1, description="Dropout rate for the hidden units of the perceptrons.")
+    activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function of the perceptrons.")
     decoding: Literal["log", "probability"] = Field(
         "log",
-        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum of arc and relation "
-        "probabilities (`probability`).",
+        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum, over its "
+        "arcs, of the arc's probability times that of its relation (`probability`).",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
-        description="Divisor of the relation loss: the number of words, or that number plus two per sentence (sibling code: "
-        "epoch_run.py, line 454).",
+        description="Divisor of the relation loss: the number of words or, as in the authors' code for a related paper, "
+        "that number plus two per sentence (epoch_run.py, line 454).",
     )
     subtypes: bool = Field(
         False,
-        description="Includes the training data's relation subtypes in training, selection and scoring (sibling code: "
-        "conllu_reader.py, line 470).",
+        description="Includes the relation subtypes that occur in the training data in training, selection and scoring, "
+        "as in the authors' code for a related paper (conllu_reader.py, line 470).",
     )
 
 
 class MullerTask(Section):
-    """Settings for a task."""
+    """Settings for one task."""
 
-    corpus: str = Field(description="Key of `corpora` for treebanks (for ner, entities) with training data.")
-    epochs: Count = Field(6, description="Epochs; the source language's validation set selects the best.")
-    batch: Count = Field(16, description="Sentences per step (table 3).")
+    corpus: str = Field(description="Corpus with training data (a key of `corpora`): treebanks or, for ner, named entities.")
+    epochs: Count = Field(6, description="Number of epochs. The best epoch is selected on the source language's validation set.")
+    batch: Count = Field(16, description="Number of sentences per step (table 3).")
     rate: Rate = Field(5e-5, description="Learning rate (table 3).")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
 
 
 class MullerSearch(Section):
-    """Grid from appendix A.1.1, searched for each task and source language (muller2021/table3_search.csv)."""
+    """Grid from appendix A.1.1, searched for each task and source language, with results in muller2021/table3_search.csv."""
 
-    batch: list[Count] = Field([16, 32], description="Sentences per step.")
-    rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Learning rates.")
+    batch: list[Count] = Field([16, 32], description="Candidate numbers of sentences per step.")
+    rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Candidate learning rates.")
 
 
 class MullerSimilarity(Section):
@@ -90,44 +106,51 @@ class MullerSimilarity(Section):
 
     sets: list[Layers] = Field(
         [[1, 2]],
-        description="Sets of layers; the models in which they are re-initialised are also compared (figures 2 and 6 to 8).",
+        description="Sets of layers. Models in which such a set is re-initialised are also compared (figures 2 and 6 to 8).",
     )
-    draws: Annotated[int, Field(ge=0)] = Field(200, description="Shuffled pairings for the baseline.")
+    draws: Annotated[int, Field(ge=0)] = Field(200, description="Number of shuffled pairings of sentences for the baseline.")
 
 
 class MullerProbe(Section):
-    """Probes that identify a parallel sentence's language from its mean state, for a claim for which no number is printed."""
+    """Probes that identify a parallel sentence's language from its mean hidden state.
+
+    They are used for a claim for which the paper does not print numbers.
+    """
 
     held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences used for testing.")
-    penalty: Positive = Field(1.0, description="Value of C; scikit-learn's default.")
+    penalty: Positive = Field(1.0, description="Value of C, the inverse regularisation strength. The default is scikit-learn's.")
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest component of the gradient averaged over sentences."
+        1e-6, description="Convergence threshold for the largest component of the gradient, which is averaged over sentences."
     )
 
 
 class Muller2021(PaperSection):
     """Settings for Muller et al. (2021)."""
 
-    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Seeds; section 3 uses five runs.")
+    seeds: Seeds = Field(
+        [0, 1, 2, 3, 4], min_length=1, description="Random seeds for the training runs; the paper uses five runs (section 3)."
+    )
     source_languages: list[Language] = Field(
-        ["en", "ru", "ar"], min_length=1, description="Languages of the training data, English first."
+        ["en", "ru", "ar"], min_length=1, description="Languages of the training data, starting with English."
     )
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="The paper's tasks.")
     parallel: str = Field(
-        description="Key of `corpora` for the parallel treebanks, used for testing parsing and pos and for CKA."
+        description="Corpus of parallel treebanks (a key of `corpora`), used for CKA and for testing parsers and taggers."
     )
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     training: MullerTraining = Field(MullerTraining(), description="Settings for all training runs.")
-    pairs: list[Layers] = Field([], description="Layers re-initialised together (tables 1, 2 and 6 to 8).")
+    pairs: list[Layers] = Field([], description="Sets of layers that are re-initialised together (tables 1, 2 and 6 to 8).")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
-        description="Further sets of layers, re-initialised only for training on English (table 5); `all_embeddings` is every "
-        "layer and the embeddings.",
+        description="Further sets of layers, re-initialised only for training on English (table 5). `all` means every "
+        "layer, and `all_embeddings` means every layer and the embeddings.",
     )
-    domain_corpus: str | None = Field(None, description="Key of `corpora` for treebanks used in training and testing (table 2).")
-    domain_literature: str | None = Field(None, description="Key of `corpora` for treebanks of literature (table 2).")
-    domain_web: str | None = Field(None, description="Key of `corpora` for treebanks of web text (table 2).")
-    domain_entities: str | None = Field(None, description="Key of `corpora` for named entities in news (table 2).")
+    domain_corpus: str | None = Field(
+        None, description="Corpus of treebanks used in training and testing for table 2 (a key of `corpora`)."
+    )
+    domain_literature: str | None = Field(None, description="Corpus of treebanks of literature for table 2 (a key of `corpora`).")
+    domain_web: str | None = Field(None, description="Corpus of treebanks of web text for table 2 (a key of `corpora`).")
+    domain_entities: str | None = Field(None, description="Corpus of named entities in news for table 2 (a key of `corpora`).")
     search: MullerSearch = Field(MullerSearch(), description="Grid search.")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA.")
     probe: MullerProbe = Field(MullerProbe(), description="Language probes.")

@@ -11,34 +11,51 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Encoder passports: where encoders represent language and meaning, by layer, next to baselines."""
+    """Encoder passports, which show by layer where encoders represent language and meaning, compared with baselines."""
 
-    encoder: str = Field("", description="Optional; by default, the first of `encoders`.")
-    tokenisation: str = Field("sentences", description="Key of a tokenisation that truncates no sentence.")
-    encoders: list[Name] = Field(min_length=1, description="Keys of `encoders`; each gets a passport.")
-    compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
-        [], description="Lists of two to six encoders to compare."
+    encoder: str = Field(
+        "",
+        description="Encoder (a key of the top-level `encoders`). The key is optional; its default is the first entry of "
+        "the list `encoders`.",
     )
-    parallel: str = Field("sib200_parallel", description="Key of `corpora` for parallel sentences in all languages, with topics.")
-    topics: str = Field("sib200_english", description="Key of `corpora` for the English sentences from which topics are learned.")
+    tokenisation: str = Field(
+        "sentences", description="Tokenisation (a key of `tokenisations`). It must not truncate any sentence."
+    )
+    encoders: list[Name] = Field(
+        min_length=1, description="Encoders (keys of the top-level `encoders`) for which passports are made."
+    )
+    compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
+        [], description="Sets of encoders to compare, each a list of two to six names."
+    )
+    parallel: str = Field(
+        "sib200_parallel", description="Corpus of parallel sentences in all languages, labelled with topics (a key of `corpora`)."
+    )
+    topics: str = Field(
+        "sib200_english", description="Corpus of English sentences from which the topics are learned (a key of `corpora`)."
+    )
     block: Count = Field(
         50,
-        description="Sentence numbers (index_id) per block. Each block stays within one half of the data, because neighbouring "
-        "sentences may come from the same article.",
+        description="Number of consecutive sentence numbers (index_id) in a block. Neighbouring sentences may come from "
+        "the same article, so no block is divided between the two halves of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 1], min_length=1, description="Seeds for randomly initialised versions of the same encoder."
+        [0, 1], min_length=1, description="Random seeds for randomly initialised versions of each encoder."
     )
-    neighbours: Count = Field(10, description="k for mutual neighbours and hubness.")
-    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Number of times pairs are shuffled; the mean is a baseline.")
+    neighbours: Count = Field(
+        10, description="Number of nearest neighbours (k) in the measures of mutual neighbours and hubness."
+    )
+    shuffles: Annotated[int, Field(ge=2)] = Field(
+        3, description="Number of times that pairs of translations are shuffled. The mean over the shuffles is a baseline."
+    )
     permutations: Count = Field(
-        1000, description="Number of permutations of the languages; the mean is the baseline for genealogy."
+        1000, description="Number of permutations of the languages. The mean over the permutations is the baseline for genealogy."
     )
-    penalty: Positive = Field(1.0, description="Value of C for the language probes.")
+    penalty: Positive = Field(1.0, description="Value of C, the inverse regularisation strength, for the language probes.")
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0],
         min_length=1,
-        description="Candidate values of C for the topic probes; held-out blocks select one.",
+        description="Candidate values of C, the inverse regularisation strength, for the topic probes. One is selected "
+        "on held-out blocks.",
     )
     tolerance: Positive = Field(1e-4, description="Convergence threshold for the largest gradient component.")
 

@@ -25,38 +25,51 @@ RunName = Literal[
 class Run(Section):
     """Hyperparameters of one training run (table 5)."""
 
-    init_sd: Positive = Field(0.01, description="Standard deviation of new heads' initial weights.")
-    batch: Count = Field(32, description="Texts per step.")
+    init_sd: Positive = Field(0.01, description="Standard deviation of the initial weights of new heads.")
+    batch: Count = Field(32, description="Number of texts per step.")
     encoder_rate: Rate | None = Field(None, description="Learning rate for the encoder; if null, the encoder is frozen.")
     head_rate: Rate = Field(1e-3, description="Learning rate for the heads.")
-    reversal: Positive | None = Field(None, description="Lambda for gradient reversal.")
+    reversal: Positive | None = Field(
+        None, description="Factor lambda for gradient reversal; if null, gradients are not reversed."
+    )
     uniformity: Weight | None = Field(
-        None, description="Weight w for entropy maximisation: (1 - w) x label loss + w x language loss."
+        None,
+        description="Weight w in the loss for entropy maximisation, (1 - w) x label loss + w x language loss; if null, "
+        "entropy is not maximised.",
     )
     entropy: Literal["equation_1", "negative_entropy"] = Field(
         "equation_1",
-        description="Language loss: equation 1 (minus the sum of log probabilities), or the negative entropy itself.",
+        description="Language loss in entropy maximisation: that of equation 1, which is minus the sum of the log "
+        "probabilities, or the negative entropy itself.",
     )
     language_head_rate: Rate | None = Field(
-        None, description="Learning rate for the language head trained afterwards; if null, `head_rate` (authors' code)."
+        None,
+        description="Learning rate for the language head that is trained after the task; if null, `head_rate` is used, "
+        "as in the authors' code.",
     )
     adversary_rate: Rate | None = Field(
-        None, description="Learning rate for the adversarial language head; if null, `head_rate` (authors' code)."
+        None,
+        description="Learning rate for the adversarial language head; if null, `head_rate` is used, as in the authors' code.",
     )
     adversary_epochs: int = Field(
         0,
         ge=0,
-        description="Epochs for which only that head is trained before the encoder is updated; the authors' code has none.",
+        description="Number of epochs for which only the adversarial language head is trained before the encoder is "
+        "updated. In the authors' code, the head is not trained in advance.",
     )
-    encoder_dropout_when_frozen: bool | None = Field(None, description="Overrides the same key in `training` unless null.")
+    encoder_dropout_when_frozen: bool | None = Field(
+        None, description="Overrides the key of the same name in `training` for this run; if null, that key applies."
+    )
     languages: list[Language] = Field(
         [],
-        description="Training languages, which contribute equally many texts and together as many as `source_language` has; if "
-        "[], only `source_language`.",
+        description="Training languages. Each contributes at most an equal share of the number of texts available in "
+        "`source_language`. If the list is empty, only `source_language` is used.",
     )
-    seeds: Seeds | None = Field(None, description="Seeds for this run; if null, the top-level `seeds`.")
+    seeds: Seeds | None = Field(None, description="Random seeds for this run; if null, the top-level `seeds` are used.")
     reinitialise: Literal["none", "all"] = Field(
-        "none", description="If `all`, re-initialises the whole encoder, as an untrained control."
+        "none",
+        description="Part of the encoder that is re-initialised before training: none of it or, as an untrained control, "
+        "the whole encoder (`all`).",
     )
 
     @model_validator(mode="after")
@@ -73,20 +86,24 @@ class TantiTraining(Training):
 
     RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(5, description="Epochs for the task (appendix C).")
-    language_epochs: Count = Field(5, description="Epochs for the language head (appendix C).")
+    epochs: Count = Field(5, description="Number of epochs of training on the task (appendix C).")
+    language_epochs: Count = Field(5, description="Number of epochs of training the language head (appendix C).")
     language_head_rates: list[Rate] = Field(
-        [], description="Learning rates, each with one significant digit, for extra language heads (results/findings.csv)."
+        [],
+        description="Learning rates of extra language heads, whose scores are in results/findings.csv. Each rate must "
+        "have one significant digit.",
     )
     dropout: Share = Field(0.1, description="Dropout rate before each head (appendix C).")
     decay: Decay = "none"
     select_by: Literal["paper", "token"] = Field(
-        "token", description="Which macro F1 selects the best epoch: the paper's, or macro F1 over the true classes."
+        "token",
+        description="Score by which the best epoch is selected: macro F1 as in the authors' code (`paper`), or macro F1 "
+        "over the classes that occur in the gold labels (`token`).",
     )
     encoder_dropout_when_frozen: bool = Field(
         True,
-        description="Applies dropout in a frozen encoder (authors' code: model.py, line 185); if false, its states are computed "
-        "only once.",
+        description="Applies dropout in a frozen encoder, as in the authors' code (model.py, line 185). If false, the "
+        "encoder's hidden states are computed only once.",
     )
     length_pools: LengthPools = False  # authors' code: dataset.py
 
@@ -100,19 +117,22 @@ class TantiTraining(Training):
 
 
 class Task(Section):
-    """A task: its corpus, its heads' input and its training runs."""
+    """One task, with its corpus, the input of its heads and its training runs."""
 
-    corpus: str = Field(description="Key of `corpora` for treebanks (pos) or pairs (nli).")
+    corpus: str = Field(description="Corpus of treebanks (for pos) or sentence pairs (for nli), given as a key of `corpora`.")
     state: Literal["hidden", "pooler"] = Field(
         "hidden",
-        description="Representation of a pair that the heads receive: the first token's last hidden state, or the pooler's "
-        "output (authors' code).",
+        description="Input of the heads for a sentence pair: the last hidden state of the first token or, as in the "
+        "authors' code, the pooler's output.",
     )
     segments: bool = Field(
-        False, description="Gives the hypothesis token type 1, although the authors' code passes no token types."
+        False, description="Assigns token type 1 to the hypothesis. The authors' code does not pass token types."
     )
-    points_per_label: Count = Field(10, description="Points sampled per language and label (appendix B).")
-    runs: dict[RunName, Run] = Field(description="Training runs (table 5); null omits one.", json_schema_extra=or_null)
+    points_per_label: Count = Field(10, description="Number of points sampled per language and label (appendix B).")
+    runs: dict[RunName, Run] = Field(
+        description="Training runs by name: the paper's four (table 5) and our controls. A control set to null is omitted.",
+        json_schema_extra=or_null,
+    )
 
     @field_validator("runs", mode="before")
     @classmethod
@@ -133,71 +153,81 @@ class Task(Section):
 
 
 class Search(Section):
-    """Random search over the grid in table 4 (appendix D), written to results/table5_search.csv."""
+    """Random search over the grid in table 4 (appendix D), with results in results/table5_search.csv."""
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
-        [], description="Experiments to search, such as pos/finetuned; those of a null task are omitted."
+        [],
+        description="Experiments whose hyperparameters are searched, such as pos/finetuned. Those of a task set to null "
+        "are omitted.",
     )
-    trials: Count = Field(20, description="Random hyperparameter sets per experiment (appendix D).")
+    trials: Count = Field(20, description="Number of random hyperparameter sets per experiment (appendix D).")
     trials_per_job: Count = Field(
         1,
-        description="Trials per job. They share the states of a frozen encoder without dropout; with 1, all trials can run in "
-        "parallel.",
+        description="Number of trials per job. Trials in the same job share the hidden states of a frozen encoder "
+        "without dropout. With 1, all trials can run in parallel.",
     )
-    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Standard deviations of initial weights.")
-    batch: list[Count] = Field([64, 32, 16], description="Batch sizes.")
-    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Head learning rates.")
-    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Encoder learning rates.")
-    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Lambdas for gradient reversal.")
-    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Weights for entropy maximisation.")
-    seed: int = Field(0, ge=0, description="Seed for sampling the sets.")
+    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Candidate standard deviations of the initial weights.")
+    batch: list[Count] = Field([64, 32, 16], description="Candidate batch sizes.")
+    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Candidate learning rates for the heads.")
+    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Candidate learning rates for the encoder.")
+    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate values of lambda for gradient reversal.")
+    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate weights for entropy maximisation.")
+    seed: int = Field(0, ge=0, description="Random seed for sampling the hyperparameter sets.")
 
 
 class Probe(Section):
     """The logistic-regression probe, trained to convergence, and its controls."""
 
-    train_words: Count = Field(500, description="Training words (texts for nli) per language.")
-    test_words: Count = Field(400, description="Test words (texts for nli) per language, from other sentences.")
+    train_words: Count = Field(500, description="Number of training words (for nli, texts) per language.")
+    test_words: Count = Field(
+        400,
+        description="Number of test words (for nli, texts) per language, from sentences that are not used in training.",
+    )
     penalties: list[Positive] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0], min_length=1, description="Candidate values of C; a held-out fifth selects one."
+        [0.01, 0.1, 1.0, 10.0, 100.0],
+        min_length=1,
+        description="Candidate values of C, scikit-learn's inverse regularisation strength. One is selected on a "
+        "held-out fifth of the training data.",
     )
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest component of the gradient averaged over words."
+        1e-6, description="Convergence threshold for the largest component of the gradient, which is averaged over words."
     )
 
 
 class UnitTexts(Section):
-    """Paragraphs whose language probes identify from one word or from the whole text (results/units.csv)."""
+    """Probes that identify the language of paragraphs from one word or from the whole text (results/units.csv)."""
 
     train_texts: Count = Field(500, description="Maximum number of training paragraphs per language.")
     test_texts: Count = Field(400, description="Maximum number of test paragraphs per language.")
 
 
 class Clustering(Section):
-    """V-measure of k-means on the samples from appendix B."""
+    """V-measure of k-means clusters of the samples from appendix B."""
 
-    runs: Count = Field(10, description="k-means runs to average over (section 4.1).")
-    points_per_language: Count = Field(100, description="Wikipedia points per language (appendix B).")
-    language_clusters: Count | None = Field(None, description="k for languages; if null, the number of languages.")
+    runs: Count = Field(10, description="Number of k-means runs over which the V-measure is averaged (section 4.1).")
+    points_per_language: Count = Field(100, description="Number of points per language from Wikipedia (appendix B).")
+    language_clusters: Count | None = Field(
+        None, description="Number of clusters (k) for languages; if null, the number of languages is used."
+    )
 
 
 class Tsne(Section):
     """t-SNE of the samples from appendix B, with the defaults of scikit-learn 0.23."""
 
-    perplexity: Positive = Field(30.0, description="Perplexity.")
-    learning_rate: Positive = Field(200.0, description="Learning rate.")
-    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Iterations.")
-    seed: int = Field(0, ge=0, description="`random_state`.")
+    perplexity: Positive = Field(30.0, description="Perplexity of t-SNE.")
+    learning_rate: Positive = Field(200.0, description="Learning rate of t-SNE.")
+    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Number of iterations.")
+    seed: int = Field(0, ge=0, description="Random seed (scikit-learn's `random_state`).")
 
 
 class Tanti2021(PaperSection):
     """Settings for Tanti et al. (2021)."""
 
-    language_corpus: str = Field(description="Key of `corpora`: paragraphs used to train the language head.")
-    source_language: Language = Field("en", description="Language of the tasks' training data.")
+    language_corpus: str = Field(description="Corpus of paragraphs for training the language head (a key of `corpora`).")
+    source_language: Language = Field("en", description="Language of the training data for both tasks.")
     training: TantiTraining = Field(TantiTraining(), description="Settings for all training runs.")
     tasks: dict[Literal["pos", "nli"], Task] = Field(
-        min_length=1, description="The paper's two tasks; null omits one.", json_schema_extra=or_null
+        min_length=1, description="The paper's two tasks; a task set to null is omitted.", json_schema_extra=or_null
     )
     search: Search = Field(Search(), description="Random search.")
     probe: Probe = Field(Probe(), description="The probe.")

@@ -24,142 +24,170 @@ class WuTraining(Training):
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="Epochs; our choice from the released grid {3, 4}.")
-    batch: Count = Field(32, description="Examples per step; our choice from {16, 32}.")
-    rate: Rate = Field(3e-5, description="Learning rate; our choice from {2e-5, 3e-5, 5e-5}.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate`.")
+    epochs: Count = Field(3, description="Number of epochs, which we chose from the released grid {3, 4}.")
+    batch: Count = Field(32, description="Number of examples per step, which we chose from the released grid {16, 32}.")
+    rate: Rate = Field(3e-5, description="Learning rate, which we chose from the released grid {2e-5, 3e-5, 5e-5}.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
-    beta2: Share = Field(0.999, description="Adam's beta2; 0.99 in the released code (model/base.py, line 538).")
-    epsilon: Positive = Field(1e-8, description="Adam's epsilon.")
-    dropout: Share = Field(0.0, description="Dropout rate before linear heads; none in the paper.")
+    beta2: Share = Field(0.999, description="Beta2 of Adam; it is 0.99 in the released code (model/base.py, line 538).")
+    epsilon: Positive = Field(1e-8, description="Epsilon of Adam.")
+    dropout: Share = Field(0.0, description="Dropout rate before linear heads. The paper does not mention dropout there.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout rate for the encoder's output, with one mask per text for all layers (released code: model/base.py, "
-        "lines 63 and 533; not in the paper).",
+        description="Dropout rate for the encoder's output, with one mask per text for all layers. This dropout is in "
+        "the released code (model/base.py, lines 63 and 533) but not in the paper.",
     )
     init_sd: Positive | None = Field(
-        None, description="Standard deviation of the heads' initial weights; if null, PyTorch's initialisation (released code)."
+        None,
+        description="Standard deviation of the initial weights of the heads; if null, PyTorch's initialisation is used, "
+        "as in the released code.",
     )
     encoder_dropout_when_frozen: bool = Field(False, description="Applies dropout in frozen layers, as the released code does.")
     length_pools: LengthPools = False
 
 
 class ParserSettings(Section):
-    """The biaffine parser (section 4.5; Dozat and Manning), with the released code's sizes."""
+    """The biaffine parser of Dozat and Manning (section 4.5), with the sizes in the released code."""
 
-    arc: Count = Field(512, description="Hidden units in the arc perceptrons.")
-    relation: Count = Field(128, description="Hidden units in the relation perceptrons.")
-    dropout: Share = Field(0.33, description="Dropout rate for these units.")
-    activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function.")
+    arc: Count = Field(512, description="Number of hidden units in the arc perceptrons.")
+    relation: Count = Field(128, description="Number of hidden units in the relation perceptrons.")
+    dropout: Share = Field(0.33, description="Dropout rate for the hidden units of the perceptrons.")
+    activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function of the perceptrons.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="State that represents the root: a learned vector, [CLS], or [CLS] with a bug of the released code, with "
-        "which the relation of a root word is never predicted correctly (training/biaffine.py).",
+        description="Representation of the root: a learned vector (`vector`) or the hidden state of [CLS] (`first`). "
+        "With `as_released`, [CLS] is used together with a bug in the released code, so that the relation of a root word "
+        "is never predicted correctly (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
-        description="Decoding criterion: the tree with the largest sum of probabilities (`probability`, released code), or the "
-        "most probable tree (`log`).",
+        description="Decoding criterion: the most probable tree (`log`) or, as in the released code, the tree with the "
+        "largest sum of probabilities (`probability`).",
     )
-    initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the weights.")
+    initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the parser's weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="How to train on a word whose head was truncated: ignore the word, or treat the last word as its head "
-        "(released code).",
+        description="Treatment of words whose head was truncated: they are ignored in training or, as in the released "
+        "code, the last word is taken as their head.",
     )
     one_root: bool = Field(
-        True, description="Gives each tree one root word; if false, it has as many as score best (released code)."
+        True,
+        description="Gives each tree exactly one root word. If false, as in the released code, the best-scoring tree may "
+        "have several.",
     )
-    tag_size: Count = Field(100, description="Dimension of the gold UPOS embeddings in the parser that receives them.")
+    tag_size: Count = Field(100, description="Size of the embeddings of gold UPOS tags, for the parser that uses these tags.")
 
 
 class Features(Section):
     """The feature-based model, trained on a frozen encoder (section 4.1)."""
 
     lstm_layers: Annotated[int, Field(ge=0)] = Field(
-        2, description="Layers in the bidirectional LSTM; if 0, only the weighted sum is used."
+        2,
+        description="Number of layers in the bidirectional LSTM; with 0, only the weighted sum of the encoder's layers is used.",
     )
     lstm_size: Count = Field(
-        768, description="Hidden size in each direction, although the paper may mean both directions together."
+        768,
+        description="Hidden size of the LSTM in each direction. The size given in the paper may be for both directions together.",
     )
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="LSTM input for word labels: each word's first subword, or all subwords with [CLS] and [SEP]; the paper does "
-        "not say which.",
+        description="Input of the LSTM for word labels: the first subword of each word, or all subwords with [CLS] and "
+        "[SEP]. The paper does not say which it uses.",
     )
-    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
+    rate: Rate = Field(
+        1e-3, description="Learning rate. It is halved after each epoch that does not improve the development score."
+    )
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
-    batch: Count = Field(32, description="Examples per step.")
-    epochs: Count = Field(50, description="Maximum number of epochs; our choice.")
+    batch: Count = Field(32, description="Number of examples per step.")
+    epochs: Count = Field(50, description="Maximum number of epochs, chosen by us.")
 
 
 class WuTask(Section):
-    """Settings for a task."""
+    """Settings for one task."""
 
-    corpora: list[str] = Field(min_length=1, description="Keys of `corpora`; each language uses the first that contains it.")
-    tokenisation: str | None = Field(None, description="Key of `tokenisations`; if null, the paper's.")
-    epochs: Count | None = Field(None, description="Epochs; here and in the next three keys, null means the value in `training`.")
-    batch: Count | None = Field(None, description="Examples per step.")
-    rate: Rate | None = Field(None, description="Learning rate.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head.")
+    corpora: list[str] = Field(
+        min_length=1, description="Corpora (keys of `corpora`). For each language, the first corpus that contains it is used."
+    )
+    tokenisation: str | None = Field(
+        None, description="Tokenisation for this task (a key of `tokenisations`); if null, the paper's tokenisation is used."
+    )
+    epochs: Count | None = Field(None, description="Number of epochs; if null, the value in `training` is used.")
+    batch: Count | None = Field(None, description="Number of examples per step; if null, the value in `training` is used.")
+    rate: Rate | None = Field(None, description="Learning rate; if null, the value in `training` is used.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, the value in `training` is used.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Development data that select the epoch for training languages other than `source_language`: their own or "
-        "`source_language`'s. The paper does not say which for translated training data (table 3).",
+        description="Development data for selecting the epoch if the training language is not `source_language`: those "
+        "of the training language (`own`) or of `source_language` (`source`). The paper does not say which it uses for "
+        "translated training data (table 3).",
     )
 
 
 class Identification(Section):
-    """Figure 2: identifying a text's language from a layer's mean state."""
+    """Figure 2: identification of a text's language from a layer's mean hidden state."""
 
-    corpus: str = Field("wili", description="Key of `corpora` for documents labelled with their language.")
-    tokenisation: str = Field("sentence_pairs_english", description="Key of `tokenisations`.")
-    rate: Rate = Field(1e-3, description="Learning rate, halved as in `features`.")
+    corpus: str = Field("wili", description="Corpus of documents labelled with their language (a key of `corpora`).")
+    tokenisation: str = Field("sentence_pairs_english", description="Tokenisation of the documents (a key of `tokenisations`).")
+    rate: Rate = Field(
+        1e-3, description="Learning rate. It is halved after each epoch that does not improve the development score."
+    )
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
-    batch: Count = Field(32, description="Texts per step.")
-    epochs: Count = Field(50, description="Maximum number of epochs; our choice.")
+    batch: Count = Field(32, description="Number of texts per step.")
+    epochs: Count = Field(50, description="Maximum number of epochs, chosen by us.")
 
 
 class Overlap(Section):
-    """Figure 3 and overlap.csv: subwords shared by English training data and test sets."""
+    """Figure 3 and overlap.csv: subwords shared by English training data and the test sets."""
 
-    encoder: str | None = Field(None, description="Key of `encoders` whose tokenizer is used; if null, the paper's encoder.")
+    encoder: str | None = Field(
+        None, description="Encoder (a key of `encoders`) whose tokenizer is used; if null, the paper's encoder is used."
+    )
     tokenisation: str = Field(
-        "uncut", description="Key of a tokenisation without windows, whose contexts would be counted twice."
+        "uncut",
+        description="Tokenisation (a key of `tokenisations`). It must not use windows, because the contexts in windows "
+        "would be counted twice.",
     )
     corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Other corpora for measuring a task's overlap; null omits the task."
+        {}, description="Corpora that replace a task's own corpora when overlap is measured; a task set to null is omitted."
     )
-    typology: str | None = Field("wals", description="Key of `corpora` for computing distances from English; if null, none.")
+    typology: str | None = Field(
+        "wals",
+        description="Corpus (a key of `corpora`) for computing typological distances from English; if null, no distances "
+        "are computed.",
+    )
 
 
 class WuSearch(Section):
     """The released grid of 12 settings (example/surprising-mbert/evaluate.sh, lines 46-62), with results in wu2019/search.csv."""
 
-    tasks: list[TaskName] = Field(list(KINDS), description="Tasks to search; if [], none.")
-    variants: list[str] = Field(["full"], description="Variants to search: full, freeze0, ...")
-    rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Learning rates.")
-    batch: list[Count] = Field([16, 32], description="Examples per step.")
-    epochs: list[Count] = Field([3, 4], description="Epochs.")
+    tasks: list[TaskName] = Field(list(KINDS), description="Tasks whose hyperparameters are searched; the list may be empty.")
+    variants: list[str] = Field(["full"], description="Variants whose hyperparameters are searched, such as full or freeze0.")
+    rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Candidate learning rates.")
+    batch: list[Count] = Field([16, 32], description="Candidate numbers of examples per step.")
+    epochs: list[Count] = Field([3, 4], description="Candidate numbers of epochs.")
 
 
 class Wu2019(PaperSection):
     """Settings for Wu and Dredze (2019)."""
 
     seeds: Seeds = Field(
-        [42], min_length=1, description="Seeds for the training runs. The released code uses 42, but the paper states none."
+        [42],
+        min_length=1,
+        description="Random seeds for the training runs. The released code uses 42; the paper does not give a seed.",
     )
     source_language: Language = Field("en", description="Source language for zero-shot transfer.")
     tasks: dict[TaskName, WuTask] = Field(
-        min_length=1, description="The paper's tasks; null omits one.", json_schema_extra=or_null
+        min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null
     )
-    segments: bool = Field(True, description="Gives the second text token type 1.")
+    segments: bool = Field(True, description="Assigns token type 1 to the second text of a pair.")
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
-    released_root: bool = Field(True, description="Also trains a parser with the released code's root, for comparison.")
+    released_root: bool = Field(
+        True, description="Also trains a parser with the representation of the root that the released code uses, for comparison."
+    )
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1); with 0, only the embeddings are frozen."
+        [0, 3, 6, 9], description="Numbers of bottom layers that are frozen (figure 1). With 0, only the embeddings are frozen."
     )
     features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
     identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")

@@ -56,7 +56,7 @@ def picture(rows: list[dict[str, str]]) -> str:
         top += max(bottom, height + SPACE) + SPACE
     encoders = ", ".join(dict.fromkeys(name for row in rows for name in row["encoder"].split(", ")))
     note, bottom = _words(
-        [("note", f"Scores are in percent, differences in points; lines are 95 % intervals. Encoder: {encoders}.")]
+        [("note", f"Scores are percentages and differences are in points; lines are 95 % intervals. Encoder: {encoders}.")]
     )
     claims.append(f'<g class="words" transform="translate(0 {top:g})">{note}</g>')
     top += bottom + SPACE

@@ -30,10 +30,10 @@ Decisions = Mapping[str, Mapping[str, Decision]]
 MEANINGS = {
     HOLDS: "the whole interval lies where the paper claims it",
     FAILS: "the whole interval lies elsewhere",
-    UNDECIDED: "the interval covers both sides, or a verdict has no basis: a model is not shown to have learned, a training run "
-    "has one seed, the effect does not surely exceed its control, or nothing says how much the effect varies",
-    CONTROL_FAILS: "the control shows the effect too, and the effect does not surely exceed it",
-    NOT_MEASURED: "nothing has been run that decides it",
+    UNDECIDED: "the interval covers both sides, or there is no basis for a verdict: a model has not been shown to learn, a model "
+    "was trained with only one seed, the effect does not surely exceed its control, or the variation of the effect is unknown",
+    CONTROL_FAILS: "the control shows the same effect, and the effect does not surely exceed the control",
+    NOT_MEASURED: "no run has produced the numbers that decide the claim",
 }
 NAMES = 4  # effects of a claim that are named; of more, only their number is given
 MOST = 4  # parts of a claim that a picture of the front page shows; of more, only the least certain one
@@ -211,9 +211,9 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
     """Names and texts of the facts about a claim that are not empty."""
     claim, printed = decision.claim, decision.claim.printed
     holds = {
-        "in full": "it follows from the print",
-        "in part": "it follows from the print in part",
-        "not": "the print contradicts it",
+        "in full": "it follows from the published numbers",
+        "in part": "part of it follows from the published numbers",
+        "not": "the published numbers contradict it",
     }
     replicates = f"the claim, not its number: {'; '.join(decision.apart)}" if decision.apart else "the claim and its number"
     facts = {
@@ -227,7 +227,7 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         "Probability": "" if math.isnan(decision.tested) else f"{decision.p:.2g}, compared with {decision.level:.3g}"
         + " (Holm, over the paper's central claims)" * (decision.level != LEVEL),
         "Limits": claim.note if decision.reason != claim.note else "",
-        "Encoder": encoder(decision, settings) or "none: decided by what was printed" * decision.in_print,
+        "Encoder": encoder(decision, settings) or "none: decided by published numbers" * decision.in_print,
         "Replicates": replicates * bool(decision.parts and not decision.in_print),
         "Command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }  # fmt: skip

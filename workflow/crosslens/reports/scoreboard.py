@@ -30,7 +30,7 @@ COMPUTED = (WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE)
 SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of what is configured
 VERDICTS = {
     WITHIN: "the printed value lies in the prediction interval of one new run or, if it is a count, equals our rounded value",
-    OUTSIDE: "the printed value lies outside that interval or, if it is a count, differs from our rounded value",
+    OUTSIDE: "the printed value lies outside the prediction interval or, if it is a count, differs from our rounded value",
     UNDECIDED: "there is no interval, because we have only one seed or all seeds have the same value",
     NOT_COMPARABLE: "our value comes from a different encoder or from different corpora",
     SETTING: "the number is a hyperparameter, which is configured rather than computed",

@@ -30,14 +30,14 @@ COMPUTED = (WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE)
 SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of what is configured
 VERDICTS = {
     WITHIN: "the printed value lies in the prediction interval of one new run or, if it is a count, equals our rounded value",
-    OUTSIDE: "it does not",
-    UNDECIDED: "there is no interval, since there are fewer than two seeds with different values",
-    NOT_COMPARABLE: "our value comes from another encoder or from other corpora",
-    SETTING: "a hyperparameter: configured, not computed",
-    NOT_RUN: "none of the tables built so far has our value",
-    NO_TABLE: "a number in the running text, or no number, so that no table here has a row for it",
-    CITED: "a number quoted from another paper and not computed here",
-    ILLEGIBLE: "cannot be read in our copy of the paper",
+    OUTSIDE: "the printed value lies outside the prediction interval or, if it is a count, differs from our rounded value",
+    UNDECIDED: "there is no interval, because we have only one seed or all seeds have the same value",
+    NOT_COMPARABLE: "our value comes from a different encoder or from different corpora",
+    SETTING: "the number is a hyperparameter, which is configured rather than computed",
+    NOT_RUN: "none of the tables built so far contains our value",
+    NO_TABLE: "the paper prints the number in running text, or prints no number, so none of our tables has a row for it",
+    CITED: "the paper quotes the number from another paper, and we do not compute it",
+    ILLEGIBLE: "we cannot read the number in our copy of the paper",
 }
 Line = dict[Hashable, Any]  # of a table of ours, by column
 BOUNDS = {"percent": 100.0, "fraction": 1.0}  # unit -> the highest score, the lowest is 0

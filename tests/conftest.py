@@ -150,7 +150,7 @@ def values() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def config(values: dict[str, Any]) -> Config:
-    """The published study's configuration."""
+    """The full study's configuration."""
     return load_config(values)
 
 

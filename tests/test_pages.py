@@ -198,7 +198,7 @@ E5 = {"source": "packaged", "id": "intfloat/multilingual-e5-small", "revision": 
 
 
 def about(values, changes):
-    """Of the published study with other values; changes: key.key -> value."""
+    """Of the full study with other values; changes: key.key -> value."""
     changed = deepcopy(values)
     for place, value in changes.items():
         *parents, last = place.split(".")
@@ -265,7 +265,7 @@ def test_seeds_and_corpora_are_told_with_those_of_the_published_study(values):
         "papers.muller2021.seeds": [3],
     })  # fmt: skip
     table8 = settings(found, "muller2021/table8")
-    assert table8["facts"]["Seeds"] == "3 (the published study: 0, 1, 2, 3, 4)"
+    assert table8["facts"]["Seeds"] == "3 (the full study: 0, 1, 2, 3, 4)"
     assert table8["corpora"]["wikiann"] == (
         "WikiANN as prepared by XTREME (PAN-X) instead of WikiANN (PAN-X); 2 of the paper's 17 languages and 1 more: en, de, cy; "
         "at most 1,200 train texts a language; at most 20 test texts a language; a note"
@@ -273,7 +273,7 @@ def test_seeds_and_corpora_are_told_with_those_of_the_published_study(values):
 
     (paper,) = (paper for paper in papers() if paper.key == "muller2021")
     assert found.departures(paper, found.uses(paper, paper.items(found.config)["table8"])) == (
-        "seeds: 3 (the published study: 0, 1, 2, 3, 4); languages: wikiann 2 of 17; training texts of each language, at most: "
+        "seeds: 3 (the full study: 0, 1, 2, 3, 4); languages: wikiann 2 of 17; training texts of each language, at most: "
         "wikiann 1,200"
     )
 

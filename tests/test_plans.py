@@ -95,7 +95,7 @@ def test_few_jobs_of_the_demo_import_torch(root):
 
 
 def downloads(jobs: list[Job], target: str) -> int:
-    """Bytes of the files of the published study to be downloaded for a target."""
+    """Bytes of the files of the full study to be downloaded for a target."""
     made_by = {output: job for job in jobs for output in job.output}
     waiting, reached = [made_by[target]], {}
     while waiting:

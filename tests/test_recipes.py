@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def every(config):
-    """All recipes of the published study, and the trials."""
+    """All recipes of the full study, and the trials."""
     studies = Studies(config, papers())
     recipes = [recipe for _, recipe in studies.recipes.values()]
     return recipes + [trial for _, job in studies.trials.values() for trial in job]
@@ -55,7 +55,7 @@ def test_a_new_field_with_a_default_changes_no_settings(every):
     ],
 )
 def test_settings_stay_as_they_are(config, paper, digest):
-    """Golden, since other settings rerun every training run of the published study."""
+    """Golden, since other settings rerun every training run of the full study."""
     (found,) = (one for one in papers() if one.key == paper)
     made = [*found.recipes(config).values(), *(trial for job in found.trials(config).values() for trial in job)]
     assert hashlib.sha256(json.dumps([recipe.settings() for recipe in made]).encode()).hexdigest() == digest

@@ -124,7 +124,7 @@ def test_nothing_of_a_rehearsal_passes_for_a_result():
 
 
 def test_without_a_network_trainings_differ_in_data_and_weights_alone():
-    """Languages, batches, rates and lengths are those of the published study."""
+    """Languages, batches, rates and lengths are those of the full study."""
     published, offline = (Studies(load(merged(scale)), papers()) for scale in ("published", "rehearsal"))
     assert [paper.key for paper in offline.papers] == ["tanti2021"]
     for name, (_, of) in offline.recipes.items():

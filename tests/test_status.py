@@ -125,7 +125,7 @@ def test_studies_are_those_that_are_begun_or_named(root, monkeypatch, capsys):
         return [" ".join(call.args[0][:-2]) for call in plan.call_args_list]
 
     (root / "results/passport").mkdir()
-    (root / "results/models/passport").mkdir(parents=True)  # one passport is not the published study
+    (root / "results/models/passport").mkdir(parents=True)  # one passport is not the full study
     (root / "mine.yaml").write_text("seeds: [0\n")
     (root / "odd").mkdir()
     (root / "odd/config.yaml").write_text("a: [\n")

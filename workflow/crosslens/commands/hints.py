@@ -86,12 +86,12 @@ def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
 
 
 def published_here(executor: str | None, results: str, rules: Iterable[str]) -> str | None:
-    """A warning where training runs of the published study would run on this machine. rules: of the jobs to run."""
+    """A warning where training runs of the full study would run on this machine. rules: of the jobs to run."""
     training_runs = sum(rule.startswith("train") for rule in rules)
     if executor != "local" or results != "results" or not training_runs:
         return None
     return (
-        f"this is the published study: {training_runs} training runs of its size on this machine; `make cost` says how long they "
+        f"this is the full study: {training_runs} training runs of its size on this machine; `make cost` says how long they "
         "take. Add --profile demo for the small study, --profile slurm for a cluster"
     )
 

@@ -19,7 +19,7 @@ class Preset(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The last part of its folder of results: demo; results/ itself is that of the published study."""
+        """The last part of its folder of results: demo; results/ itself is that of the full study."""
         return "published" if self.results == "results" else Path(self.results).name
 
 

@@ -89,7 +89,7 @@ class Artefacts:
 
     @cached_property
     def about(self) -> About:
-        """Facts of this preset and of the published study, for pages and tables."""
+        """Facts of this preset and of the full study, for pages and tables."""
         published = read_yaml(self.root / "config.yaml")
         is_published = published == self.values
         return About(self.studies, self.studies if is_published else Studies(load(published), papers()), self.sources)

@@ -1,4 +1,4 @@
-"""Facts beside tables and figures: encoder, seeds, corpora, and their differences from those of the published study."""
+"""Facts beside tables and figures: encoder, seeds, corpora, and their differences from those of the full study."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class About:
 
     @property
     def published(self) -> Config:
-        """Configuration of the published study."""
+        """Configuration of the full study."""
         return self.there.config
 
     @property
@@ -114,14 +114,14 @@ class About:
         return _uses(self.here, paper, item)
 
     def apart(self, paper: Paper, uses: Uses) -> list[str]:
-        """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the published study.
+        """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the full study.
 
         There are none where the paper printed no numbers, but that of a rehearsal.
         """
         return [*filter(None, [self.rehearsal]), *self._other_data(paper, uses)]
 
     def _other_data(self, paper: Paper, uses: Uses) -> list[str]:
-        """Encoders and corpora that are not those of the published study, if the paper printed numbers."""
+        """Encoders and corpora that are not those of the full study, if the paper printed numbers."""
         if self.here is self.there or not (PRINTED / f"{paper.key}.csv").is_file():
             return []
         section = self.published.paper(paper.key)
@@ -137,7 +137,7 @@ class About:
         return reasons
 
     def departures(self, paper: Paper, uses: Uses) -> str:
-        """Seeds, languages and numbers of training texts that are not those of the published study, in a line."""
+        """Seeds, languages and numbers of training texts that are not those of the full study, in a line."""
         if self.here is self.there or not self.published.paper(paper.key):
             return ""
         languages, texts = [], []
@@ -158,14 +158,14 @@ class About:
         return "; ".join(f"{name}: {text}" for name, text in parts.items() if text)
 
     def _seeds(self, paper: Paper, uses: Uses) -> str:
-        """Seeds in words, with those of the published study where they differ."""
+        """Seeds in words, with those of the full study where they differ."""
         here = sorted(uses.seeds)
         published_seeds = getattr(self.published.paper(paper.key), "seeds", None) or self.published.seeds
-        there = f" (the published study: {', '.join(map(str, published_seeds))})"
+        there = f" (the full study: {', '.join(map(str, published_seeds))})"
         return ", ".join(map(str, here)) + there * bool(here and here != sorted(published_seeds))
 
     def _published_uses(self, paper: Paper) -> Uses:
-        """Encoders and corpora of a paper in the published study, without seeds."""
+        """Encoders and corpora of a paper in the full study, without seeds."""
         if paper.key not in self._published:
             config, items = self.published, paper.items(self.published).values()
             recipes = paper.recipes(config).values()
@@ -178,7 +178,7 @@ class About:
         return self._published[paper.key]
 
     def _corpus(self, paper: Paper, key: str) -> str:
-        """A corpus in words: source of its texts, its languages, and its differences from the published study."""
+        """A corpus in words: source of its texts, its languages, and its differences from the full study."""
         corpus, differences = self.config.corpora[key], self._differences(paper, key)
         number, codes = len(corpus.languages), ", ".join(corpus.languages)
         origin = [differences.pop("origin", listed(self._titles(corpus)))]
@@ -187,10 +187,10 @@ class About:
         return "; ".join(filter(None, [*origin, *differences.values(), *languages, *limits, getattr(corpus, "note", None)]))
 
     def _differences(self, paper: Paper, key: str) -> dict[str, str]:
-        """Differences of a corpus from that of the published study, by kind: origin, languages, or other settings."""
+        """Differences of a corpus from that of the full study, by kind: origin, languages, or other settings."""
         here, there = self.config.corpora[key], self.published.corpora.get(key)
         if there is None or self.published.paper(paper.key) is None or key not in self._published_uses(paper).corpora:
-            return {"study": "not a corpus of the published study"}
+            return {"study": "not a corpus of the full study"}
         differences, (titles, published_titles) = {}, (self._titles(corpus) for corpus in (here, there))
         if titles != published_titles:
             differences["origin"] = f"{listed(titles)} instead of {listed(published_titles)}"
@@ -200,7 +200,7 @@ class About:
                 f"{common} of the paper's {len(there.languages)} languages{f' and {added} more' if added else ''}"
             )
         if not differences and here.model_dump(exclude=APART) != there.model_dump(exclude=APART):
-            differences["settings"] = "with other settings than in the published study"
+            differences["settings"] = "with other settings than in the full study"
         return differences
 
     def _titles(self, corpus: Corpus) -> list[str]:

@@ -23,7 +23,7 @@ BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
     "scaled": "as in a study whose results this one reuses, or tabulated, times the pace of the training runs that have run here",
-    "tabulated": "with the settings as they come, for an A100 (the published study) or two cores; see docs/cluster.md",
+    "tabulated": "with the settings as they come, for an A100 (the full study) or two cores; see docs/cluster.md",
 }
 
 

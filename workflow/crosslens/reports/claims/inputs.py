@@ -36,7 +36,7 @@ class Plan:
         preset: name of the preset.
         encoders: training -> its encoder as text; under "" that of the paper.
         apart: reasons why numbers are not comparable with the paper's.
-        departures: seeds, languages and numbers of training texts that are not those of the published study, in a line.
+        departures: seeds, languages and numbers of training texts that are not those of the full study, in a line.
         items: name of a table or figure in the claims file -> its place below the results.
         report: place of the page of all tables and figures.
         """

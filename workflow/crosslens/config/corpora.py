@@ -44,35 +44,32 @@ class OfficialCorpus(Section):
     READER: ClassVar[str]
     READS: ClassVar[frozenset[str]] = frozenset()
 
-    source: str = Field(description="Source of the files (an entry in resources/sources.yaml or a key of `sources`).")
+    source: str = Field(description="Source of the files.")
     archive: str | None = Field(
         None,
-        description="Archive file in the source. If it is set, the patterns in `files` are globs that match files in "
-        "this archive.",
+        description="Archive in the source that contains the files. If set, the patterns in `files` are globs that match files "
+        "in this archive.",
     )
-    languages: list[Language] = Field(min_length=1, description="Languages that have a test split.")
-    source_languages: list[Language] = Field(
-        ["en"], description="Languages that have train and validation splits in addition to a test split."
-    )
+    languages: list[Language] = Field(min_length=1, description="Languages with a test split.")
+    source_languages: list[Language] = Field(["en"], description="Languages with train and validation splits.")
     files: dict[Split, Files] = Field(
-        description="Files of each split: patterns or, for each language, a list of files. Patterns can contain {code}, "
-        "{name}, {lower} (the name in lower case) or {flores} (such as deu_Latn), and * matches any part of a path."
+        description="Files in each split: patterns or, for each language, a list of files. Patterns can contain {code}, {name}, "
+        "{lower} (the name in lower case) or {flores} (such as deu_Latn), and * matches any part of a path."
     )
     train_source: str | None = Field(None, description="Source of the train and validation splits; if null, `source` is used.")
     train_archive: str | None = Field(
-        None, description="Archive file in `train_source` that contains the train and validation splits."
+        None, description="Archive in `train_source` that contains the train and validation splits."
     )
     language_sources: LanguageSources = {}
-    without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for the given split.")
+    without: dict[Split, list[str]] = Field({}, description="Languages or treebanks without a file for a split.")
     validation_share: Share = Field(
         0.1,
-        description="Share of the training data sampled for validation if no validation file is given. Texts with "
-        "unknown subwords are dropped before sampling.",
+        description="Share of the training data sampled for validation if there is no validation file.",
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum number of rows per language in each split. If there are more, rows are sampled with `seed`; "
-        "if null, all rows are kept. Training data are limited before validation data are taken from them.",
+        description="Maximum number of rows per language in each split, sampled with `seed`; if null, all rows are kept. "
+        "Training data are limited before validation data are taken from them.",
         json_schema_extra=or_null,
     )
     note: str | None = Field(None, description="Remark on the corpus for readers of the tables.")
@@ -180,20 +177,19 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="Prefixes of the file names of each language's treebanks, in order, such as [cs_pdt, cs_cac]. With "
-        "this key, patterns in `files` can contain {treebank}.",
+        description="File-name prefixes of each language's treebanks, in order, such as [cs_pdt, cs_cac]. If set, patterns in "
+        "`files` can contain {treebank}.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Rule for dropping sentences from treebanks that are distributed without text. `paper` drops those "
-        "that tanti2021's code drops, `clean` drops any sentence with a withheld or untagged word, and `xtreme` drops "
-        "those that XTREME drops.",
+        description="Sentences that are dropped from treebanks distributed without text: those that tanti2021's code drops "
+        "(`paper`), those with a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With "
-        "`fused`, a multiword token has the UPOS tag of its part nearest the root, spaces and U+200C are removed from "
-        "word forms, and there are no trees.",
+        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With `fused`, "
+        "a multiword token has the UPOS tag of the part nearest the root, spaces and U+200C are removed from word "
+        "forms, and there are no trees.",
     )
     parallel: bool = Field(False, description="Treats sentences with the same id as translations of each other, as in PUD.")
 
@@ -222,9 +218,9 @@ class EntityCorpus(OfficialCorpus):
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Mapping from the tag names in the files to the names used here. A mapping such as {E: I, S: B} for "
-        "BIOES or {L: I, U: B} for BILOU applies to the part before the hyphen; one such as {GPE: LOC} applies to the "
-        "part after it. IOB1 tags do not need a mapping.",
+        description="Mapping from tag names in the files to tag names in crosslens. Mappings such as {E: I, S: B} for BIOES or "
+        "{L: I, U: B} for BILOU apply to the part before the hyphen; mappings such as {GPE: LOC} apply to the part "
+        "after it. IOB1 tags do not need a mapping.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -238,18 +234,18 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="Treats pairs with the same id as translations of each other, as in XNLI. Rows are sorted by id, so "
-        "that the same pairs are sampled in every language if `limits` is set.",
+        description="Treats pairs with the same id as translations of each other, as in XNLI. With `limits`, the same pairs are "
+        "then sampled in every language.",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="Unit that is sampled for validation: single pairs (`text`), as in tanti2021's code, or premises "
-        "with all their pairs (`premise`). MultiNLI has three pairs per premise.",
+        description="Unit sampled for validation: single pairs (`text`), as in tanti2021's code, or premises with all their "
+        "pairs (`premise`).",
     )
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Labelled texts from WiLI-2018 (x and y files), MLDoc (as ids of Reuters texts), SIB-200 or tanti2021's .csv files."""
+    """Labelled texts from WiLI-2018 (x and y files), MLDoc (ids of Reuters texts), SIB-200 or tanti2021's .csv files."""
 
     READER = "documents"
     READS = frozenset({"labels"})
@@ -257,13 +253,12 @@ class DocumentCorpus(OfficialCorpus):
     kind: Literal["documents"]
     labels: list[str] = Field(
         [],
-        description="Labels used in tables with the columns index_id, category and text, as in SIB-200. Leave the list "
-        "empty for any other format.",
+        description="Labels in tables with the columns index_id, category and text, as in SIB-200.",
     )
     texts_source: str | None = Field(
-        None, description="Source of the texts if the corpus files contain only the ids of texts, as in MLDoc."
+        None, description="Source of the texts if the corpus files contain only text ids, as in MLDoc."
     )
-    texts: dict[Language, str] = Field({}, description="Archive file in `texts_source` that contains each language's texts.")
+    texts: dict[Language, str] = Field({}, description="Archive in `texts_source` that contains each language's texts.")
 
     @model_validator(mode="after")
     def _texts_for_every_language(self) -> Self:
@@ -309,42 +304,41 @@ class ParagraphCorpus(Section):
     """Paragraphs of running text, sampled by page from Wikipedia dumps, CC-100 or treebanks."""
 
     kind: Literal["paragraphs"]
-    source: str = Field(description="Source of the files (an entry in resources/sources.yaml or a key of `sources`).")
+    source: str = Field(description="Source of the files.")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="Format of the files: a MediaWiki dump (`dump`), lines of text with a blank line between documents, "
-        "as in CC-100 (`lines`), or CoNLL-U, whose neighbouring sentences are joined into paragraphs (`treebank`).",
+        description="Format of the files: a MediaWiki dump (`dump`), lines of text with a blank line between documents, as in "
+        "CC-100 (`lines`), or CoNLL-U (`treebank`). Neighbouring sentences in CoNLL-U files are joined into "
+        "paragraphs.",
     )
     language_sources: LanguageSources = {}
     file: str = Field(
-        description="Pattern for the path of a language's file in the source, with {code}, {name}, {wiki} (such as "
-        "dewiki) or {cc100} (the language's name in CC-100)."
+        description="Path pattern for each language's file in the source. It can contain {code}, {name}, {wiki} (such as "
+        "dewiki) and {cc100} (the language's name in CC-100)."
     )
     blocks: Count | None = Field(
         None, description="Number of 100-page blocks sampled from a multistream dump; if null, all blocks are used."
     )
-    files: dict[Language, str] = Field({}, description="File paths for languages to which the pattern in `file` does not apply.")
+    files: dict[Language, str] = Field({}, description="File paths for languages to which the `file` pattern does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
     paragraphs: Count = Field(5000, description="Number of paragraphs per language (tanti2021, section 2).")
-    minimum_characters: Count = Field(
-        100, description="Minimum length of a paragraph in characters; shorter ones are dropped (tanti2021, section 2)."
-    )
+    minimum_characters: Count = Field(100, description="Minimum length of a paragraph in characters (tanti2021, section 2).")
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
-        description="Share of the paragraphs in each split (tanti2021, appendix A). All paragraphs from the same page "
-        "are in the same split.",
+        description="Share of the paragraphs in each split (tanti2021, appendix A). Paragraphs from the same page are always in "
+        "the same split.",
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page, which is exceeded only if there is too little text. With "
-        "`all`, whole pages are used, and their paragraphs stay in order. If null, paragraphs are sampled uniformly from "
-        "all pages, as in tanti2021's code.",
+        description="Maximum number of paragraphs per page, exceeded only if there is too little text. With `all`, whole pages "
+        "are used, and their paragraphs stay in order. If null, paragraphs are sampled uniformly from all pages, as "
+        "in tanti2021's code.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Number of paragraphs stored for each paragraph requested, in random order. The additional "
-        "paragraphs replace those dropped later because of unknown subwords.",
+        description="Number of paragraphs stored for each paragraph requested. The extra paragraphs replace those that are "
+        "dropped later because of unknown subwords.",
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
@@ -390,7 +384,7 @@ class TypologyCorpus(Section):
     TABLES: ClassVar = ("languages", "parameters", "codes", "values")
 
     kind: Literal["typology"]
-    source: str = Field(description="Source of the tables (an entry in resources/sources.yaml or a key of `sources`).")
+    source: str = Field(description="Source of the tables.")
     folder: str = Field("cldf", description="Folder in the source that contains the tables.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
 

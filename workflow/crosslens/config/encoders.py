@@ -33,15 +33,14 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Corpora (keys of `corpora`) to which the vocabulary is trimmed: only subwords needed for their "
-        "texts are kept. Trimming saves memory and leaves embeddings unchanged unless they are re-initialised.",
+        description="Corpora to which the vocabulary is trimmed: only subwords needed for their texts are kept. Trimming saves "
+        "memory and does not change the remaining embeddings unless they are re-initialised.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="Marks the model as a decoder. States of its words and means over texts can be measured, but its "
-        "first subword cannot represent a text, because a decoder computes the state of that subword without the later "
-        "ones.",
+        description="Marks the model as a decoder. A decoder's first subword cannot attend to later ones, so tasks that "
+        "represent a text by its first subword are rejected.",
     )
 
     def trimmed(self) -> bool:
@@ -72,8 +71,7 @@ class HubEncoder(_Encoder):
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash of the version to download.")
     depth: Count | None = Field(
         None,
-        description="Number of layers. It must be set for studies whose jobs are planned by layer before the encoder is "
-        "downloaded.",
+        description="Number of layers. It must be set for wu2019's encoder unless `papers.wu2019.identification` is null.",
     )
 
     def blocks(self) -> int | None:
@@ -141,17 +139,18 @@ class PackagedEncoder(_Encoder):
 
 
 class RandomEncoder(_Encoder):
-    """An untrained BERT model, or untrained word embeddings, whose vocabulary is learned or shared with another encoder."""
+    """An untrained BERT model or untrained word embeddings. The vocabulary is either learned or shared with another encoder."""
 
     source: Literal["random"]
-    corpora: list[str] = Field([], description="Corpora (keys of `corpora`) from which a WordPiece vocabulary is learned.")
+    corpora: list[str] = Field([], description="Corpora from which a WordPiece vocabulary is learned.")
     tokenizer: str | None = Field(
         None,
-        description="Encoder (a key of `encoders`) whose tokenizer and tokenised texts are used; if null, a tokenizer is "
-        "learned.",
+        description="Encoder whose tokenizer and tokenised texts are used; if null, a tokenizer is learned from `corpora`.",
     )
     layers: int = Field(
-        2, ge=0, description="Number of layers; with 0, the encoder consists only of word embeddings, without positions."
+        2,
+        ge=0,
+        description="Number of layers; with 0, the encoder consists only of word embeddings, without position embeddings.",
     )
     hidden: Count = Field(32, description="Hidden size.")
     heads: Count = Field(2, description="Number of attention heads.")
@@ -185,7 +184,7 @@ class RandomEncoder(_Encoder):
 
 
 class VocabularyEncoder(_Encoder):
-    """The tokenizer of a cased BERT model, for counting subwords. It is loaded from vocab.txt, without weights."""
+    """The tokenizer of a cased BERT model, loaded from vocab.txt without weights, for counting subwords."""
 
     has_weights: ClassVar = False
 

@@ -25,10 +25,8 @@ class GloVe(OneOfKinds):
         0.75, description="Exponent in the weight of less frequent pairs, which is (count / x_max)^exponent."
     )
     epochs: Count = Field(15, description="Number of passes over all pairs of co-occurring subwords.")
-    rate: Positive = Field(
-        0.05, description="Learning rate of AdaGrad. Gradients are multiplied by it before they are squared and summed."
-    )
-    batch: Count = Field(4096, description="Number of subword pairs per update. Each pair is used in both orders.")
+    rate: Positive = Field(0.05, description="Learning rate of AdaGrad.")
+    batch: Count = Field(4096, description="Number of subword pairs per update.")
 
 
 class Word2Vec(OneOfKinds):
@@ -40,7 +38,7 @@ class Word2Vec(OneOfKinds):
     kind: Literal["word2vec"] = "word2vec"
     window: Count = Field(
         10,
-        description="Maximum number of context subwords on each side. The size of each window is sampled from 1 to this number.",
+        description="Maximum number of context subwords on each side. Window sizes are sampled from 1 to this number.",
     )
     negatives: Count = Field(5, description="Number of negative samples per context subword.")
     sample: NotNegative = Field(

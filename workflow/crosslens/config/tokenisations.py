@@ -25,28 +25,28 @@ class Tokenisation(Section):
     )
     whole_words: bool = Field(
         False,
-        description="Truncates long texts between words, before the first word that does not fit. Pairs of texts may "
-        "still be truncated within a word.",
+        description="Truncates long texts before the first word that does not fit. Pairs of texts may still be truncated within "
+        "a word.",
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
-        description="Number of subwords of preceding context in each window, if texts that are too long are split into "
-        "windows of whole words. wu2019 uses 64, with a maximum of 129, and XTREME uses 0. If null, such texts are "
-        "truncated instead.",
+        description="Number of subwords of preceding context in each window, for splitting texts that are too long into windows "
+        "of whole words. wu2019 uses 64, with a maximum of 129, and XTREME uses 0. If null, such texts are "
+        "truncated.",
     )
     labelled_subword: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
-        description="Subwords that carry a word's label: the first; the first that is more than a word-boundary marker "
-        "(`first_visible`); each that starts a word according to the tokenizer, as in tanti2021's code (`word_starts`); "
-        "or all subwords, as in liang2021 (`every`).",
+        description="Subwords that carry a word's label: the first one; the first one that is more than a word-boundary marker "
+        "(`first_visible`); each one that starts a word according to the tokenizer, as in tanti2021's code "
+        "(`word_starts`); or all of them, as in liang2021 (`every`).",
     )
     sentences: Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"] | None = Field(
         None,
-        description="Sentence splitter. A text's first two sentences become a pair (wu2019, section 4.1); if null, texts "
-        "are not split. `punkt` is NLTK's Punkt model for the language, or the English model if the language has none. "
-        "`punkt_and_marks` is the same except that it splits Chinese and Japanese at 。！？. `punkt_english` is the English "
-        "model for all languages. `marks` splits at 。！？, and at . ! ? … before a space. `all_marks` also splits at । ॥ ۔ "
-        "؟ before a space, and at spaces between Thai letters.",
+        description="Sentence splitter. A text's first two sentences become a pair (wu2019, section 4.1); if null, texts are "
+        "not split. `punkt` is NLTK's Punkt model for the language, or the English model if the language has none. "
+        "`punkt_and_marks` is the same except that it splits Chinese and Japanese at 。！？. `punkt_english` is the "
+        "English model for all languages. `marks` splits at 。！？, and at . ! ? … before a space. `all_marks` also "
+        "splits at । ॥ ۔ ؟ before a space, and at spaces between Thai letters.",
     )
     each_sentence: bool = Field(
         False, description="Treats each sentence as a separate text, as in liu2020, instead of pairing the first two."
@@ -54,9 +54,7 @@ class Tokenisation(Section):
     whole_text: bool = Field(
         False, description="Tokenises each text as a whole instead of word by word. The encoder's vocabulary must not be trimmed."
     )
-    drop_unknown: bool = Field(
-        True, description="Drops texts that contain unknown subwords (tanti2021, section 2), and counts them."
-    )
+    drop_unknown: bool = Field(True, description="Drops and counts texts that contain unknown subwords (tanti2021, section 2).")
     strip_accents: bool = Field(
         False,
         description="Removes combining marks (category Mn after NFD normalisation) before texts are split, as BERT's "
@@ -65,8 +63,8 @@ class Tokenisation(Section):
     lower_case: bool = Field(False, description="Lower-cases texts before they are split, as BERT's uncased tokenizer does.")
     unknown_words: bool = Field(
         False,
-        description="Replaces each word that has no subwords, or too many for `maximum`, with one unknown subword and "
-        "scores the word, as XTREME does. If false, words without subwords are left out and counted, and words that are "
+        description="Replaces each word that has no subwords, or too many for `maximum`, with one unknown subword and scores "
+        "the word, as XTREME does. If false, words without subwords are left out and counted, and words that are "
         "too long are truncated.",
     )
 

@@ -11,7 +11,7 @@ NotNegative = Annotated[float, Field(ge=0)]
 Seeds = list[Annotated[int, Field(ge=0)]]
 
 Warmup = Annotated[
-    Share, Field(description="Share of the steps, at the start of training, during which the learning rates rise from 0.")
+    Share, Field(description="Share of all training steps used for warm-up, during which the learning rates rise from 0.")
 ]
 Decay = Annotated[Literal["none", "linear"], Field(description="Decay of the learning rates after warm-up.")]
 WeightDecay = Annotated[
@@ -26,16 +26,16 @@ LengthPools = Annotated[bool, Field(description="Forms batches from texts of sim
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
     Field(
-        description="Precision of matrix products. With `auto`, it is bfloat16 if the processor supports it and float32 "
-        "if it does not."
+        description="Precision of matrix products. With `auto`, bfloat16 is used if the processor supports it, and float32 if "
+        "not."
     ),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="Method by which a GPU computes updates: kernel by kernel (`eager`) or by replaying graphs that are "
-        "captured once per input shape (`captured`). With `compiled`, the encoder layers in these graphs are also "
-        "compiled if a training stage has at least 5,000 updates."
+        description="How a GPU computes updates: kernel by kernel (`eager`), or by replaying CUDA graphs captured once per "
+        "input shape (`captured`). With `compiled`, the encoder layers in these graphs are also compiled if a "
+        "training stage has at least 5,000 updates."
     ),
 ]
 

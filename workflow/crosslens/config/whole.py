@@ -23,8 +23,8 @@ REHEARSAL = "rehearsal"  # folder of a rehearsal, below the results of its study
 class PaperSection(Section):
     """Keys shared by the sections of all papers: encoder and tokenisation."""
 
-    encoder: str = Field(description="Encoder to study (a key of `encoders`).")
-    tokenisation: str = Field(description="Tokenisation of the texts (a key of `tokenisations`).")
+    encoder: str = Field(description="Encoder to study.")
+    tokenisation: str = Field(description="Tokenisation of the texts.")
 
     @classmethod
     def of(cls, config: "Config") -> Self:
@@ -39,9 +39,9 @@ class PaperSection(Section):
 class Measure(Section):
     """An extra measure, written to the folder results[/PRESET]/measures/KIND@NAME as RECIPE.parquet or RECIPE/seedN.parquet."""
 
-    kind: str = Field(description="Kind of measure, which is the name of a module in workflow/crosslens/measures.")
-    recipe: str = Field(description="Name of the configured recipe to which the measure is applied.")
-    settings: dict[str, Any] = Field({}, description="Arguments for the `measure` function in the module given by `kind`.")
+    kind: str = Field(description="Module in workflow/crosslens/measures that computes the measure.")
+    recipe: str = Field(description="Name of the recipe to which the measure is applied.")
+    settings: dict[str, Any] = Field({}, description="Arguments for the `measure` function of the module named in `kind`.")
 
 
 class Config(Section):
@@ -51,24 +51,23 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Number of steps after which to stop each training phase and each pass of the encoder over texts. "
-        "Setting a number makes the run a rehearsal (a shortened trial run): results are written to `rehearsal/` in the "
-        "results folder and are not used to decide claims. If null, nothing is shortened.",
+        description="Number of steps after which each training phase and each pass of the encoder over texts stops. Setting "
+        "this key makes the run a rehearsal (a shortened trial run), whose results are written to `rehearsal/` in "
+        "the results folder and are not used to test claims.",
     )
-    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which the results are written.")
+    results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which results are written.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="Folders that are searched for official files before anything is downloaded."
+        [], description="Folders in which to look for official files before anything is downloaded."
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [],
-        description="Other results folders. Corpora, encoders, tokens and samples are reused from these folders if their "
-        "settings are the same.",
+        description="Other results folders, from which corpora, encoders, tokens and samples with the same settings are reused.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0],
         min_length=1,
-        description="Random seeds for tanti2021's training runs; the sections of the other papers have their own "
-        "`seeds`. The default, 0, is the seed in tanti2021's code.",
+        description="Random seeds for tanti2021's training runs; the sections of the other papers have separate `seeds` keys. "
+        "The seed in tanti2021's code is 0.",
     )
     threads: Count = Field(2, description="Number of CPU threads for each training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")

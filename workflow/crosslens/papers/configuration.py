@@ -30,9 +30,7 @@ class WholeConfig(Config):
     """The whole configuration."""
 
     papers: Papers = Field(description="One section per paper.")
-    sources: dict[Name, OwnSource] = Field(
-        {}, description="Your own data sources by name. In a mirror, the folder of a source has the same name."
-    )
+    sources: dict[Name, OwnSource] = Field({}, description="Your own data sources by name.")
 
 
 TRUTHS = "; YAML reads yes, no, on and off as truth values: put it in quotes"

@@ -31,7 +31,7 @@ class OfficialFile(Section):
     git_blob: str | None = Field(
         None,
         pattern=r"^[0-9a-f]{40}$",
-        description="Git blob id, for a file that is known only from a repository's listing.",
+        description="Git blob id, for a file known only from a repository's listing.",
     )
     bytes: Annotated[int, Field(ge=0)] | None = Field(None, description="Size in bytes.")
 
@@ -49,21 +49,19 @@ class Source(Section):
     version: Text = Field(description="Release, tag or date; 'by file' where each file has its own.")
     licence: Text
     citation: Text
-    path: Text = Field("{path}", description="Pattern of file paths, such as {wiki}/{date}/{file}.")
+    path: Text = Field("{path}", description="Pattern for file paths, such as {wiki}/{date}/{file}.")
     example: Text = Field(description="Example of a file path.")
     url: Annotated[list[Url], BeforeValidator(lambda url: [url] if isinstance(url, str) else url)] = Field(
         [],
-        description="Addresses from which a file is downloaded, tried in order. They can contain {path} or the names in "
-        "braces in `path`.",
+        description="Download addresses, tried in order. They can contain {path} or the names in braces in `path`.",
     )
     files: dict[str, OfficialFile] = Field({}, description="Files with a known checksum or size.")
     checksums: str | None = Field(
-        None, description="Path of a tab-separated table of files, with the columns path, sha256 and bytes."
+        None, description="Path of a tab-separated table of files with the columns path, sha256 and bytes."
     )
     complete: list[str] = Field(
         [],
-        description="Path patterns for which the list of files is complete: every file of the release that matches one "
-        "of them is listed.",
+        description="Path patterns for which `files` and `checksums` list every matching file of the release.",
     )
     estimates: dict[str, Annotated[float, Field(gt=0)]] = Field(
         {}, description="Rough sizes in MB by path pattern, for files of unknown size. The first pattern that matches is used."

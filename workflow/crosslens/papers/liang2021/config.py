@@ -29,12 +29,12 @@ class LiangTraining(Training):
     epsilon: Positive = Field(1e-8, description="Epsilon of AdamW.")
     clip: Clip = 1.0
     dropout: Share = Field(0.1, description="Dropout rate before the head in models with dropout.")
-    init_sd: Positive = Field(0.02, description="Standard deviation of the initial weights of the heads.")
+    init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Weights that are tested: the best by F1 on the source languages' validation sets, as in XTREME's "
-        "script (which the paper cites), or the last, as in the released script when it is run without options. For "
-        "heads on a frozen encoder, the last weights are always tested.",
+        description="Weights that are tested: the best by F1 on the source languages' validation sets, as in XTREME's script, "
+        "or the last, as in the released script without options. Heads on a frozen encoder are always tested with "
+        "the last weights.",
     )
     length_pools: LengthPools = False
 
@@ -42,11 +42,10 @@ class LiangTraining(Training):
 class LiangTask(Section):
     """Settings for one task."""
 
-    corpus: str = Field(description="Corpus with training data (a key of `corpora`): treebanks or, for ner, named entities.")
+    corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
     interval: Count | None = Field(
         None,
-        description="Number of updates between the evaluations among which `keep` selects; if null, there is one "
-        "evaluation per epoch.",
+        description="Number of updates between evaluations on the validation sets; if null, there is one evaluation per epoch.",
     )
 
 
@@ -54,21 +53,21 @@ class Model(Section):
     """One way of fine-tuning the encoder, shown as a row in the tables."""
 
     weight: NotNegative = Field(
-        0.0, description="Weight of the L-DAR penalty at each layer to which it applies; with 0, there is no penalty."
+        0.0, description="Weight of the L-DAR penalty at each penalised layer; with 0, there is no penalty."
     )
     layers: Layers | Literal["all"] = Field(
         "all",
-        description="Layers to which the penalty applies. Layer 0 is the embedding output, and `all` means every layer "
+        description="Layers to which the L-DAR penalty applies. Layer 0 is the embedding output, and `all` means every layer "
         "except the embeddings.",
     )
     anchor: Literal["pretrained", "released"] = Field(
         "pretrained",
-        description="Encoder whose hidden states are the reference in the penalty: the pretrained encoder without "
+        description="Encoder whose hidden states are the reference for the L-DAR penalty: the pretrained encoder without "
         "dropout, as in the paper, or a randomly initialised one with dropout, as in the released code.",
     )
     dropout: bool = Field(
         False,
-        description="Applies dropout in the encoder and before the head. In the paper, dropout is not used with L-DAR.",
+        description="Applies dropout in the encoder and before the head. The paper does not use dropout with L-DAR.",
     )
 
 
@@ -77,10 +76,10 @@ class Removal(Section):
 
     first: list[First] = Field(
         [0, 50, 100, 200, 300, 400, 500, 600, 700],
-        description="Numbers of directions removed from the hidden states of the frozen encoder.",
+        description="Numbers of directions removed from the frozen encoder's hidden states.",
     )
     tuned: list[First] = Field(
-        [0, 50, 100, 200, 400, 600], description="Numbers of directions removed from the hidden states of the fine-tuned encoder."
+        [0, 50, 100, 200, 400, 600], description="Numbers of directions removed from the fine-tuned encoder's hidden states."
     )
     rate: Rate = Field(1e-3, description="Learning rate for heads on the frozen encoder.")
 
@@ -98,24 +97,22 @@ Method = Literal["densray", "means", "lda", "leace", "lsar", "inlp"]
 class Typology(Section):
     """Probes for typological features from WALS (section 4.2)."""
 
-    corpus: str = Field("wals", description="Corpus of language features (a key of `corpora`).")
+    corpus: str = Field("wals", description="Corpus of typological features.")
     features: Count | None = Field(
         None, description="Number of features sampled at random for each seed; if null, all features are used."
     )
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
         description="Type of probe: one probe per feature value, as in the paper, or a single probe for all values. The "
-        "latter has been scikit-learn's default since version 0.22, and the authors' code uses the default.",
+        "authors' code uses scikit-learn's default, which has been a single probe since version 0.22.",
     )
     words: Count = Field(
         1000,
-        description="Number of words per language, at most `probe_words`. Probes are trained on four fifths of these "
-        "words, as in the authors' code. According to the paper, they are trained on 8,000 words and tested on 2,000.",
+        description="Number of words per language, at most `probe_words`. Probes are trained on four fifths of these words, as "
+        "in the authors' code. The paper says that probes are trained on 8,000 words and tested on 2,000.",
     )
-    held_out_words: Count = Field(100, description="Number of words per language if whole families are held out.")
-    folds: Annotated[int, Field(ge=2)] = Field(
-        5, description="Number of folds into which families are divided. Each fold is held out once."
-    )
+    held_out_words: Count = Field(100, description="Number of words per language when whole families are held out.")
+    folds: Annotated[int, Field(ge=2)] = Field(5, description="Number of folds into which families are divided.")
     layer_dimension: Count = Field(20, description="Number of leading coordinates given to the probes at every layer (figure 3).")
 
 
@@ -123,7 +120,7 @@ class Similarity(Section):
     """Clustering of languages by their mean hidden states (section 4.3)."""
 
     shuffles: Count = Field(
-        100, description="Number of times genera and families are shuffled among languages to estimate the chance level."
+        100, description="Number of times that genera and families are shuffled across languages to estimate chance."
     )
     layer_dimension: Annotated[int, Field(ge=2)] = Field(
         20, description="Number of leading coordinates used at every layer (figure 3)."
@@ -146,25 +143,23 @@ class Groups(Section):
         1.0, description="Share of `fit_words` sampled per seed; the authors' code uses all of them."
     )
     bands: list[Annotated[int, Field(ge=2)]] = Field(
-        [*range(2, 18)], description="Last coordinates of the windows, each of which has two coordinates."
+        [*range(2, 18)], description="Last coordinate of each window of two coordinates."
     )
 
 
 class Probing(Section):
-    """Figures 1, 2, 3 and 5: what probes predict from the coordinates of a subspace and from other coordinates."""
+    """Figures 1, 2, 3 and 5: probes trained on coordinates within a subspace or on other coordinates."""
 
     methods: list[Method] = Field(
         ["densray", "lda"], min_length=1, description="Methods whose subspaces are shown in the figures."
     )
-    compared: list[Method] = Field(
-        ["leace", "lsar", "inlp"], description="Further methods whose subspaces are used for comparison."
-    )
+    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Further methods for comparison.")
     share: Share = Field(
         0.5, description="Share of `fit_words` sampled for each seed. The authors' code samples half of them, once for all seeds."
     )
     dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates given to the probes.")
     band: Count = Field(10, description="Width of the narrow windows in figure 2, in coordinates.")
-    bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinates of the narrow windows in figure 2.")
+    bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each narrow window in figure 2.")
     draws: Count = Field(5, description="Number of random windows of each kind over which scores are averaged.")
     pairs: Count = Field(
         100, description="Number of random language pairs per seed. The authors' code uses 10 pairs, or 100 for figure 3."
@@ -199,25 +194,23 @@ class Liang2021(PaperSection):
         "released code is 42.",
     )
     texts: dict[str, str | None] = Field(
-        description="Corpus of paragraphs for each encoder (a key of `corpora` for each key of `encoders`). The language "
-        "subspaces are defined by the hidden states of the paragraphs' subwords. An encoder set to null is omitted.",
+        description="Corpus of paragraphs for each encoder, from which the language subspaces are computed. An encoder set to "
+        "null is omitted.",
     )
-    text_tokenisation: str = Field(
-        description="Tokenisation of the paragraphs (a key of `tokenisations`). It must label every subword."
+    text_tokenisation: str = Field(description="Tokenisation of the paragraphs. It must label every subword.")
+    fit_words: Count = Field(
+        10000, description="Number of random training subwords per language from which the subspaces are computed."
     )
-    fit_words: Count = Field(10000, description="Number of random training subwords per language that define the subspaces.")
     probe_words: Count = Field(5000, description="Number of random test subwords per language for the probes.")
     dimensions: Count = Field(
         105,
-        description="Number of directions in the L-DAR penalty. It is at most n - 1, because a subspace for n languages "
-        "has rank n - 1.",
+        description="Number of directions in the L-DAR penalty. With n languages, it is at most n - 1, the rank of a subspace.",
     )
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English alone, then a mixed set. In the mixed set, each language "
-        "contributes at most an equal share of the number of sentences available in the first language, as in the "
-        "authors' code.",
+        description="Sets of source languages: English alone, then a mixed set. In the mixed set, each language contributes at "
+        "most an equal share of the number of sentences available in the first language, as in the authors' code.",
     )
     tasks: dict[TaskName, LiangTask] = Field(
         min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null

@@ -25,7 +25,7 @@ class Bert(Training):
 
     RECIPE = ("epsilon", "parts", "encoder_dropout")
 
-    encoder: str = Field(description="Untrained BERT model (a key of `encoders`) that is pretrained.")
+    encoder: str = Field(description="Untrained BERT model to pretrain.")
     window: Window = Field(
         512,
         description="Number of subwords per example, including special ones. An example is running text from one page; "
@@ -40,18 +40,17 @@ class Bert(Training):
     evaluations: Count = Field(20, description="Number of evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs "
-        "as on the larger size, rather than for as many updates. It separates the effect of the amount of text from that "
-        "of the number of updates.",
+        description="Adds a BERT model with the long window, trained on the smaller data size for as many epochs as on the "
+        "larger size, rather than for as many updates.",
     )
     subwords: Count = Field(
         131_072, description="Average number of subwords per batch. The default is 256 examples of 512 subwords, as in BERT."
     )
     parts: Count = Field(
         4,
-        description="Number of parts of a batch, which are computed one after another or on as many GPUs of one machine. "
-        "To request a single GPU, write `train: { gpu: 1 }` under set-resources in slurm/site.yaml. This changes only "
-        "the last digits of the results.",
+        description="Number of parts into which each batch is split. The parts are computed one after another or on as many "
+        "GPUs of one machine. To request a single GPU, write `train: { gpu: 1 }` under set-resources in "
+        "slurm/site.yaml. The number of GPUs changes only the last digits of the results.",
     )
     masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords that are masked, as in BERT.")
     init_sd: Positive | None = Field(
@@ -81,26 +80,24 @@ class Bert(Training):
 class Pretraining(Section):
     """Encoders pretrained on the same text (section 3.2)."""
 
-    corpus: str = Field(description="Corpus of paragraphs for pretraining (a key of `corpora`).")
-    tokenisation: str = Field(description="Tokenisation in which each sentence is a text (a key of `tokenisations`).")
+    corpus: str = Field(description="Corpus of paragraphs for pretraining.")
+    tokenisation: str = Field(description="Tokenisation in which each sentence is a text.")
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="Two data sizes by name, in sentences per language, with the smaller first. If a language has fewer "
-        "sentences, all of them are used once. A size set to null is omitted.",
+        description="Two data sizes by name, in sentences per language, smaller first. If a language has fewer sentences, all "
+        "of them are used once. A size set to null is omitted.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Random seeds for pretraining. The paper uses one; with one seed, the claims about pretrained models "
-        "are undecided. A training run on XNLI with seed s starts from the model at index s modulo the number of "
-        "pretraining seeds. Token translation uses the first BERT model.",
+        description="Random seeds for pretraining. The paper uses one, but with one seed the claims about pretrained models are "
+        "undecided. XNLI training with seed s starts from the model at index s modulo the number of pretraining "
+        "seeds. Token translation uses the first BERT model.",
     )
     bert: Bert = Field(description="Masked language models.")
-    static: str = Field(
-        description="Untrained word embeddings (a key of `encoders`), which are replaced by the vectors of GloVe or Word2Vec."
-    )
+    static: str = Field(description="Untrained word embeddings, which are replaced by GloVe or Word2Vec vectors.")
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it.")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it.")
 
@@ -110,31 +107,29 @@ class Pretraining(Section):
 class Retrieval(Section):
     """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means are taken from the pretraining text."""
 
-    dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use (keys of `corpora`).")
+    dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use.")
     dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Split of the dictionaries that is used; the paper does not say which."
+        "test", description="Split of the dictionaries to use; the paper does not say which it uses."
     )
     size: str | None = Field(
         None,
-        description="Data size (a key of `sizes`) whose text provides the contexts for all models; if null, the larger "
-        "size is used.",
+        description="Name of the data size (from `pretraining.sizes`) whose text provides the contexts for all models; if null, "
+        "the larger size is used.",
     )
 
 
 class Means(Section):
-    """Mean of a language's hidden states (section 4.1). The paper does not state which text is used or how it is weighted."""
+    """Mean of a language's hidden states (section 4.1). The paper does not say which texts it uses or how it weights them."""
 
-    corpus: str | None = Field(
-        None, description="Corpus of the texts (a key of `corpora`); if null, the corpus and tokenisation of `nli` are used."
-    )
-    tokenisation: str | None = Field(None, description="Tokenisation of this corpus (a key of `tokenisations`).")
+    corpus: str | None = Field(None, description="Corpus of the texts; if null, the corpus and tokenisation of `nli` are used.")
+    tokenisation: str | None = Field(None, description="Tokenisation of the texts.")
     split: Literal["train", "validation", "dev", "test"] = Field(
         "dev", description="Split of the corpus from which the texts are taken."
     )
     weighting: Weighting = Field(
         "tokens",
-        description="Units with equal weight in the mean: subwords or texts. With `released`, only 16 blocks of 512 "
-        "subwords are used, as in lang-rep, the group's code for a later paper.",
+        description="Units with equal weight in the mean: subword tokens or texts. With `released`, only 16 blocks of 512 "
+        "subwords are used, as in lang-rep, the same group's code for a later paper.",
     )
     specials: bool = Field(False, description="Includes special subwords in the mean.")
 
@@ -156,29 +151,29 @@ class Translation(Section):
         [1.0, 2.0, 3.0], min_length=1, description="Weights of the shift. Each is combined with every layer (table 2)."
     )
     negative_weights: list[float] = Field(
-        [-1.0, -2.0, -3.0], description="Negative weights of the shift, about which the paper makes a claim in its text."
+        [-1.0, -2.0, -3.0], description="Negative weights of the shift, for a claim in the paper's text."
     )
     layer: Count = Field(10, description="Layer used for the convert rates in table 2 and the samples in table 1.")
     printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight of the shift in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
-    samples: list[Count] = Field([36], description="Numbers of the sentence pairs in table 1, counted from 1.")
+    samples: list[Count] = Field([36], description="Numbers of the sentence pairs shown in table 1, counted from 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],
-        description="Variants of the mean. Their convert rates are compared with the published ones in the table `calibration`.",
+        description="Variants of the mean. Their convert rates are compared with the published ones in the `calibration` table.",
     )
 
 
 class Nli(Training):
-    """Training runs on XNLI (section 4.3: table 4; figures 2, 4 and 6)."""
+    """Training runs on XNLI (section 4.3, table 4 and figures 2, 4 and 6)."""
 
     RECIPE = ("dropout",)
 
-    corpus: str = Field(description="Corpus of sentence pairs (a key of `corpora`).")
-    tokenisation: str = Field(description="Tokenisation of the sentence pairs (a key of `tokenisations`).")
+    corpus: str = Field(description="Corpus of sentence pairs.")
+    tokenisation: str = Field(description="Tokenisation of the sentence pairs.")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
-        description="Languages in table 4. The paper omits three of XNLI's 15 languages from this table without explanation.",
+        description="Languages in table 4. The paper omits three of XNLI's 15 languages from this table.",
     )
     epochs: Count = Field(3, description="Number of epochs, chosen by us.")
     batch: Count = Field(32, description="Number of pairs per step, chosen by us.")
@@ -192,8 +187,8 @@ class Nli(Training):
     )
     pretrained_half: bool = Field(
         False,
-        description="Fine-tunes only the upper half of encoders that we pretrained. In section 4.3, this is done with "
-        "mBERT (its last 6 layers), but section 3 does not mention it.",
+        description="Fine-tunes only the upper half of encoders that we pretrained. The paper does this with mBERT (its last 6 "
+        "layers) in section 4.3 but does not mention it in section 3.",
     )
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
@@ -215,8 +210,8 @@ class Identification(Section):
 
     subwords: Count = Field(
         1000,
-        description="Number of subwords per language and split. In shifted pairs, they are sampled evenly over the "
-        "pairs; in running text, they are sampled evenly over the distinct subwords.",
+        description="Number of subwords per language and split. In shifted pairs, they are sampled evenly across pairs; in "
+        "running text, they are sampled evenly across subword types.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
@@ -227,24 +222,21 @@ class Identification(Section):
     tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
     fine_tuned: bool = Field(
         True,
-        description="Also probes shifted hidden states of the encoder fine-tuned on XNLI. If false, only those of the "
-        "released encoder are probed, for which one seed is enough.",
+        description="Also probes shifted hidden states of the encoder fine-tuned on XNLI. If false, only the released encoder "
+        "is probed, for which one seed is enough.",
     )
 
 
 class Vocabulary(Section):
     """Subwords of each language (table 3), and the effect of altering letters."""
 
-    encoder: str = Field(description="Encoder (a key of `encoders`) whose tokenizer is used.")
-    corpus: str = Field(description="Corpus of sentence pairs (a key of `corpora`). Subwords are counted in its test sets.")
-    tokenisation: str = Field(
-        description="Tokenisation for table 3 (a key of `tokenisations`). The published numbers in this table are for "
-        "unaltered letters."
-    )
+    encoder: str = Field(description="Encoder whose tokenizer is used.")
+    corpus: str = Field(description="Corpus of sentence pairs. Subwords are counted in its test sets.")
+    tokenisation: str = Field(description="Tokenisation for table 3, whose published numbers are for unaltered letters.")
     altered: list[str] = Field(
         [],
-        description="Tokenisations with strip_accents or lower_case (keys of `tokenisations`) for the table `accents`; "
-        "if the list is empty, the table is omitted.",
+        description="Tokenisations with strip_accents or lower_case for the `accents` table; if the list is empty, the table is "
+        "omitted.",
     )
 
 
@@ -256,8 +248,7 @@ class Liu2020(PaperSection):
     )
     source_language: Language = Field(
         "en",
-        description="Language that is paired with each other language, in both directions, in word retrieval and token "
-        "translation.",
+        description="Language paired with every other language, in both directions, in word retrieval and token translation.",
     )
     pretraining: Pretraining = Field(description="Encoders pretrained from scratch.")
     retrieval: Retrieval = Field(description="Word retrieval.")

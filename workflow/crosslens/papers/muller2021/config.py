@@ -52,13 +52,13 @@ class MullerTraining(Training):
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
         "bert",
-        description="Method of re-initialising layers: that of the code behind the paper (`bert`) or that of the code "
-        "released for users (`released`).",
+        description="How layers are re-initialised: as in the code behind the paper (`bert`), or as in the code released for "
+        "users (`released`).",
     )
 
 
 class ParserSettings(Section):
-    """The biaffine parser, with the sizes in the authors' code for a related paper.
+    """The biaffine parser, with the sizes used in the authors' code for a related paper.
 
     Dozat and Manning use 500 units for arcs, 100 units for relations and a dropout rate of 0.33.
     """
@@ -69,8 +69,8 @@ class ParserSettings(Section):
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function of the perceptrons.")
     decoding: Literal["log", "probability"] = Field(
         "log",
-        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum, over its "
-        "arcs, of the arc's probability times that of its relation (`probability`).",
+        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum over arcs of arc "
+        "probability times relation probability (`probability`).",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
@@ -79,15 +79,15 @@ class ParserSettings(Section):
     )
     subtypes: bool = Field(
         False,
-        description="Includes the relation subtypes that occur in the training data in training, selection and scoring, "
-        "as in the authors' code for a related paper (conllu_reader.py, line 470).",
+        description="Uses the relation subtypes found in the training data for training, selection and scoring, as in the "
+        "authors' code for a related paper (conllu_reader.py, line 470).",
     )
 
 
 class MullerTask(Section):
     """Settings for one task."""
 
-    corpus: str = Field(description="Corpus with training data (a key of `corpora`): treebanks or, for ner, named entities.")
+    corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
     epochs: Count = Field(6, description="Number of epochs. The best epoch is selected on the source language's validation set.")
     batch: Count = Field(16, description="Number of sentences per step (table 3).")
     rate: Rate = Field(5e-5, description="Learning rate (table 3).")
@@ -97,7 +97,7 @@ class MullerTask(Section):
 class MullerSearch(Section):
     """Grid from appendix A.1.1, searched for each task and source language, with results in muller2021/table3_search.csv."""
 
-    batch: list[Count] = Field([16, 32], description="Candidate numbers of sentences per step.")
+    batch: list[Count] = Field([16, 32], description="Candidate batch sizes.")
     rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Candidate learning rates.")
 
 
@@ -106,21 +106,21 @@ class MullerSimilarity(Section):
 
     sets: list[Layers] = Field(
         [[1, 2]],
-        description="Sets of layers. Models in which such a set is re-initialised are also compared (figures 2 and 6 to 8).",
+        description="Sets of layers. Models in which one of these sets is re-initialised are also compared (figures 2 and 6 to "
+        "8).",
     )
-    draws: Annotated[int, Field(ge=0)] = Field(200, description="Number of shuffled pairings of sentences for the baseline.")
+    draws: Annotated[int, Field(ge=0)] = Field(
+        200, description="Number of times that sentence pairings are shuffled for the baseline."
+    )
 
 
 class MullerProbe(Section):
-    """Probes that identify a parallel sentence's language from its mean hidden state.
-
-    They are used for a claim for which the paper does not print numbers.
-    """
+    """Probes that identify a parallel sentence's language from its mean hidden state."""
 
     held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences used for testing.")
-    penalty: Positive = Field(1.0, description="Value of C, the inverse regularisation strength. The default is scikit-learn's.")
+    penalty: Positive = Field(1.0, description="Inverse regularisation strength C. The default is scikit-learn's.")
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest component of the gradient, which is averaged over sentences."
+        1e-6, description="Convergence threshold for the largest component of the gradient averaged over sentences."
     )
 
 
@@ -134,23 +134,19 @@ class Muller2021(PaperSection):
         ["en", "ru", "ar"], min_length=1, description="Languages of the training data, starting with English."
     )
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="The paper's tasks.")
-    parallel: str = Field(
-        description="Corpus of parallel treebanks (a key of `corpora`), used for CKA and for testing parsers and taggers."
-    )
+    parallel: str = Field(description="Corpus of parallel treebanks for CKA and for testing parsers and taggers.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     training: MullerTraining = Field(MullerTraining(), description="Settings for all training runs.")
     pairs: list[Layers] = Field([], description="Sets of layers that are re-initialised together (tables 1, 2 and 6 to 8).")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
-        description="Further sets of layers, re-initialised only for training on English (table 5). `all` means every "
-        "layer, and `all_embeddings` means every layer and the embeddings.",
+        description="Further sets of layers, re-initialised only for training on English (table 5). `all` means every layer, "
+        "and `all_embeddings` means every layer and the embeddings.",
     )
-    domain_corpus: str | None = Field(
-        None, description="Corpus of treebanks used in training and testing for table 2 (a key of `corpora`)."
-    )
-    domain_literature: str | None = Field(None, description="Corpus of treebanks of literature for table 2 (a key of `corpora`).")
-    domain_web: str | None = Field(None, description="Corpus of treebanks of web text for table 2 (a key of `corpora`).")
-    domain_entities: str | None = Field(None, description="Corpus of named entities in news for table 2 (a key of `corpora`).")
+    domain_corpus: str | None = Field(None, description="Corpus of treebanks for training and testing in table 2.")
+    domain_literature: str | None = Field(None, description="Corpus of literary treebanks for table 2.")
+    domain_web: str | None = Field(None, description="Corpus of web treebanks for table 2.")
+    domain_entities: str | None = Field(None, description="Corpus of named entities in news for table 2.")
     search: MullerSearch = Field(MullerSearch(), description="Grid search.")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA.")
     probe: MullerProbe = Field(MullerProbe(), description="Language probes.")

@@ -11,51 +11,40 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Encoder passports, which show by layer where encoders represent language and meaning, compared with baselines."""
+    """Encoder passports, which show in which layers an encoder represents language and meaning, compared with baselines."""
 
     encoder: str = Field(
         "",
-        description="Encoder (a key of the top-level `encoders`). The key is optional; its default is the first entry of "
-        "the list `encoders`.",
+        description="Encoder to study. If omitted, the first entry of `encoders` in this section is used.",
     )
-    tokenisation: str = Field(
-        "sentences", description="Tokenisation (a key of `tokenisations`). It must not truncate any sentence."
-    )
-    encoders: list[Name] = Field(
-        min_length=1, description="Encoders (keys of the top-level `encoders`) for which passports are made."
-    )
+    tokenisation: str = Field("sentences", description="Tokenisation of the sentences. It must not truncate any sentence.")
+    encoders: list[Name] = Field(min_length=1, description="Encoders for which passports are made.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
         [], description="Sets of encoders to compare, each a list of two to six names."
     )
-    parallel: str = Field(
-        "sib200_parallel", description="Corpus of parallel sentences in all languages, labelled with topics (a key of `corpora`)."
-    )
-    topics: str = Field(
-        "sib200_english", description="Corpus of English sentences from which the topics are learned (a key of `corpora`)."
-    )
+    parallel: str = Field("sib200_parallel", description="Corpus of parallel sentences in all languages, labelled with topics.")
+    topics: str = Field("sib200_english", description="Corpus of English sentences from which the topics are learned.")
     block: Count = Field(
         50,
-        description="Number of consecutive sentence numbers (index_id) in a block. Neighbouring sentences may come from "
-        "the same article, so no block is divided between the two halves of the data.",
+        description="Number of consecutive sentence numbers (index_id) in a block. Blocks are never split between the two "
+        "halves of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Random seeds for randomly initialised versions of each encoder."
     )
-    neighbours: Count = Field(
-        10, description="Number of nearest neighbours (k) in the measures of mutual neighbours and hubness."
-    )
+    neighbours: Count = Field(10, description="Number of nearest neighbours (k) for the mutual-neighbour and hubness measures.")
     shuffles: Annotated[int, Field(ge=2)] = Field(
-        3, description="Number of times that pairs of translations are shuffled. The mean over the shuffles is a baseline."
+        3, description="Number of times that translation pairs are shuffled. The mean over the shuffles is a baseline."
     )
     permutations: Count = Field(
         1000, description="Number of permutations of the languages. The mean over the permutations is the baseline for genealogy."
     )
-    penalty: Positive = Field(1.0, description="Value of C, the inverse regularisation strength, for the language probes.")
+    penalty: Positive = Field(1.0, description="Inverse regularisation strength C for the language probes.")
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0],
         min_length=1,
-        description="Candidate values of C, the inverse regularisation strength, for the topic probes. One is selected "
-        "on held-out blocks.",
+        description="Candidate values of the inverse regularisation strength C for the topic probes. One is selected on "
+        "held-out blocks.",
     )
     tolerance: Positive = Field(1e-4, description="Convergence threshold for the largest gradient component.")
 

@@ -34,13 +34,13 @@ class Run(Section):
     )
     uniformity: Weight | None = Field(
         None,
-        description="Weight w in the loss for entropy maximisation, (1 - w) x label loss + w x language loss; if null, "
-        "entropy is not maximised.",
+        description="Weight w in the entropy-maximisation loss, (1 - w) x label loss + w x language loss; if null, entropy is "
+        "not maximised.",
     )
     entropy: Literal["equation_1", "negative_entropy"] = Field(
         "equation_1",
-        description="Language loss in entropy maximisation: that of equation 1, which is minus the sum of the log "
-        "probabilities, or the negative entropy itself.",
+        description="Language loss in entropy maximisation: minus the sum of the log probabilities, as in equation 1, or the "
+        "negative entropy.",
     )
     language_head_rate: Rate | None = Field(
         None,
@@ -54,11 +54,11 @@ class Run(Section):
     adversary_epochs: int = Field(
         0,
         ge=0,
-        description="Number of epochs for which only the adversarial language head is trained before the encoder is "
-        "updated. In the authors' code, the head is not trained in advance.",
+        description="Number of epochs in which only the adversarial language head is trained, before the encoder is updated. "
+        "The authors' code does not train the head in advance.",
     )
     encoder_dropout_when_frozen: bool | None = Field(
-        None, description="Overrides the key of the same name in `training` for this run; if null, that key applies."
+        None, description="Overrides `training.encoder_dropout_when_frozen` for this run, unless null."
     )
     languages: list[Language] = Field(
         [],
@@ -68,8 +68,8 @@ class Run(Section):
     seeds: Seeds | None = Field(None, description="Random seeds for this run; if null, the top-level `seeds` are used.")
     reinitialise: Literal["none", "all"] = Field(
         "none",
-        description="Part of the encoder that is re-initialised before training: none of it or, as an untrained control, "
-        "the whole encoder (`all`).",
+        description="Part of the encoder that is re-initialised before training: nothing or, as an untrained control, the whole "
+        "encoder (`all`).",
     )
 
     @model_validator(mode="after")
@@ -117,13 +117,13 @@ class TantiTraining(Training):
 
 
 class Task(Section):
-    """One task, with its corpus, the input of its heads and its training runs."""
+    """Settings for one task."""
 
-    corpus: str = Field(description="Corpus of treebanks (for pos) or sentence pairs (for nli), given as a key of `corpora`.")
+    corpus: str = Field(description="Corpus of treebanks (for pos) or sentence pairs (for nli).")
     state: Literal["hidden", "pooler"] = Field(
         "hidden",
-        description="Input of the heads for a sentence pair: the last hidden state of the first token or, as in the "
-        "authors' code, the pooler's output.",
+        description="Input to the heads for a sentence pair: the last hidden state of the first token or, as in the authors' "
+        "code, the pooler's output.",
     )
     segments: bool = Field(
         False, description="Assigns token type 1 to the hypothesis. The authors' code does not pass token types."
@@ -157,14 +157,14 @@ class Search(Section):
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
         [],
-        description="Experiments whose hyperparameters are searched, such as pos/finetuned. Those of a task set to null "
-        "are omitted.",
+        description="Experiments whose hyperparameters are searched, such as pos/finetuned. Those of a task set to null are "
+        "omitted.",
     )
     trials: Count = Field(20, description="Number of random hyperparameter sets per experiment (appendix D).")
     trials_per_job: Count = Field(
         1,
-        description="Number of trials per job. Trials in the same job share the hidden states of a frozen encoder "
-        "without dropout. With 1, all trials can run in parallel.",
+        description="Number of trials per job. Trials in one job share the hidden states of a frozen encoder without dropout. "
+        "With 1, all trials can run in parallel.",
     )
     init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Candidate standard deviations of the initial weights.")
     batch: list[Count] = Field([64, 32, 16], description="Candidate batch sizes.")
@@ -178,10 +178,10 @@ class Search(Section):
 class Probe(Section):
     """The logistic-regression probe, trained to convergence, and its controls."""
 
-    train_words: Count = Field(500, description="Number of training words (for nli, texts) per language.")
+    train_words: Count = Field(500, description="Number of training words (or, for nli, texts) per language.")
     test_words: Count = Field(
         400,
-        description="Number of test words (for nli, texts) per language, from sentences that are not used in training.",
+        description="Number of test words (or, for nli, texts) per language, from sentences not used in training.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
@@ -190,40 +190,40 @@ class Probe(Section):
         "held-out fifth of the training data.",
     )
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest component of the gradient, which is averaged over words."
+        1e-6, description="Convergence threshold for the largest component of the gradient averaged over words."
     )
 
 
 class UnitTexts(Section):
-    """Probes that identify the language of paragraphs from one word or from the whole text (results/units.csv)."""
+    """Probes that identify a paragraph's language from one word or from the whole text (results/units.csv)."""
 
     train_texts: Count = Field(500, description="Maximum number of training paragraphs per language.")
     test_texts: Count = Field(400, description="Maximum number of test paragraphs per language.")
 
 
 class Clustering(Section):
-    """V-measure of k-means clusters of the samples from appendix B."""
+    """V-measure of k-means clusters of the appendix B samples."""
 
     runs: Count = Field(10, description="Number of k-means runs over which the V-measure is averaged (section 4.1).")
-    points_per_language: Count = Field(100, description="Number of points per language from Wikipedia (appendix B).")
+    points_per_language: Count = Field(100, description="Number of Wikipedia points per language (appendix B).")
     language_clusters: Count | None = Field(
-        None, description="Number of clusters (k) for languages; if null, the number of languages is used."
+        None, description="Number of clusters (k) for languages; if null, there is one cluster per language."
     )
 
 
 class Tsne(Section):
-    """t-SNE of the samples from appendix B, with the defaults of scikit-learn 0.23."""
+    """t-SNE of the appendix B samples, with the defaults of scikit-learn 0.23."""
 
-    perplexity: Positive = Field(30.0, description="Perplexity of t-SNE.")
-    learning_rate: Positive = Field(200.0, description="Learning rate of t-SNE.")
+    perplexity: Positive = Field(30.0, description="Perplexity.")
+    learning_rate: Positive = Field(200.0, description="Learning rate.")
     iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Number of iterations.")
-    seed: int = Field(0, ge=0, description="Random seed (scikit-learn's `random_state`).")
+    seed: int = Field(0, ge=0, description="Random seed.")
 
 
 class Tanti2021(PaperSection):
     """Settings for Tanti et al. (2021)."""
 
-    language_corpus: str = Field(description="Corpus of paragraphs for training the language head (a key of `corpora`).")
+    language_corpus: str = Field(description="Corpus of paragraphs for training the language head.")
     source_language: Language = Field("en", description="Language of the training data for both tasks.")
     training: TantiTraining = Field(TantiTraining(), description="Settings for all training runs.")
     tasks: dict[Literal["pos", "nli"], Task] = Field(

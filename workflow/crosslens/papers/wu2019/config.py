@@ -35,20 +35,20 @@ class WuTraining(Training):
     dropout: Share = Field(0.0, description="Dropout rate before linear heads. The paper does not mention dropout there.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout rate for the encoder's output, with one mask per text for all layers. This dropout is in "
-        "the released code (model/base.py, lines 63 and 533) but not in the paper.",
+        description="Dropout rate for the encoder's output, with one mask per text for all layers. It is in the released code "
+        "(model/base.py, lines 63 and 533) but not in the paper.",
     )
     init_sd: Positive | None = Field(
         None,
-        description="Standard deviation of the initial weights of the heads; if null, PyTorch's initialisation is used, "
-        "as in the released code.",
+        description="Standard deviation of the heads' initial weights; if null, PyTorch's initialisation is used, as in the "
+        "released code.",
     )
     encoder_dropout_when_frozen: bool = Field(False, description="Applies dropout in frozen layers, as the released code does.")
     length_pools: LengthPools = False
 
 
 class ParserSettings(Section):
-    """The biaffine parser of Dozat and Manning (section 4.5), with the sizes in the released code."""
+    """The biaffine parser of Dozat and Manning (section 4.5), with the sizes used in the released code."""
 
     arc: Count = Field(512, description="Number of hidden units in the arc perceptrons.")
     relation: Count = Field(128, description="Number of hidden units in the relation perceptrons.")
@@ -57,8 +57,8 @@ class ParserSettings(Section):
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
         description="Representation of the root: a learned vector (`vector`) or the hidden state of [CLS] (`first`). "
-        "With `as_released`, [CLS] is used together with a bug in the released code, so that the relation of a root word "
-        "is never predicted correctly (training/biaffine.py).",
+        "`as_released` also uses [CLS] but reproduces a bug in the released code, because of which a root word's "
+        "relation is never predicted correctly (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
@@ -68,15 +68,15 @@ class ParserSettings(Section):
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the parser's weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="Treatment of words whose head was truncated: they are ignored in training or, as in the released "
-        "code, the last word is taken as their head.",
+        description="Treatment of words whose head was truncated: they are ignored in training (`masked`) or, as in the "
+        "released code, attached to the last word (`last_word`).",
     )
     one_root: bool = Field(
         True,
-        description="Gives each tree exactly one root word. If false, as in the released code, the best-scoring tree may "
-        "have several.",
+        description="Gives each tree exactly one root word. If false, as in the released code, the best-scoring tree may have "
+        "several.",
     )
-    tag_size: Count = Field(100, description="Size of the embeddings of gold UPOS tags, for the parser that uses these tags.")
+    tag_size: Count = Field(100, description="Size of the embeddings of gold UPOS tags, for the parser that uses them.")
 
 
 class Features(Section):
@@ -92,8 +92,8 @@ class Features(Section):
     )
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="Input of the LSTM for word labels: the first subword of each word, or all subwords with [CLS] and "
-        "[SEP]. The paper does not say which it uses.",
+        description="Input to the LSTM for word labels: the first subword of each word, or all subwords with [CLS] and [SEP]. "
+        "The paper does not say which it uses.",
     )
     rate: Rate = Field(
         1e-3, description="Learning rate. It is halved after each epoch that does not improve the development score."
@@ -104,31 +104,29 @@ class Features(Section):
 
 
 class WuTask(Section):
-    """Settings for one task."""
+    """Settings for one task. The values in `training` replace any of `epochs`, `batch`, `rate` and `head_rate` that are null."""
 
     corpora: list[str] = Field(
-        min_length=1, description="Corpora (keys of `corpora`). For each language, the first corpus that contains it is used."
+        min_length=1, description="Corpora for this task. For each language, the first corpus that contains it is used."
     )
-    tokenisation: str | None = Field(
-        None, description="Tokenisation for this task (a key of `tokenisations`); if null, the paper's tokenisation is used."
-    )
-    epochs: Count | None = Field(None, description="Number of epochs; if null, the value in `training` is used.")
-    batch: Count | None = Field(None, description="Number of examples per step; if null, the value in `training` is used.")
-    rate: Rate | None = Field(None, description="Learning rate; if null, the value in `training` is used.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, the value in `training` is used.")
+    tokenisation: str | None = Field(None, description="Tokenisation for this task; if null, the paper's `tokenisation` is used.")
+    epochs: Count | None = Field(None, description="Number of epochs.")
+    batch: Count | None = Field(None, description="Number of examples per step.")
+    rate: Rate | None = Field(None, description="Learning rate.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Development data for selecting the epoch if the training language is not `source_language`: those "
-        "of the training language (`own`) or of `source_language` (`source`). The paper does not say which it uses for "
-        "translated training data (table 3).",
+        description="Language of the development data for selecting the epoch if the training language is not "
+        "`source_language`: the training language (`own`) or `source_language` (`source`). The paper does not say "
+        "which it uses for translated training data (table 3).",
     )
 
 
 class Identification(Section):
     """Figure 2: identification of a text's language from a layer's mean hidden state."""
 
-    corpus: str = Field("wili", description="Corpus of documents labelled with their language (a key of `corpora`).")
-    tokenisation: str = Field("sentence_pairs_english", description="Tokenisation of the documents (a key of `tokenisations`).")
+    corpus: str = Field("wili", description="Corpus of documents labelled with their language.")
+    tokenisation: str = Field("sentence_pairs_english", description="Tokenisation of the documents.")
     rate: Rate = Field(
         1e-3, description="Learning rate. It is halved after each epoch that does not improve the development score."
     )
@@ -140,21 +138,17 @@ class Identification(Section):
 class Overlap(Section):
     """Figure 3 and overlap.csv: subwords shared by English training data and the test sets."""
 
-    encoder: str | None = Field(
-        None, description="Encoder (a key of `encoders`) whose tokenizer is used; if null, the paper's encoder is used."
-    )
+    encoder: str | None = Field(None, description="Encoder whose tokenizer is used; if null, the paper's encoder is used.")
     tokenisation: str = Field(
         "uncut",
-        description="Tokenisation (a key of `tokenisations`). It must not use windows, because the contexts in windows "
-        "would be counted twice.",
+        description="Tokenisation of the texts. It must not use windows, because their context subwords would be counted twice.",
     )
     corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Corpora that replace a task's own corpora when overlap is measured; a task set to null is omitted."
+        {}, description="Corpora that replace those in `tasks` when overlap is measured; a task set to null is omitted."
     )
     typology: str | None = Field(
         "wals",
-        description="Corpus (a key of `corpora`) for computing typological distances from English; if null, no distances "
-        "are computed.",
+        description="Corpus for computing typological distances from English; if null, no distances are computed.",
     )
 
 
@@ -164,7 +158,7 @@ class WuSearch(Section):
     tasks: list[TaskName] = Field(list(KINDS), description="Tasks whose hyperparameters are searched; the list may be empty.")
     variants: list[str] = Field(["full"], description="Variants whose hyperparameters are searched, such as full or freeze0.")
     rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Candidate learning rates.")
-    batch: list[Count] = Field([16, 32], description="Candidate numbers of examples per step.")
+    batch: list[Count] = Field([16, 32], description="Candidate batch sizes.")
     epochs: list[Count] = Field([3, 4], description="Candidate numbers of epochs.")
 
 
@@ -184,7 +178,7 @@ class Wu2019(PaperSection):
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     released_root: bool = Field(
-        True, description="Also trains a parser with the representation of the root that the released code uses, for comparison."
+        True, description="Also trains a parser that represents the root as the released code does, for comparison."
     )
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 3, 6, 9], description="Numbers of bottom layers that are frozen (figure 1). With 0, only the embeddings are frozen."

@@ -29,14 +29,14 @@ COMPUTED = (WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE)
 """Verdicts on what was computed here; the others are on cells that have no result here."""
 SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of what is configured
 VERDICTS = {
-    WITHIN: "the printed value lies in the prediction interval of one new run or, if it is a count, equals our rounded value",
-    OUTSIDE: "the printed value lies outside the prediction interval or, if it is a count, differs from our rounded value",
-    UNDECIDED: "there is no interval, because we have only one seed or all seeds have the same value",
-    NOT_COMPARABLE: "our value comes from a different encoder or from different corpora",
-    SETTING: "the number is a hyperparameter, which is configured rather than computed",
+    WITHIN: "the published value lies in the prediction interval or, if ours is a count, equals it after rounding",
+    OUTSIDE: "the published value lies outside the prediction interval or, if ours is a count, differs from it after rounding",
+    UNDECIDED: "there is no interval, because we used only one seed or all seeds have the same value",
+    NOT_COMPARABLE: "our value comes from a different encoder or different corpora",
+    SETTING: "the number is a hyperparameter, so it is configured, not computed",
     NOT_RUN: "none of the tables built so far contains our value",
-    NO_TABLE: "the paper prints the number in running text, or prints no number, so none of our tables has a row for it",
-    CITED: "the paper quotes the number from another paper, and we do not compute it",
+    NO_TABLE: "none of our tables has a row for the value, because it appears only in the text of the paper or is not a number",
+    CITED: "the paper cites the number from another paper, so we do not compute it",
     ILLEGIBLE: "we cannot read the number in our copy of the paper",
 }
 Line = dict[Hashable, Any]  # of a table of ours, by column

@@ -201,9 +201,9 @@ def test_documentation_gives_type_range_default_and_meaning():
         "- `threads: 2`: Number of CPU threads for each training run or hidden-state extraction.",
         "- `depth: null` (integer): Number of layers. It must be set for wu2019's encoder unless "
         "`papers.wu2019.identification` is null.",
-        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per text, including special ones.",
+        "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per input, including special tokens.",
         "- `folder: cldf`: Folder in the source that contains the tables.",
-        "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate weights of the shift. One is selected on development data.",
+        "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate shift weights. One is selected on development data.",
         "- `state: hidden` (`hidden|pooler`): Input to the heads for a sentence pair: the last hidden state of the first token "
         "or, as in the authors' code, the pooler's output.",
         "- `language_corpus` (required): Corpus of paragraphs for training the language head.",

@@ -47,8 +47,8 @@ class OfficialCorpus(Section):
     source: str = Field(description="Source of the files.")
     archive: str | None = Field(
         None,
-        description="Archive in the source that contains the files. If set, the patterns in `files` are globs that match files "
-        "in this archive.",
+        description="Archive within the source that contains the files. If set, the patterns in `files` are globs matched "
+        "against paths in this archive.",
     )
     languages: list[Language] = Field(min_length=1, description="Languages with a test split.")
     source_languages: list[Language] = Field(["en"], description="Languages with train and validation splits.")
@@ -61,18 +61,17 @@ class OfficialCorpus(Section):
         None, description="Archive in `train_source` that contains the train and validation splits."
     )
     language_sources: LanguageSources = {}
-    without: dict[Split, list[str]] = Field({}, description="Languages or treebanks without a file for a split.")
+    without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for a split.")
     validation_share: Share = Field(
-        0.1,
-        description="Share of the training data sampled for validation if there is no validation file.",
+        0.1, description="Share of the training data held out for validation if there is no validation file."
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum number of rows per language in each split, sampled with `seed`; if null, all rows are kept. "
-        "Training data are limited before validation data are taken from them.",
+        description="Maximum number of examples per language in each split. Larger splits are sampled with `seed`; if null, all "
+        "examples are kept. Training data are limited before validation data are held out.",
         json_schema_extra=or_null,
     )
-    note: str | None = Field(None, description="Remark on the corpus for readers of the tables.")
+    note: str | None = Field(None, description="Note on the corpus, shown with the tables.")
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
     _named = field_validator("limits", mode="before")(without_null)
@@ -187,9 +186,9 @@ class TreebankCorpus(OfficialCorpus):
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With `fused`, "
-        "a multiword token has the UPOS tag of the part nearest the root, spaces and U+200C are removed from word "
-        "forms, and there are no trees.",
+        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With `fused`, a "
+        "multiword token takes the UPOS tag of the part nearest the root, spaces and U+200C are removed from word forms, and "
+        "there are no trees.",
     )
     parallel: bool = Field(False, description="Treats sentences with the same id as translations of each other, as in PUD.")
 
@@ -234,31 +233,30 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="Treats pairs with the same id as translations of each other, as in XNLI. With `limits`, the same pairs are "
-        "then sampled in every language.",
+        description="Treats pairs with the same id as translations of each other, as in XNLI. `limits` then samples the same "
+        "pairs in every language.",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="Unit sampled for validation: single pairs (`text`), as in tanti2021's code, or premises with all their "
+        description="Unit sampled for validation: individual pairs (`text`), as in tanti2021's code, or premises with all their "
         "pairs (`premise`).",
     )
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Labelled texts from WiLI-2018 (x and y files), MLDoc (ids of Reuters texts), SIB-200 or tanti2021's .csv files."""
+    """Labelled documents from WiLI-2018 (x and y files), MLDoc (ids of Reuters articles), SIB-200 or tanti2021's .csv files."""
 
     READER = "documents"
     READS = frozenset({"labels"})
 
     kind: Literal["documents"]
     labels: list[str] = Field(
-        [],
-        description="Labels in tables with the columns index_id, category and text, as in SIB-200.",
+        [], description="Class labels, for tables with the columns index_id, category and text, as in SIB-200."
     )
     texts_source: str | None = Field(
-        None, description="Source of the texts if the corpus files contain only text ids, as in MLDoc."
+        None, description="Source of the documents if the corpus files contain only document ids, as in MLDoc."
     )
-    texts: dict[Language, str] = Field({}, description="Archive in `texts_source` that contains each language's texts.")
+    texts: dict[Language, str] = Field({}, description="Archive in `texts_source` that contains each language's documents.")
 
     @model_validator(mode="after")
     def _texts_for_every_language(self) -> Self:
@@ -308,8 +306,7 @@ class ParagraphCorpus(Section):
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
         description="Format of the files: a MediaWiki dump (`dump`), lines of text with a blank line between documents, as in "
-        "CC-100 (`lines`), or CoNLL-U (`treebank`). Neighbouring sentences in CoNLL-U files are joined into "
-        "paragraphs.",
+        "CC-100 (`lines`), or CoNLL-U (`treebank`). Consecutive sentences in CoNLL-U files are joined into paragraphs.",
     )
     language_sources: LanguageSources = {}
     file: str = Field(
@@ -330,15 +327,15 @@ class ParagraphCorpus(Section):
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page, exceeded only if there is too little text. With `all`, whole pages "
-        "are used, and their paragraphs stay in order. If null, paragraphs are sampled uniformly from all pages, as "
-        "in tanti2021's code.",
+        description="Maximum number of paragraphs per page, exceeded only if there would otherwise be too little text. With "
+        "`all`, whole pages are used, with their paragraphs in order. If null, paragraphs are sampled uniformly from all pages, "
+        "as in tanti2021's code.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Number of paragraphs stored for each paragraph requested. The extra paragraphs replace those that are "
-        "dropped later because of unknown subwords.",
+        description="Number of paragraphs stored for each paragraph requested. The surplus replaces paragraphs that are dropped "
+        "later because of unknown subwords.",
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 

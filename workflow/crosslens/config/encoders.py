@@ -33,14 +33,14 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Corpora to which the vocabulary is trimmed: only subwords needed for their texts are kept. Trimming saves "
-        "memory and does not change the remaining embeddings unless they are re-initialised.",
+        description="Corpora to which the vocabulary is trimmed: only the subwords needed for them are kept. Trimming saves "
+        "memory and leaves the remaining embeddings unchanged unless they are re-initialised.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="Marks the model as a decoder. A decoder's first subword cannot attend to later ones, so tasks that "
-        "represent a text by its first subword are rejected.",
+        description="Marks the model as a decoder. In a decoder, the first subword cannot attend to later ones, so tasks that "
+        "represent an input by its first subword are rejected.",
     )
 
     def trimmed(self) -> bool:

@@ -11,7 +11,7 @@ from crosslens.config.training import NotNegative, Positive
 class GloVe(OneOfKinds):
     """GloVe (Pennington et al. 2014), trained jointly on all languages.
 
-    liu2020 does not give settings, so these are GloVe's own.
+    liu2020 gives no settings; these are GloVe's own.
     """
 
     kind: Literal["glove"] = "glove"
@@ -32,7 +32,7 @@ class GloVe(OneOfKinds):
 class Word2Vec(OneOfKinds):
     """Skip-gram with negative sampling (Mikolov et al. 2013), trained jointly on all languages.
 
-    liu2020 does not give settings.
+    liu2020 gives no settings.
     """
 
     kind: Literal["word2vec"] = "word2vec"

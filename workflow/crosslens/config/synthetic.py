@@ -17,7 +17,9 @@ class SyntheticCorpus(Section):
     test: Count = Field(150, description="Number of test sentences per language.")
     parallel: Count = Field(150, description="Number of sentences per language in the parallel treebanks.")
     articles: Count = Field(80, description="Number of articles per Wikipedia dump; 60 articles contain about 150 paragraphs.")
-    nli_train: Count = Field(300, description="Number of English prompts (a premise with three hypotheses) in MultiNLI's format.")
+    nli_train: Count = Field(
+        300, description="Number of English prompts (premises with three hypotheses each) in MultiNLI's format."
+    )
     nli_dev: Count = Field(
         50,
         description="Number of development prompts per language in XNLI's format. The same number of English prompts is "
@@ -26,8 +28,8 @@ class SyntheticCorpus(Section):
     nli_test: Count = Field(50, description="Number of test prompts per language in XNLI's format.")
     records: Count = Field(
         40,
-        description="Number of records per language and split in each of the other formats. Train splits have three times as "
-        "many sentences and news documents.",
+        description="Number of sentences or documents per language and split in each of the other formats. Training splits "
+        "contain three times as many sentences and news documents.",
     )
     documents: Count = Field(
         10,

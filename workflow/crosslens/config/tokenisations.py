@@ -13,12 +13,12 @@ class Tokenisation(Section):
     """Settings for splitting texts into subwords."""
 
     maximum: Annotated[int, Field(ge=8, le=2048)] = Field(
-        128, description="Maximum number of subwords per text, including special ones."
+        128, description="Maximum number of subwords per input, including special tokens."
     )
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
         None,
-        description="Maximum number of subwords per text in training data and in validation data taken from them; if "
-        "null, `maximum` applies.",
+        description="Maximum number of subwords per input in training data and in validation data held out from them; if null, "
+        "`maximum` applies.",
     )
     words: Count | None = Field(
         None, description="Maximum number of words per text, such as 140 for wu2019's parser; if null, there is no limit."
@@ -30,9 +30,8 @@ class Tokenisation(Section):
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
-        description="Number of subwords of preceding context in each window, for splitting texts that are too long into windows "
-        "of whole words. wu2019 uses 64, with a maximum of 129, and XTREME uses 0. If null, such texts are "
-        "truncated.",
+        description="Number of context subwords at the start of each window when texts that are too long are split into windows "
+        "of whole words. wu2019 uses 64, with a maximum of 129, and XTREME uses 0. If null, such texts are truncated.",
     )
     labelled_subword: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
@@ -57,15 +56,15 @@ class Tokenisation(Section):
     drop_unknown: bool = Field(True, description="Drops and counts texts that contain unknown subwords (tanti2021, section 2).")
     strip_accents: bool = Field(
         False,
-        description="Removes combining marks (category Mn after NFD normalisation) before texts are split, as BERT's "
-        "uncased tokenizer does, but preserves case (liu2020, table 4).",
+        description="Removes combining marks (category Mn after NFD normalisation) before tokenisation, as BERT's uncased "
+        "tokenizer does, but preserves case (liu2020, table 4).",
     )
-    lower_case: bool = Field(False, description="Lower-cases texts before they are split, as BERT's uncased tokenizer does.")
+    lower_case: bool = Field(False, description="Lower-cases texts before tokenisation, as BERT's uncased tokenizer does.")
     unknown_words: bool = Field(
         False,
-        description="Replaces each word that has no subwords, or too many for `maximum`, with one unknown subword and scores "
-        "the word, as XTREME does. If false, words without subwords are left out and counted, and words that are "
-        "too long are truncated.",
+        description="Replaces each word that has no subwords, or too many for `maximum`, with a single unknown subword and "
+        "scores it, as XTREME does. If false, words without subwords are left out and counted, and words that are too long are "
+        "truncated.",
     )
 
     @model_validator(mode="after")

@@ -22,12 +22,11 @@ WeightDecay = Annotated[
     ),
 ]
 Clip = Annotated[Positive | None, Field(description="Maximum gradient norm; if null, gradients are not clipped.")]
-LengthPools = Annotated[bool, Field(description="Forms batches from texts of similar length.")]
+LengthPools = Annotated[bool, Field(description="Batches texts of similar length together.")]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
     Field(
-        description="Precision of matrix products. With `auto`, bfloat16 is used if the processor supports it, and float32 if "
-        "not."
+        description="Precision of matrix products. With `auto`, bfloat16 is used if the processor supports it, otherwise float32."
     ),
 ]
 GpuStep = Annotated[

@@ -51,23 +51,24 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Number of steps after which each training phase and each pass of the encoder over texts stops. Setting "
-        "this key makes the run a rehearsal (a shortened trial run), whose results are written to `rehearsal/` in "
-        "the results folder and are not used to test claims.",
+        description="Number of steps after which each training phase and each pass of the encoder over a corpus stops. If set, "
+        "the run is a rehearsal (a shortened trial run), whose results are written to `rehearsal/` in the results folder and are "
+        "not used to test claims.",
     )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which results are written.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
-        [], description="Folders in which to look for official files before anything is downloaded."
+        [], description="Folders to search for official files before downloading them."
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [],
-        description="Other results folders, from which corpora, encoders, tokens and samples with the same settings are reused.",
+        description="Other results folders from which to reuse corpora, encoders, tokens and samples that have the same "
+        "settings.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0],
         min_length=1,
-        description="Random seeds for tanti2021's training runs; the sections of the other papers have separate `seeds` keys. "
-        "The seed in tanti2021's code is 0.",
+        description="Random seeds for tanti2021's training runs; the sections of the other papers have their own `seeds` keys. "
+        "tanti2021's code uses 0.",
     )
     threads: Count = Field(2, description="Number of CPU threads for each training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")

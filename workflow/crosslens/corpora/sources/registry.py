@@ -52,8 +52,7 @@ class Source(Section):
     path: Text = Field("{path}", description="Pattern for file paths, such as {wiki}/{date}/{file}.")
     example: Text = Field(description="Example of a file path.")
     url: Annotated[list[Url], BeforeValidator(lambda url: [url] if isinstance(url, str) else url)] = Field(
-        [],
-        description="Download addresses, tried in order. They can contain {path} or the names in braces in `path`.",
+        [], description="Download URLs, tried in order. They can contain {path} or the names in braces in `path`."
     )
     files: dict[str, OfficialFile] = Field({}, description="Files with a known checksum or size.")
     checksums: str | None = Field(
@@ -149,7 +148,7 @@ class Source(Section):
 
 
 class OwnSource(Source):
-    """A data source of your own. Only a title is required; put the files into the folder NAME in a mirror."""
+    """A data source of your own. Only a title is required; put the files in the folder NAME in a mirror."""
 
     version: Text = Field("1", description="Release, tag or date.")
     licence: Text = Field("not distributed", description="Licence of the data.")

@@ -16,7 +16,7 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings for all training runs. Those that the paper does not give are taken from XTREME."""
+    """Settings for all training runs. Those not given in the paper are taken from XTREME."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
@@ -32,9 +32,9 @@ class LiangTraining(Training):
     init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Weights that are tested: the best by F1 on the source languages' validation sets, as in XTREME's script, "
-        "or the last, as in the released script without options. Heads on a frozen encoder are always tested with "
-        "the last weights.",
+        description="Weights that are tested: the best by F1 on the source languages' validation sets, as in XTREME's script, or "
+        "the last, as in the released script when run without options. Heads on a frozen encoder are always tested with the last "
+        "weights.",
     )
     length_pools: LengthPools = False
 
@@ -108,10 +108,10 @@ class Typology(Section):
     )
     words: Count = Field(
         1000,
-        description="Number of words per language, at most `probe_words`. Probes are trained on four fifths of these words, as "
-        "in the authors' code. The paper says that probes are trained on 8,000 words and tested on 2,000.",
+        description="Number of subword tokens per language, at most `probe_words`. Probes are trained on four fifths of these, "
+        "as in the authors' code. The paper gives 8,000 for training and 2,000 for testing.",
     )
-    held_out_words: Count = Field(100, description="Number of words per language when whole families are held out.")
+    held_out_words: Count = Field(100, description="Number of subword tokens per language when whole families are held out.")
     folds: Annotated[int, Field(ge=2)] = Field(5, description="Number of folds into which families are divided.")
     layer_dimension: Count = Field(20, description="Number of leading coordinates given to the probes at every layer (figure 3).")
 
@@ -120,7 +120,7 @@ class Similarity(Section):
     """Clustering of languages by their mean hidden states (section 4.3)."""
 
     shuffles: Count = Field(
-        100, description="Number of times that genera and families are shuffled across languages to estimate chance."
+        100, description="Number of random shuffles of genera and families across languages to estimate the chance level."
     )
     layer_dimension: Annotated[int, Field(ge=2)] = Field(
         20, description="Number of leading coordinates used at every layer (figure 3)."
@@ -148,7 +148,7 @@ class Groups(Section):
 
 
 class Probing(Section):
-    """Figures 1, 2, 3 and 5: probes trained on coordinates within a subspace or on other coordinates."""
+    """Figures 1, 2, 3 and 5: probes trained on coordinates inside or outside a subspace."""
 
     methods: list[Method] = Field(
         ["densray", "lda"], min_length=1, description="Methods whose subspaces are shown in the figures."
@@ -165,7 +165,7 @@ class Probing(Section):
         100, description="Number of random language pairs per seed. The authors' code uses 10 pairs, or 100 for figure 3."
     )
     rest_words: Count = Field(
-        500, description="Number of words per language for probes that distinguish one language from all others."
+        500, description="Number of subword tokens per language for probes that distinguish one language from all others."
     )
     layer_dimension: Count = Field(
         1, description="Number of leading coordinates from which languages are identified at every layer (figure 3)."
@@ -197,20 +197,21 @@ class Liang2021(PaperSection):
         description="Corpus of paragraphs for each encoder, from which the language subspaces are computed. An encoder set to "
         "null is omitted.",
     )
-    text_tokenisation: str = Field(description="Tokenisation of the paragraphs. It must label every subword.")
+    text_tokenisation: str = Field(description="Tokenisation of the paragraphs. Its `labelled_subword` must be `every`.")
     fit_words: Count = Field(
-        10000, description="Number of random training subwords per language from which the subspaces are computed."
+        10000, description="Number of random training subword tokens per language from which the subspaces are computed."
     )
-    probe_words: Count = Field(5000, description="Number of random test subwords per language for the probes.")
+    probe_words: Count = Field(5000, description="Number of random test subword tokens per language for the probes.")
     dimensions: Count = Field(
         105,
-        description="Number of directions in the L-DAR penalty. With n languages, it is at most n - 1, the rank of a subspace.",
+        description="Number of directions in the L-DAR penalty. With n languages, at most n - 1 (the rank of a subspace) are "
+        "used.",
     )
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English alone, then a mixed set. In the mixed set, each language contributes at "
-        "most an equal share of the number of sentences available in the first language, as in the authors' code.",
+        description="Sets of source languages: English alone, then a mixed set. In the mixed set, the number of sentences per "
+        "language is capped at the number in the first language divided by the number of languages, as in the authors' code.",
     )
     tasks: dict[TaskName, LiangTask] = Field(
         min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null

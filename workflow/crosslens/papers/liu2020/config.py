@@ -28,29 +28,29 @@ class Bert(Training):
     encoder: str = Field(description="Untrained BERT model to pretrain.")
     window: Window = Field(
         512,
-        description="Number of subwords per example, including special ones. An example is running text from one page; "
-        "with `sentence`, each example is one sentence.",
+        description="Number of subwords per example, including special tokens. An example is running text from one page; with "
+        "`sentence`, each example is one sentence.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="Sizes of short windows in subwords, including special ones (section 3.2.3). A short window is a "
-        "segment of one sentence.",
+        description="Sizes of short windows in subwords, including special tokens (section 3.2.3). A short window is a segment "
+        "of one sentence.",
     )
-    updates: Count = Field(200_000, description="Number of updates for each data size and window, chosen by us.")
+    updates: Count = Field(200_000, description="Number of updates for each data size and window (our choice).")
     evaluations: Count = Field(20, description="Number of evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a BERT model with the long window, trained on the smaller data size for as many epochs as on the "
-        "larger size, rather than for as many updates.",
+        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs, rather "
+        "than updates, as on the larger size.",
     )
     subwords: Count = Field(
         131_072, description="Average number of subwords per batch. The default is 256 examples of 512 subwords, as in BERT."
     )
     parts: Count = Field(
         4,
-        description="Number of parts into which each batch is split. The parts are computed one after another or on as many "
-        "GPUs of one machine. To request a single GPU, write `train: { gpu: 1 }` under set-resources in "
-        "slurm/site.yaml. The number of GPUs changes only the last digits of the results.",
+        description="Number of parts into which each batch is split. The parts are computed one after another or on as many GPUs "
+        "of one machine. To request a single GPU, write `train: { gpu: 1 }` under set-resources in slurm/site.yaml. The number "
+        "of GPUs affects only the last digits of the results.",
     )
     masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords that are masked, as in BERT.")
     init_sd: Positive | None = Field(
@@ -81,7 +81,7 @@ class Pretraining(Section):
     """Encoders pretrained on the same text (section 3.2)."""
 
     corpus: str = Field(description="Corpus of paragraphs for pretraining.")
-    tokenisation: str = Field(description="Tokenisation in which each sentence is a text.")
+    tokenisation: str = Field(description="Tokenisation that treats each sentence as a separate text.")
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
@@ -92,12 +92,12 @@ class Pretraining(Section):
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Random seeds for pretraining. The paper uses one, but with one seed the claims about pretrained models are "
-        "undecided. XNLI training with seed s starts from the model at index s modulo the number of pretraining "
-        "seeds. Token translation uses the first BERT model.",
+        description="Random seeds for pretraining. The paper uses one, but with a single seed, the claims about pretrained "
+        "models are undecided. XNLI training with seed s starts from the model at index s modulo the number of pretraining "
+        "seeds. Token translation uses the BERT model with the first seed.",
     )
     bert: Bert = Field(description="Masked language models.")
-    static: str = Field(description="Untrained word embeddings, which are replaced by GloVe or Word2Vec vectors.")
+    static: str = Field(description="Untrained word embeddings, to be replaced by GloVe or Word2Vec vectors.")
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it.")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it.")
 
@@ -105,11 +105,11 @@ class Pretraining(Section):
 
 
 class Retrieval(Section):
-    """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means are taken from the pretraining text."""
+    """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means come from the pretraining text."""
 
     dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use.")
     dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Split of the dictionaries to use; the paper does not say which it uses."
+        "test", description="Split of the dictionaries to use; the paper does not specify which."
     )
     size: str | None = Field(
         None,
@@ -119,7 +119,7 @@ class Retrieval(Section):
 
 
 class Means(Section):
-    """Mean of a language's hidden states (section 4.1). The paper does not say which texts it uses or how it weights them."""
+    """Mean of a language's hidden states (section 4.1). The paper does not specify the texts or their weights."""
 
     corpus: str | None = Field(None, description="Corpus of the texts; if null, the corpus and tokenisation of `nli` are used.")
     tokenisation: str | None = Field(None, description="Tokenisation of the texts.")
@@ -128,10 +128,10 @@ class Means(Section):
     )
     weighting: Weighting = Field(
         "tokens",
-        description="Units with equal weight in the mean: subword tokens or texts. With `released`, only 16 blocks of 512 "
-        "subwords are used, as in lang-rep, the same group's code for a later paper.",
+        description="Units weighted equally in the mean: subword tokens or texts. With `released`, only 16 blocks of 512 subword "
+        "tokens are used, as in lang-rep, the same group's code for a later paper.",
     )
-    specials: bool = Field(False, description="Includes special subwords in the mean.")
+    specials: bool = Field(False, description="Includes special tokens in the mean.")
 
 
 class Translation(Section):
@@ -148,13 +148,13 @@ class Translation(Section):
         description="Languages translated from and into English, in the order of table 2.",
     )
     weights: list[float] = Field(
-        [1.0, 2.0, 3.0], min_length=1, description="Weights of the shift. Each is combined with every layer (table 2)."
+        [1.0, 2.0, 3.0], min_length=1, description="Shift weights. Each is combined with every layer (table 2)."
     )
     negative_weights: list[float] = Field(
-        [-1.0, -2.0, -3.0], description="Negative weights of the shift, for a claim in the paper's text."
+        [-1.0, -2.0, -3.0], description="Negative shift weights, for a claim in the paper's text."
     )
     layer: Count = Field(10, description="Layer used for the convert rates in table 2 and the samples in table 1.")
-    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and weight of the shift in the first rows of table 2.")
+    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and shift weight in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
     samples: list[Count] = Field([36], description="Numbers of the sentence pairs shown in table 1, counted from 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
@@ -175,12 +175,12 @@ class Nli(Training):
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
         description="Languages in table 4. The paper omits three of XNLI's 15 languages from this table.",
     )
-    epochs: Count = Field(3, description="Number of epochs, chosen by us.")
-    batch: Count = Field(32, description="Number of pairs per step, chosen by us.")
-    rate: Rate = Field(2e-5, description="Learning rate, chosen by us.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head, chosen by us; if null, `rate` is used.")
+    epochs: Count = Field(3, description="Number of epochs (our choice).")
+    batch: Count = Field(32, description="Number of pairs per step (our choice).")
+    rate: Rate = Field(2e-5, description="Learning rate (our choice).")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head (our choice); if null, `rate` is used.")
     pretrained_rate: Rate | None = Field(
-        None, description="Learning rate for encoders that we pretrained, chosen by us; if null, `rate` is used."
+        None, description="Learning rate for encoders that we pretrained (our choice); if null, `rate` is used."
     )
     pretrained_epochs: Count | None = Field(
         None, description="Number of epochs for encoders that we pretrained; if null, `epochs` is used."
@@ -194,11 +194,11 @@ class Nli(Training):
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     dropout: Share = Field(0.1, description="Dropout rate before the head.")
-    segments: bool = Field(True, description="Assigns token type 1 to the second text of a pair.")
+    segments: bool = Field(True, description="Assigns token type 1 to the second sentence of a pair.")
     weights: list[float] = Field(
         [number / 10 for number in range(31)],
         min_length=2,
-        description="Candidate weights of the shift. One is selected on development data.",
+        description="Candidate shift weights. One is selected on development data.",
     )
     features_hidden: Count = Field(512, description="Number of hidden units in the head on frozen hidden states.")
     features_rate: Rate = Field(1e-3, description="Learning rate for the head on frozen hidden states.")
@@ -206,12 +206,12 @@ class Nli(Training):
 
 
 class Identification(Section):
-    """Probes, trained to convergence, that identify languages (sections 4.1, 4.3 and 5). The paper does not train probes."""
+    """Language-identification probes, trained to convergence (sections 4.1, 4.3 and 5). The paper does not train probes."""
 
     subwords: Count = Field(
         1000,
-        description="Number of subwords per language and split. In shifted pairs, they are sampled evenly across pairs; in "
-        "running text, they are sampled evenly across subword types.",
+        description="Number of subword tokens per language and split, sampled evenly across pairs (for shifted pairs) or subword "
+        "types (for running text).",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],

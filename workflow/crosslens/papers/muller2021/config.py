@@ -26,8 +26,8 @@ class MullerTraining(Training):
     warmup: Warmup = 0.1  # appendix A.1.1
     beta2: Share = Field(
         0.999,
-        description="Beta2 of AdamW. The authors' code for a related paper uses Adam with a beta2 of 0.99 and without a "
-        "learning-rate schedule (trainer/run.py).",
+        description="Beta2 of AdamW. The authors' code for a related paper uses Adam with a beta2 of 0.99 and no learning-rate "
+        "schedule (trainer/run.py).",
     )
     epsilon: Positive = Field(
         1e-8,
@@ -35,10 +35,10 @@ class MullerTraining(Training):
     )
     dropout: Share = Field(
         0.1,
-        description="Dropout rate before the taggers. The authors' code for a related paper does not apply dropout there "
+        description="Dropout rate before the tagging heads. The authors' code for a related paper does not apply dropout there "
         "(modeling_multitask.py, lines 49 and 140).",
     )
-    init_sd: Positive = Field(0.02, description="Standard deviation of the initial weights of the taggers.")
+    init_sd: Positive = Field(0.02, description="Standard deviation of the initial weights of the tagging heads.")
     keep: Literal["best", "last"] = Field(
         "best",
         description="Epoch whose weights are tested: the best, as in appendix A.1.1, or the last, as in the authors' "
@@ -52,7 +52,7 @@ class MullerTraining(Training):
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
         "bert",
-        description="How layers are re-initialised: as in the code behind the paper (`bert`), or as in the code released for "
+        description="How layers are re-initialised: as in the code used for the paper (`bert`), or as in the code released for "
         "users (`released`).",
     )
 
@@ -63,13 +63,13 @@ class ParserSettings(Section):
     Dozat and Manning use 500 units for arcs, 100 units for relations and a dropout rate of 0.33.
     """
 
-    arc: Count = Field(500, description="Number of hidden units in the arc perceptrons.")
-    relation: Count = Field(200, description="Number of hidden units in the relation perceptrons.")
-    dropout: Share = Field(0.1, description="Dropout rate for the hidden units of the perceptrons.")
-    activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function of the perceptrons.")
+    arc: Count = Field(500, description="Number of hidden units in the arc MLPs.")
+    relation: Count = Field(200, description="Number of hidden units in the relation MLPs.")
+    dropout: Share = Field(0.1, description="Dropout rate for the hidden units of the MLPs.")
+    activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function of the MLPs.")
     decoding: Literal["log", "probability"] = Field(
         "log",
-        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum over arcs of arc "
+        description="Decoding criterion: the most probable tree (`log`), or the tree that maximises the sum over arcs of arc "
         "probability times relation probability (`probability`).",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
@@ -106,11 +106,11 @@ class MullerSimilarity(Section):
 
     sets: list[Layers] = Field(
         [[1, 2]],
-        description="Sets of layers. Models in which one of these sets is re-initialised are also compared (figures 2 and 6 to "
+        description="Sets of layers; models in which one of these sets is re-initialised are also compared (figures 2 and 6 to "
         "8).",
     )
     draws: Annotated[int, Field(ge=0)] = Field(
-        200, description="Number of times that sentence pairings are shuffled for the baseline."
+        200, description="Number of random shuffles of the sentence pairs for the baseline."
     )
 
 
@@ -120,7 +120,7 @@ class MullerProbe(Section):
     held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences used for testing.")
     penalty: Positive = Field(1.0, description="Inverse regularisation strength C. The default is scikit-learn's.")
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest component of the gradient averaged over sentences."
+        1e-6, description="Convergence threshold for the largest component of the mean gradient over sentences."
     )
 
 
@@ -131,7 +131,7 @@ class Muller2021(PaperSection):
         [0, 1, 2, 3, 4], min_length=1, description="Random seeds for the training runs; the paper uses five runs (section 3)."
     )
     source_languages: list[Language] = Field(
-        ["en", "ru", "ar"], min_length=1, description="Languages of the training data, starting with English."
+        ["en", "ru", "ar"], min_length=1, description="Source languages. English must come first."
     )
     tasks: dict[TaskName, MullerTask] = Field(min_length=1, description="The paper's tasks.")
     parallel: str = Field(description="Corpus of parallel treebanks for CKA and for testing parsers and taggers.")

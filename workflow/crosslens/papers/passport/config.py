@@ -11,12 +11,9 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Encoder passports, which show in which layers an encoder represents language and meaning, compared with baselines."""
+    """Encoder passports, which show in which layers an encoder represents language and meaning, relative to baselines."""
 
-    encoder: str = Field(
-        "",
-        description="Encoder to study. If omitted, the first entry of `encoders` in this section is used.",
-    )
+    encoder: str = Field("", description="Encoder to study; if omitted, the first of this section's `encoders` is used.")
     tokenisation: str = Field("sentences", description="Tokenisation of the sentences. It must not truncate any sentence.")
     encoders: list[Name] = Field(min_length=1, description="Encoders for which passports are made.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
@@ -26,18 +23,20 @@ class Passport(PaperSection):
     topics: str = Field("sib200_english", description="Corpus of English sentences from which the topics are learned.")
     block: Count = Field(
         50,
-        description="Number of consecutive sentence numbers (index_id) in a block. Blocks are never split between the two "
-        "halves of the data.",
+        description="Number of consecutive sentence numbers (index_id) per block. A block is never split between the two halves "
+        "of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Random seeds for randomly initialised versions of each encoder."
     )
     neighbours: Count = Field(10, description="Number of nearest neighbours (k) for the mutual-neighbour and hubness measures.")
     shuffles: Annotated[int, Field(ge=2)] = Field(
-        3, description="Number of times that translation pairs are shuffled. The mean over the shuffles is a baseline."
+        3, description="Number of random shuffles of the translation pairs. The mean over the shuffles is a baseline."
     )
     permutations: Count = Field(
-        1000, description="Number of permutations of the languages. The mean over the permutations is the baseline for genealogy."
+        1000,
+        description="Number of random permutations of the languages. The mean over the permutations is the baseline for "
+        "genealogy.",
     )
     penalty: Positive = Field(1.0, description="Inverse regularisation strength C for the language probes.")
     penalties: list[Positive] = Field(

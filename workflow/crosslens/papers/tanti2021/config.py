@@ -26,7 +26,7 @@ class Run(Section):
     """Hyperparameters of one training run (table 5)."""
 
     init_sd: Positive = Field(0.01, description="Standard deviation of the initial weights of new heads.")
-    batch: Count = Field(32, description="Number of texts per step.")
+    batch: Count = Field(32, description="Number of examples per step.")
     encoder_rate: Rate | None = Field(None, description="Learning rate for the encoder; if null, the encoder is frozen.")
     head_rate: Rate = Field(1e-3, description="Learning rate for the heads.")
     reversal: Positive | None = Field(
@@ -39,7 +39,7 @@ class Run(Section):
     )
     entropy: Literal["equation_1", "negative_entropy"] = Field(
         "equation_1",
-        description="Language loss in entropy maximisation: minus the sum of the log probabilities, as in equation 1, or the "
+        description="Language loss in entropy maximisation: the negated sum of the log probabilities, as in equation 1, or the "
         "negative entropy.",
     )
     language_head_rate: Rate | None = Field(
@@ -54,7 +54,7 @@ class Run(Section):
     adversary_epochs: int = Field(
         0,
         ge=0,
-        description="Number of epochs in which only the adversarial language head is trained, before the encoder is updated. "
+        description="Number of epochs for which the adversarial language head is trained alone before the encoder is updated. "
         "The authors' code does not train the head in advance.",
     )
     encoder_dropout_when_frozen: bool | None = Field(
@@ -62,13 +62,13 @@ class Run(Section):
     )
     languages: list[Language] = Field(
         [],
-        description="Training languages. Each contributes at most an equal share of the number of texts available in "
-        "`source_language`. If the list is empty, only `source_language` is used.",
+        description="Training languages. The number of examples per language is capped at the number in `source_language` "
+        "divided by the number of languages. If the list is empty, only `source_language` is used.",
     )
     seeds: Seeds | None = Field(None, description="Random seeds for this run; if null, the top-level `seeds` are used.")
     reinitialise: Literal["none", "all"] = Field(
         "none",
-        description="Part of the encoder that is re-initialised before training: nothing or, as an untrained control, the whole "
+        description="How much of the encoder is re-initialised before training: nothing or, as an untrained control, the whole "
         "encoder (`all`).",
     )
 
@@ -86,18 +86,18 @@ class TantiTraining(Training):
 
     RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(5, description="Number of epochs of training on the task (appendix C).")
-    language_epochs: Count = Field(5, description="Number of epochs of training the language head (appendix C).")
+    epochs: Count = Field(5, description="Number of epochs for the task (appendix C).")
+    language_epochs: Count = Field(5, description="Number of epochs for the language head (appendix C).")
     language_head_rates: list[Rate] = Field(
         [],
-        description="Learning rates of extra language heads, whose scores are in results/findings.csv. Each rate must "
-        "have one significant digit.",
+        description="Learning rates for extra language heads, whose scores are in results/findings.csv. Each rate must have one "
+        "significant digit.",
     )
     dropout: Share = Field(0.1, description="Dropout rate before each head (appendix C).")
     decay: Decay = "none"
     select_by: Literal["paper", "token"] = Field(
         "token",
-        description="Score by which the best epoch is selected: macro F1 as in the authors' code (`paper`), or macro F1 "
+        description="Criterion for selecting the best epoch: macro F1 as computed in the authors' code (`paper`), or macro F1 "
         "over the classes that occur in the gold labels (`token`).",
     )
     encoder_dropout_when_frozen: bool = Field(
@@ -157,8 +157,8 @@ class Search(Section):
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
         [],
-        description="Experiments whose hyperparameters are searched, such as pos/finetuned. Those of a task set to null are "
-        "omitted.",
+        description="Experiments for which hyperparameters are searched, such as pos/finetuned. Experiments on a task set to "
+        "null are omitted.",
     )
     trials: Count = Field(20, description="Number of random hyperparameter sets per experiment (appendix D).")
     trials_per_job: Count = Field(
@@ -190,12 +190,12 @@ class Probe(Section):
         "held-out fifth of the training data.",
     )
     tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest component of the gradient averaged over words."
+        1e-6, description="Convergence threshold for the largest component of the mean gradient over words."
     )
 
 
 class UnitTexts(Section):
-    """Probes that identify a paragraph's language from one word or from the whole text (results/units.csv)."""
+    """Probes that identify a paragraph's language from a single word or from the whole paragraph (results/units.csv)."""
 
     train_texts: Count = Field(500, description="Maximum number of training paragraphs per language.")
     test_texts: Count = Field(400, description="Maximum number of test paragraphs per language.")

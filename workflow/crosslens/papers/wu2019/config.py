@@ -24,9 +24,9 @@ class WuTraining(Training):
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="Number of epochs, which we chose from the released grid {3, 4}.")
-    batch: Count = Field(32, description="Number of examples per step, which we chose from the released grid {16, 32}.")
-    rate: Rate = Field(3e-5, description="Learning rate, which we chose from the released grid {2e-5, 3e-5, 5e-5}.")
+    epochs: Count = Field(3, description="Number of epochs: our choice from the released grid {3, 4}.")
+    batch: Count = Field(32, description="Number of examples per step: our choice from the released grid {16, 32}.")
+    rate: Rate = Field(3e-5, description="Learning rate: our choice from the released grid {2e-5, 3e-5, 5e-5}.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
@@ -35,8 +35,8 @@ class WuTraining(Training):
     dropout: Share = Field(0.0, description="Dropout rate before linear heads. The paper does not mention dropout there.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout rate for the encoder's output, with one mask per text for all layers. It is in the released code "
-        "(model/base.py, lines 63 and 533) but not in the paper.",
+        description="Dropout rate for the encoder's output, with one mask per input for all layers. The released code applies "
+        "this dropout (model/base.py, lines 63 and 533); the paper does not mention it.",
     )
     init_sd: Positive | None = Field(
         None,
@@ -50,15 +50,15 @@ class WuTraining(Training):
 class ParserSettings(Section):
     """The biaffine parser of Dozat and Manning (section 4.5), with the sizes used in the released code."""
 
-    arc: Count = Field(512, description="Number of hidden units in the arc perceptrons.")
-    relation: Count = Field(128, description="Number of hidden units in the relation perceptrons.")
-    dropout: Share = Field(0.33, description="Dropout rate for the hidden units of the perceptrons.")
-    activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function of the perceptrons.")
+    arc: Count = Field(512, description="Number of hidden units in the arc MLPs.")
+    relation: Count = Field(128, description="Number of hidden units in the relation MLPs.")
+    dropout: Share = Field(0.33, description="Dropout rate for the hidden units of the MLPs.")
+    activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function of the MLPs.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
         description="Representation of the root: a learned vector (`vector`) or the hidden state of [CLS] (`first`). "
-        "`as_released` also uses [CLS] but reproduces a bug in the released code, because of which a root word's "
-        "relation is never predicted correctly (training/biaffine.py).",
+        "`as_released` also uses [CLS] but reproduces a bug in the released code that prevents a root word's relation from ever "
+        "being predicted correctly (training/biaffine.py).",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
@@ -68,7 +68,7 @@ class ParserSettings(Section):
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the parser's weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="Treatment of words whose head was truncated: they are ignored in training (`masked`) or, as in the "
+        description="Treatment of words whose head was lost to truncation: they are ignored in training (`masked`) or, as in the "
         "released code, attached to the last word (`last_word`).",
     )
     one_root: bool = Field(
@@ -76,7 +76,7 @@ class ParserSettings(Section):
         description="Gives each tree exactly one root word. If false, as in the released code, the best-scoring tree may have "
         "several.",
     )
-    tag_size: Count = Field(100, description="Size of the embeddings of gold UPOS tags, for the parser that uses them.")
+    tag_size: Count = Field(100, description="Embedding size for gold UPOS tags in the parser that uses them.")
 
 
 class Features(Section):
@@ -88,23 +88,22 @@ class Features(Section):
     )
     lstm_size: Count = Field(
         768,
-        description="Hidden size of the LSTM in each direction. The size given in the paper may be for both directions together.",
+        description="Hidden size of the LSTM in each direction. The size given in the paper may be the total for both "
+        "directions.",
     )
     reads: Literal["words", "subwords"] = Field(
         "words",
         description="Input to the LSTM for word labels: the first subword of each word, or all subwords with [CLS] and [SEP]. "
-        "The paper does not say which it uses.",
+        "The paper does not specify which.",
     )
-    rate: Rate = Field(
-        1e-3, description="Learning rate. It is halved after each epoch that does not improve the development score."
-    )
+    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
     batch: Count = Field(32, description="Number of examples per step.")
-    epochs: Count = Field(50, description="Maximum number of epochs, chosen by us.")
+    epochs: Count = Field(50, description="Maximum number of epochs (our choice).")
 
 
 class WuTask(Section):
-    """Settings for one task. The values in `training` replace any of `epochs`, `batch`, `rate` and `head_rate` that are null."""
+    """Settings for one task. If `epochs`, `batch`, `rate` or `head_rate` is null, its value in `training` is used."""
 
     corpora: list[str] = Field(
         min_length=1, description="Corpora for this task. For each language, the first corpus that contains it is used."
@@ -116,23 +115,21 @@ class WuTask(Section):
     head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Language of the development data for selecting the epoch if the training language is not "
-        "`source_language`: the training language (`own`) or `source_language` (`source`). The paper does not say "
-        "which it uses for translated training data (table 3).",
+        description="Language of the development data for selecting the epoch if the training language is not `source_language`: "
+        "the training language (`own`) or `source_language` (`source`). The paper does not specify which it uses for translated "
+        "training data (table 3).",
     )
 
 
 class Identification(Section):
-    """Figure 2: identification of a text's language from a layer's mean hidden state."""
+    """Figure 2: identification of a document's language from its mean hidden state at each layer."""
 
     corpus: str = Field("wili", description="Corpus of documents labelled with their language.")
     tokenisation: str = Field("sentence_pairs_english", description="Tokenisation of the documents.")
-    rate: Rate = Field(
-        1e-3, description="Learning rate. It is halved after each epoch that does not improve the development score."
-    )
+    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
-    batch: Count = Field(32, description="Number of texts per step.")
-    epochs: Count = Field(50, description="Maximum number of epochs, chosen by us.")
+    batch: Count = Field(32, description="Number of documents per step.")
+    epochs: Count = Field(50, description="Maximum number of epochs (our choice).")
 
 
 class Overlap(Section):
@@ -155,8 +152,8 @@ class Overlap(Section):
 class WuSearch(Section):
     """The released grid of 12 settings (example/surprising-mbert/evaluate.sh, lines 46-62), with results in wu2019/search.csv."""
 
-    tasks: list[TaskName] = Field(list(KINDS), description="Tasks whose hyperparameters are searched; the list may be empty.")
-    variants: list[str] = Field(["full"], description="Variants whose hyperparameters are searched, such as full or freeze0.")
+    tasks: list[TaskName] = Field(list(KINDS), description="Tasks for which hyperparameters are searched; the list may be empty.")
+    variants: list[str] = Field(["full"], description="Variants for which hyperparameters are searched, such as full or freeze0.")
     rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Candidate learning rates.")
     batch: list[Count] = Field([16, 32], description="Candidate batch sizes.")
     epochs: list[Count] = Field([3, 4], description="Candidate numbers of epochs.")
@@ -174,14 +171,14 @@ class Wu2019(PaperSection):
     tasks: dict[TaskName, WuTask] = Field(
         min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null
     )
-    segments: bool = Field(True, description="Assigns token type 1 to the second text of a pair.")
+    segments: bool = Field(True, description="Assigns token type 1 to the second sentence of a pair.")
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     released_root: bool = Field(
         True, description="Also trains a parser that represents the root as the released code does, for comparison."
     )
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="Numbers of bottom layers that are frozen (figure 1). With 0, only the embeddings are frozen."
+        [0, 3, 6, 9], description="Numbers of frozen bottom layers (figure 1). With 0, only the embeddings are frozen."
     )
     features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
     identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")

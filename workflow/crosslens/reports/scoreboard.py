@@ -29,8 +29,8 @@ COMPUTED = (WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE)
 """Verdicts on what was computed here; the others are on cells that have no result here."""
 SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of what is configured
 VERDICTS = {
-    WITHIN: "the published value lies in the prediction interval or, if ours is a count, equals it after rounding",
-    OUTSIDE: "the published value lies outside the prediction interval or, if ours is a count, differs from it after rounding",
+    WITHIN: "the published value lies in the prediction interval or, for counts, equals ours after rounding",
+    OUTSIDE: "the published value lies outside the prediction interval or, for counts, differs from ours after rounding",
     UNDECIDED: "there is no interval, because we used only one seed or all seeds have the same value",
     NOT_COMPARABLE: "our value comes from a different encoder or different corpora",
     SETTING: "the number is a hyperparameter, so it is configured, not computed",

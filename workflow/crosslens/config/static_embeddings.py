@@ -21,9 +21,7 @@ class GloVe(OneOfKinds):
     x_max: Positive = Field(
         100.0, description="Co-occurrence count at or above which a pair of subwords has full weight in the loss."
     )
-    exponent: Positive = Field(
-        0.75, description="Exponent in the weight of less frequent pairs, which is (count / x_max)^exponent."
-    )
+    exponent: Positive = Field(0.75, description="Exponent in the weight of less frequent pairs, (count / x_max)^exponent.")
     epochs: Count = Field(15, description="Number of passes over all pairs of co-occurring subwords.")
     rate: Positive = Field(0.05, description="Learning rate of AdaGrad.")
     batch: Count = Field(4096, description="Number of subword pairs per update.")
@@ -38,7 +36,7 @@ class Word2Vec(OneOfKinds):
     kind: Literal["word2vec"] = "word2vec"
     window: Count = Field(
         10,
-        description="Maximum number of context subwords on each side. Window sizes are sampled from 1 to this number.",
+        description="Maximum number of context subwords on each side. Window sizes are sampled between 1 and this number.",
     )
     negatives: Count = Field(5, description="Number of negative samples per context subword.")
     sample: NotNegative = Field(
@@ -47,9 +45,9 @@ class Word2Vec(OneOfKinds):
     )
     epochs: Count = Field(15, description="Number of passes over the text.")
     minimum_count: Count = Field(
-        1, description="Minimum number of occurrences. Rarer subwords are not trained, and their vectors are zero."
+        1, description="Minimum number of occurrences. Rarer subwords are not trained and have zero vectors."
     )
-    rate: Rate = Field(0.025, description="Initial learning rate, which falls to 0.0001 during training.")
+    rate: Rate = Field(0.025, description="Initial learning rate, which decays to 0.0001 during training.")
     workers: Count = Field(1, description="Number of threads. With more than one, runs are not reproducible.")
 
 

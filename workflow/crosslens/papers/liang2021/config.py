@@ -16,7 +16,7 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings for all training runs. Those not given in the paper are taken from XTREME."""
+    """Settings for all training runs. Values not given in the paper are taken from XTREME."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
@@ -28,13 +28,13 @@ class LiangTraining(Training):
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
     epsilon: Positive = Field(1e-8, description="Epsilon of AdamW.")
     clip: Clip = 1.0
-    dropout: Share = Field(0.1, description="Dropout rate before the head in models with dropout.")
+    dropout: Share = Field(0.1, description="Dropout rate before the head, in models that use dropout.")
     init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Weights that are tested: the best by F1 on the source languages' validation sets, as in XTREME's script, or "
-        "the last, as in the released script when run without options. Heads on a frozen encoder are always tested with the last "
-        "weights.",
+        description="Weights used for testing: those with the best F1 on the source languages' validation sets, as in XTREME's "
+        "script, or the final ones, as in the released script when run without options. For heads on a frozen encoder, the final "
+        "weights are always used.",
     )
     length_pools: LengthPools = False
 
@@ -108,27 +108,27 @@ class Typology(Section):
     )
     words: Count = Field(
         1000,
-        description="Number of subword tokens per language, at most `probe_words`. Probes are trained on four fifths of these, "
-        "as in the authors' code. The paper gives 8,000 for training and 2,000 for testing.",
+        description="Number of subword tokens per language (at most `probe_words`). Probes are trained on four fifths of these, "
+        "as in the authors' code. The paper reports 8,000 for training and 2,000 for testing.",
     )
     held_out_words: Count = Field(100, description="Number of subword tokens per language when whole families are held out.")
-    folds: Annotated[int, Field(ge=2)] = Field(5, description="Number of folds into which families are divided.")
-    layer_dimension: Count = Field(20, description="Number of leading coordinates given to the probes at every layer (figure 3).")
+    folds: Annotated[int, Field(ge=2)] = Field(5, description="Number of folds into which language families are divided.")
+    layer_dimension: Count = Field(20, description="Number of leading coordinates used by the probes at each layer (figure 3).")
 
 
 class Similarity(Section):
     """Clustering of languages by their mean hidden states (section 4.3)."""
 
     shuffles: Count = Field(
-        100, description="Number of random shuffles of genera and families across languages to estimate the chance level."
+        100, description="Number of random permutations of genus and family labels, used to estimate the chance level."
     )
     layer_dimension: Annotated[int, Field(ge=2)] = Field(
-        20, description="Number of leading coordinates used at every layer (figure 3)."
+        20, description="Number of leading coordinates used at each layer (figure 3)."
     )
 
 
 class Groups(Section):
-    """Figure 5: language identification within groups of languages, from pairs of directions."""
+    """Figure 5: language identification within groups of languages, using pairs of directions."""
 
     languages: dict[str, list[Language] | None] = Field(
         {
@@ -140,35 +140,33 @@ class Groups(Section):
     )
     size: Annotated[int, Field(ge=3)] = Field(10, description="Number of languages in a random group.")
     share: Annotated[float, Field(gt=0, le=1)] = Field(
-        1.0, description="Share of `fit_words` sampled per seed; the authors' code uses all of them."
+        1.0, description="Proportion of `fit_words` sampled for each seed; the authors' code uses all of them."
     )
     bands: list[Annotated[int, Field(ge=2)]] = Field(
-        [*range(2, 18)], description="Last coordinate of each window of two coordinates."
+        [*range(2, 18)], description="Last coordinate of each two-coordinate window."
     )
 
 
 class Probing(Section):
     """Figures 1, 2, 3 and 5: probes trained on coordinates inside or outside a subspace."""
 
-    methods: list[Method] = Field(
-        ["densray", "lda"], min_length=1, description="Methods whose subspaces are shown in the figures."
-    )
-    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Further methods for comparison.")
+    methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspace methods shown in the figures.")
+    compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Additional methods for comparison.")
     share: Share = Field(
-        0.5, description="Share of `fit_words` sampled for each seed. The authors' code samples half of them, once for all seeds."
+        0.5, description="Proportion of `fit_words` sampled for each seed. The authors' code samples half, once for all seeds."
     )
-    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates given to the probes.")
+    dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates used by the probes.")
     band: Count = Field(10, description="Width of the narrow windows in figure 2, in coordinates.")
     bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each narrow window in figure 2.")
     draws: Count = Field(5, description="Number of random windows of each kind over which scores are averaged.")
     pairs: Count = Field(
-        100, description="Number of random language pairs per seed. The authors' code uses 10 pairs, or 100 for figure 3."
+        100, description="Number of random language pairs per seed. The authors' code uses 100 pairs for figure 3, otherwise 10."
     )
     rest_words: Count = Field(
         500, description="Number of subword tokens per language for probes that distinguish one language from all others."
     )
     layer_dimension: Count = Field(
-        1, description="Number of leading coordinates from which languages are identified at every layer (figure 3)."
+        1, description="Number of leading coordinates used to identify languages at each layer (figure 3)."
     )
     typology: Typology = Field(Typology(), description="Typology.")
     similarity: Similarity = Field(Similarity(), description="Similarity.")

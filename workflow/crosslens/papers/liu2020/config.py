@@ -33,26 +33,26 @@ class Bert(Training):
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="Sizes of short windows in subwords, including special tokens (section 3.2.3). A short window is a segment "
+        description="Sizes of short windows in subwords, including special tokens (section 3.2.3). Each window covers a segment "
         "of one sentence.",
     )
     updates: Count = Field(200_000, description="Number of updates for each data size and window (our choice).")
     evaluations: Count = Field(20, description="Number of evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs, rather "
-        "than updates, as on the larger size.",
+        description="Adds a BERT model with the long window that is trained on the smaller data size for the same number of "
+        "epochs, rather than updates, as on the larger size.",
     )
     subwords: Count = Field(
-        131_072, description="Average number of subwords per batch. The default is 256 examples of 512 subwords, as in BERT."
+        131_072, description="Average number of subwords per batch. The default equals 256 examples of 512 subwords, as in BERT."
     )
     parts: Count = Field(
         4,
-        description="Number of parts into which each batch is split. The parts are computed one after another or on as many GPUs "
-        "of one machine. To request a single GPU, write `train: { gpu: 1 }` under set-resources in slurm/site.yaml. The number "
-        "of GPUs affects only the last digits of the results.",
+        description="Number of parts into which each batch is split. They are processed one after another, or in parallel on as "
+        "many GPUs of one machine. To request a single GPU, write `train: { gpu: 1 }` under set-resources in slurm/site.yaml. "
+        "The number of GPUs affects only the last digits of the results.",
     )
-    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Share of subwords that are masked, as in BERT.")
+    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Proportion of subwords masked, as in BERT.")
     init_sd: Positive | None = Field(
         None, description="Standard deviation of the initial weights; if null, the encoder's value is used (0.02, as in BERT)."
     )
@@ -61,7 +61,7 @@ class Bert(Training):
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     epsilon: Positive = Field(1e-6, description="Epsilon of Adam.")
-    encoder_dropout: bool = Field(True, description="Applies dropout in the encoder, at a rate of 0.1 as in BERT.")
+    encoder_dropout: bool = Field(True, description="Applies dropout in the encoder at a rate of 0.1, as in BERT.")
     precision: Precision = "auto"
 
     @model_validator(mode="after")
@@ -85,19 +85,19 @@ class Pretraining(Section):
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="Two data sizes by name, in sentences per language, smaller first. If a language has fewer sentences, all "
-        "of them are used once. A size set to null is omitted.",
+        description="Two named data sizes, in sentences per language, smaller first. If a language has fewer sentences, each is "
+        "used once. A size set to null is omitted.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Random seeds for pretraining. The paper uses one, but with a single seed, the claims about pretrained "
-        "models are undecided. XNLI training with seed s starts from the model at index s modulo the number of pretraining "
-        "seeds. Token translation uses the BERT model with the first seed.",
+        description="Random seeds for pretraining. The paper uses one, but a single seed leaves the claims about pretrained "
+        "models undecided. XNLI training with seed s starts from the model at index s modulo the number of pretraining "
+        "seeds. Token translation uses the BERT model pretrained with the first seed.",
     )
     bert: Bert = Field(description="Masked language models.")
-    static: str = Field(description="Untrained word embeddings, to be replaced by GloVe or Word2Vec vectors.")
+    static: str = Field(description="Untrained word-embedding model whose vectors are replaced with those of GloVe or Word2Vec.")
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it.")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it.")
 
@@ -105,11 +105,11 @@ class Pretraining(Section):
 
 
 class Retrieval(Section):
-    """Word retrieval (section 3.1, figures 1, 3 and 5). Contexts and language means come from the pretraining text."""
+    """Word retrieval (section 3.1 and figures 1, 3 and 5). Contexts and language means come from the pretraining text."""
 
     dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use.")
     dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Split of the dictionaries to use; the paper does not specify which."
+        "test", description="Dictionary split; the paper does not specify which it uses."
     )
     size: str | None = Field(
         None,
@@ -119,7 +119,7 @@ class Retrieval(Section):
 
 
 class Means(Section):
-    """Mean of a language's hidden states (section 4.1). The paper does not specify the texts or their weights."""
+    """Mean of a language's hidden states (section 4.1). The paper does not specify the texts or their weighting."""
 
     corpus: str | None = Field(None, description="Corpus of the texts; if null, the corpus and tokenisation of `nli` are used.")
     tokenisation: str | None = Field(None, description="Tokenisation of the texts.")
@@ -128,14 +128,14 @@ class Means(Section):
     )
     weighting: Weighting = Field(
         "tokens",
-        description="Units weighted equally in the mean: subword tokens or texts. With `released`, only 16 blocks of 512 subword "
-        "tokens are used, as in lang-rep, the same group's code for a later paper.",
+        description="Units given equal weight in the mean: subword tokens or texts. With `released`, only 16 blocks of 512 "
+        "subword tokens are used, as in lang-rep, the same group's code for a later paper.",
     )
     specials: bool = Field(False, description="Includes special tokens in the mean.")
 
 
 class Translation(Section):
-    """Unsupervised token translation (section 4.2: tables 1 to 3, figures 7 and 8)."""
+    """Unsupervised token translation (section 4.2, tables 1 to 3, and figures 7 and 8)."""
 
     model: str = Field(
         RELEASED,
@@ -148,19 +148,19 @@ class Translation(Section):
         description="Languages translated from and into English, in the order of table 2.",
     )
     weights: list[float] = Field(
-        [1.0, 2.0, 3.0], min_length=1, description="Shift weights. Each is combined with every layer (table 2)."
+        [1.0, 2.0, 3.0], min_length=1, description="Shift weights, each combined with every layer (table 2)."
     )
     negative_weights: list[float] = Field(
-        [-1.0, -2.0, -3.0], description="Negative shift weights, for a claim in the paper's text."
+        [-1.0, -2.0, -3.0], description="Negative shift weights, used to test a claim in the paper's text."
     )
     layer: Count = Field(10, description="Layer used for the convert rates in table 2 and the samples in table 1.")
-    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and shift weight in the first rows of table 2.")
+    printed: tuple[Count, float] = Field((11, 3.0), description="Layer and shift weight used in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
-    samples: list[Count] = Field([36], description="Numbers of the sentence pairs shown in table 1, counted from 1.")
+    samples: list[Count] = Field([36], description="Numbers of the sentence pairs shown in table 1, starting from 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],
-        description="Variants of the mean. Their convert rates are compared with the published ones in the `calibration` table.",
+        description="Variants of the mean whose convert rates are compared with the published ones in the `calibration` table.",
     )
 
 
@@ -180,14 +180,14 @@ class Nli(Training):
     rate: Rate = Field(2e-5, description="Learning rate (our choice).")
     head_rate: Rate | None = Field(None, description="Learning rate for the head (our choice); if null, `rate` is used.")
     pretrained_rate: Rate | None = Field(
-        None, description="Learning rate for encoders that we pretrained (our choice); if null, `rate` is used."
+        None, description="Learning rate for our own pretrained encoders (our choice); if null, `rate` is used."
     )
     pretrained_epochs: Count | None = Field(
-        None, description="Number of epochs for encoders that we pretrained; if null, `epochs` is used."
+        None, description="Number of epochs for our own pretrained encoders; if null, `epochs` is used."
     )
     pretrained_half: bool = Field(
         False,
-        description="Fine-tunes only the upper half of encoders that we pretrained. The paper does this with mBERT (its last 6 "
+        description="Fine-tunes only the upper half of our own pretrained encoders. The paper does this with mBERT (last 6 "
         "layers) in section 4.3 but does not mention it in section 3.",
     )
     warmup: Warmup = 0.1
@@ -200,13 +200,13 @@ class Nli(Training):
         min_length=2,
         description="Candidate shift weights. One is selected on development data.",
     )
-    features_hidden: Count = Field(512, description="Number of hidden units in the head on frozen hidden states.")
-    features_rate: Rate = Field(1e-3, description="Learning rate for the head on frozen hidden states.")
-    features_epochs: Count = Field(10, description="Number of epochs for the head on frozen hidden states.")
+    features_hidden: Count = Field(512, description="Number of hidden units in the head trained on frozen hidden states.")
+    features_rate: Rate = Field(1e-3, description="Learning rate for the head trained on frozen hidden states.")
+    features_epochs: Count = Field(10, description="Number of epochs for the head trained on frozen hidden states.")
 
 
 class Identification(Section):
-    """Language-identification probes, trained to convergence (sections 4.1, 4.3 and 5). The paper does not train probes."""
+    """Language-identification probes, trained to convergence (sections 4.1, 4.3 and 5). The paper itself trains no probes."""
 
     subwords: Count = Field(
         1000,
@@ -223,16 +223,16 @@ class Identification(Section):
     fine_tuned: bool = Field(
         True,
         description="Also probes shifted hidden states of the encoder fine-tuned on XNLI. If false, only the released encoder "
-        "is probed, for which one seed is enough.",
+        "is probed, and one seed suffices.",
     )
 
 
 class Vocabulary(Section):
-    """Subwords of each language (table 3), and the effect of altering letters."""
+    """Subwords per language (table 3), and the effect of stripping accents or lower-casing."""
 
     encoder: str = Field(description="Encoder whose tokenizer is used.")
-    corpus: str = Field(description="Corpus of sentence pairs. Subwords are counted in its test sets.")
-    tokenisation: str = Field(description="Tokenisation for table 3, whose published numbers are for unaltered letters.")
+    corpus: str = Field(description="Corpus of sentence pairs in whose test sets subwords are counted.")
+    tokenisation: str = Field(description="Tokenisation for table 3. The published numbers are for cased text with accents.")
     altered: list[str] = Field(
         [],
         description="Tokenisations with strip_accents or lower_case for the `accents` table; if the list is empty, the table is "
@@ -248,7 +248,7 @@ class Liu2020(PaperSection):
     )
     source_language: Language = Field(
         "en",
-        description="Language paired with every other language, in both directions, in word retrieval and token translation.",
+        description="Language paired with each of the others, in both directions, in word retrieval and token translation.",
     )
     pretraining: Pretraining = Field(description="Encoders pretrained from scratch.")
     retrieval: Retrieval = Field(description="Word retrieval.")

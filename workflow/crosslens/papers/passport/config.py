@@ -11,31 +11,31 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Encoder passports, which show in which layers an encoder represents language and meaning, relative to baselines."""
+    """Encoder passports, which show which layers of an encoder represent language and meaning, relative to baselines."""
 
     encoder: str = Field("", description="Encoder to study; if omitted, the first of this section's `encoders` is used.")
     tokenisation: str = Field("sentences", description="Tokenisation of the sentences. It must not truncate any sentence.")
-    encoders: list[Name] = Field(min_length=1, description="Encoders for which passports are made.")
+    encoders: list[Name] = Field(min_length=1, description="Encoders for which passports are produced.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
         [], description="Sets of encoders to compare, each a list of two to six names."
     )
-    parallel: str = Field("sib200_parallel", description="Corpus of parallel sentences in all languages, labelled with topics.")
-    topics: str = Field("sib200_english", description="Corpus of English sentences from which the topics are learned.")
+    parallel: str = Field("sib200_parallel", description="Corpus of topic-labelled parallel sentences in all languages.")
+    topics: str = Field("sib200_english", description="Corpus of English sentences on which the topic probes are trained.")
     block: Count = Field(
         50,
         description="Number of consecutive sentence numbers (index_id) per block. A block is never split between the two halves "
         "of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 1], min_length=1, description="Random seeds for randomly initialised versions of each encoder."
+        [0, 1], min_length=1, description="Random seeds for the randomly initialised versions of each encoder."
     )
     neighbours: Count = Field(10, description="Number of nearest neighbours (k) for the mutual-neighbour and hubness measures.")
     shuffles: Annotated[int, Field(ge=2)] = Field(
-        3, description="Number of random shuffles of the translation pairs. The mean over the shuffles is a baseline."
+        3, description="Number of random shuffles of the translation pairs. The mean score over the shuffles is a baseline."
     )
     permutations: Count = Field(
         1000,
-        description="Number of random permutations of the languages. The mean over the permutations is the baseline for "
+        description="Number of random permutations of the languages. The mean score over the permutations is the baseline for "
         "genealogy.",
     )
     penalty: Positive = Field(1.0, description="Inverse regularisation strength C for the language probes.")

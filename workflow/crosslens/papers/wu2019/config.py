@@ -24,19 +24,19 @@ class WuTraining(Training):
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="Number of epochs: our choice from the released grid {3, 4}.")
-    batch: Count = Field(32, description="Number of examples per step: our choice from the released grid {16, 32}.")
-    rate: Rate = Field(3e-5, description="Learning rate: our choice from the released grid {2e-5, 3e-5, 5e-5}.")
+    epochs: Count = Field(3, description="Number of epochs (our choice from the released grid {3, 4}).")
+    batch: Count = Field(32, description="Number of examples per step (our choice from the released grid {16, 32}).")
+    rate: Rate = Field(3e-5, description="Learning rate (our choice from the released grid {2e-5, 3e-5, 5e-5}).")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
-    beta2: Share = Field(0.999, description="Beta2 of Adam; it is 0.99 in the released code (model/base.py, line 538).")
+    beta2: Share = Field(0.999, description="Beta2 of Adam; the released code uses 0.99 (model/base.py, line 538).")
     epsilon: Positive = Field(1e-8, description="Epsilon of Adam.")
-    dropout: Share = Field(0.0, description="Dropout rate before linear heads. The paper does not mention dropout there.")
+    dropout: Share = Field(0.0, description="Dropout rate before linear heads. The paper does not mention this dropout.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout rate for the encoder's output, with one mask per input for all layers. The released code applies "
-        "this dropout (model/base.py, lines 63 and 533); the paper does not mention it.",
+        description="Dropout rate for the encoder's output. Each input has a single mask, shared by all layers. The released "
+        "code applies this dropout (model/base.py, lines 63 and 533); the paper does not mention it.",
     )
     init_sd: Positive | None = Field(
         None,
@@ -63,20 +63,20 @@ class ParserSettings(Section):
     decoding: Literal["log", "probability"] = Field(
         "probability",
         description="Decoding criterion: the most probable tree (`log`) or, as in the released code, the tree with the "
-        "largest sum of probabilities (`probability`).",
+        "highest sum of probabilities (`probability`).",
     )
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the parser's weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="Treatment of words whose head was lost to truncation: they are ignored in training (`masked`) or, as in the "
-        "released code, attached to the last word (`last_word`).",
+        description="Treatment of words whose head was truncated: they are ignored in training (`masked`) or, as in the released "
+        "code, attached to the last word (`last_word`).",
     )
     one_root: bool = Field(
         True,
-        description="Gives each tree exactly one root word. If false, as in the released code, the best-scoring tree may have "
+        description="Limits each tree to one root word. If false, as in the released code, the best-scoring tree may have "
         "several.",
     )
-    tag_size: Count = Field(100, description="Embedding size for gold UPOS tags in the parser that uses them.")
+    tag_size: Count = Field(100, description="Embedding size for gold UPOS tags (only in the parser that uses them).")
 
 
 class Features(Section):
@@ -93,20 +93,20 @@ class Features(Section):
     )
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="Input to the LSTM for word labels: the first subword of each word, or all subwords with [CLS] and [SEP]. "
-        "The paper does not specify which.",
+        description="Input to the LSTM in word-level tasks: the first subword of each word, or all subwords plus [CLS] and "
+        "[SEP]. The paper does not specify which.",
     )
-    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
+    rate: Rate = Field(1e-3, description="Learning rate, halved after every epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
     batch: Count = Field(32, description="Number of examples per step.")
     epochs: Count = Field(50, description="Maximum number of epochs (our choice).")
 
 
 class WuTask(Section):
-    """Settings for one task. If `epochs`, `batch`, `rate` or `head_rate` is null, its value in `training` is used."""
+    """Settings for one task. If `epochs`, `batch`, `rate` or `head_rate` is null, the value in `training` is used."""
 
     corpora: list[str] = Field(
-        min_length=1, description="Corpora for this task. For each language, the first corpus that contains it is used."
+        min_length=1, description="Corpora for this task. For each language, the first corpus containing it is used."
     )
     tokenisation: str | None = Field(None, description="Tokenisation for this task; if null, the paper's `tokenisation` is used.")
     epochs: Count | None = Field(None, description="Number of epochs.")
@@ -115,9 +115,9 @@ class WuTask(Section):
     head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Language of the development data for selecting the epoch if the training language is not `source_language`: "
-        "the training language (`own`) or `source_language` (`source`). The paper does not specify which it uses for translated "
-        "training data (table 3).",
+        description="Language of the development data used to select the epoch if the training language is not "
+        "`source_language`: the training language (`own`) or `source_language` (`source`). The paper does not specify which is "
+        "used with translated training data (table 3).",
     )
 
 
@@ -126,7 +126,7 @@ class Identification(Section):
 
     corpus: str = Field("wili", description="Corpus of documents labelled with their language.")
     tokenisation: str = Field("sentence_pairs_english", description="Tokenisation of the documents.")
-    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch that does not improve the development score.")
+    rate: Rate = Field(1e-3, description="Learning rate, halved after every epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
     batch: Count = Field(32, description="Number of documents per step.")
     epochs: Count = Field(50, description="Maximum number of epochs (our choice).")
@@ -141,19 +141,19 @@ class Overlap(Section):
         description="Tokenisation of the texts. It must not use windows, because their context subwords would be counted twice.",
     )
     corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Corpora that replace those in `tasks` when overlap is measured; a task set to null is omitted."
+        {}, description="Corpora used instead of those in `tasks` to measure overlap; a task set to null is omitted."
     )
     typology: str | None = Field(
         "wals",
-        description="Corpus for computing typological distances from English; if null, no distances are computed.",
+        description="Corpus used to compute typological distances from English; if null, no distances are computed.",
     )
 
 
 class WuSearch(Section):
-    """The released grid of 12 settings (example/surprising-mbert/evaluate.sh, lines 46-62), with results in wu2019/search.csv."""
+    """Search over the 12 released settings (example/surprising-mbert/evaluate.sh, lines 46-62; results in wu2019/search.csv)."""
 
-    tasks: list[TaskName] = Field(list(KINDS), description="Tasks for which hyperparameters are searched; the list may be empty.")
-    variants: list[str] = Field(["full"], description="Variants for which hyperparameters are searched, such as full or freeze0.")
+    tasks: list[TaskName] = Field(list(KINDS), description="Tasks included in the search; the list may be empty.")
+    variants: list[str] = Field(["full"], description="Variants included in the search, such as full or freeze0.")
     rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Candidate learning rates.")
     batch: list[Count] = Field([16, 32], description="Candidate batch sizes.")
     epochs: list[Count] = Field([3, 4], description="Candidate numbers of epochs.")
@@ -175,10 +175,10 @@ class Wu2019(PaperSection):
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
     released_root: bool = Field(
-        True, description="Also trains a parser that represents the root as the released code does, for comparison."
+        True, description="Also trains, for comparison, a parser that represents the root as in the released code."
     )
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="Numbers of frozen bottom layers (figure 1). With 0, only the embeddings are frozen."
+        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1). With 0, only the embeddings are frozen."
     )
     features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
     identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")

@@ -53,8 +53,8 @@ class OfficialCorpus(Section):
     languages: list[Language] = Field(min_length=1, description="Languages with a test split.")
     source_languages: list[Language] = Field(["en"], description="Languages with train and validation splits.")
     files: dict[Split, Files] = Field(
-        description="Files in each split: patterns or, for each language, a list of files. Patterns can contain {code}, {name}, "
-        "{lower} (the name in lower case) or {flores} (such as deu_Latn), and * matches any part of a path."
+        description="Files in each split, given as patterns or as a list of files per language. Patterns can contain {code}, "
+        "{name}, {lower} (the name in lower case) or {flores} (such as deu_Latn); * matches any part of a path."
     )
     train_source: str | None = Field(None, description="Source of the train and validation splits; if null, `source` is used.")
     train_archive: str | None = Field(
@@ -67,8 +67,8 @@ class OfficialCorpus(Section):
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum number of examples per language in each split. Larger splits are sampled with `seed`; if null, all "
-        "examples are kept. Training data are limited before validation data are held out.",
+        description="Maximum number of examples per language in each split. Larger splits are subsampled using `seed`; a "
+        "limit of null keeps all examples. The training limit applies before validation data are held out.",
         json_schema_extra=or_null,
     )
     note: str | None = Field(None, description="Note on the corpus, shown with the tables.")
@@ -176,8 +176,8 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="File-name prefixes of each language's treebanks, in order, such as [cs_pdt, cs_cac]. If set, patterns in "
-        "`files` can contain {treebank}.",
+        description="Ordered list of each language's treebanks as file-name prefixes, such as [cs_pdt, cs_cac]. If set, "
+        "patterns in `files` can contain {treebank}.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
@@ -186,9 +186,9 @@ class TreebankCorpus(OfficialCorpus):
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With `fused`, a "
-        "multiword token takes the UPOS tag of the part nearest the root, spaces and U+200C are removed from word forms, and "
-        "there are no trees.",
+        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With "
+        "`fused`, a multiword token gets the UPOS tag of its word closest to the root, spaces and U+200C are removed from word "
+        "forms, and trees are unavailable.",
     )
     parallel: bool = Field(False, description="Treats sentences with the same id as translations of each other, as in PUD.")
 
@@ -213,13 +213,13 @@ class EntityCorpus(OfficialCorpus):
 
     kind: Literal["entities"]
     encoding: Literal["utf-8", "iso-8859-1"] = Field(
-        "utf-8", description="Character encoding. The original files of the CoNLL shared tasks use iso-8859-1."
+        "utf-8", description="Character encoding. The original CoNLL shared-task files use iso-8859-1."
     )
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Mapping from tag names in the files to tag names in crosslens. Mappings such as {E: I, S: B} for BIOES or "
-        "{L: I, U: B} for BILOU apply to the part before the hyphen; mappings such as {GPE: LOC} apply to the part "
-        "after it. IOB1 tags do not need a mapping.",
+        description="Mapping from tag names in the files to those used by crosslens. Mappings such as {E: I, S: B} for BIOES "
+        "or {L: I, U: B} for BILOU apply to the part of a tag before the hyphen; mappings such as {GPE: LOC} apply to the part "
+        "after it. IOB1 tags need no mapping.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -233,8 +233,8 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="Treats pairs with the same id as translations of each other, as in XNLI. `limits` then samples the same "
-        "pairs in every language.",
+        description="Treats pairs with the same id as translations of each other, as in XNLI. Pairs sampled to meet `limits` "
+        "are then the same in every language.",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
@@ -244,14 +244,14 @@ class PairCorpus(OfficialCorpus):
 
 
 class DocumentCorpus(OfficialCorpus):
-    """Labelled documents from WiLI-2018 (x and y files), MLDoc (ids of Reuters articles), SIB-200 or tanti2021's .csv files."""
+    """Labelled documents from WiLI-2018 (x and y files), MLDoc (Reuters article ids), SIB-200 or tanti2021's .csv files."""
 
     READER = "documents"
     READS = frozenset({"labels"})
 
     kind: Literal["documents"]
     labels: list[str] = Field(
-        [], description="Class labels, for tables with the columns index_id, category and text, as in SIB-200."
+        [], description="Class labels if the files are tables with the columns index_id, category and text, as in SIB-200."
     )
     texts_source: str | None = Field(
         None, description="Source of the documents if the corpus files contain only document ids, as in MLDoc."
@@ -319,7 +319,7 @@ class ParagraphCorpus(Section):
     files: dict[Language, str] = Field({}, description="File paths for languages to which the `file` pattern does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
     paragraphs: Count = Field(5000, description="Number of paragraphs per language (tanti2021, section 2).")
-    minimum_characters: Count = Field(100, description="Minimum length of a paragraph in characters (tanti2021, section 2).")
+    minimum_characters: Count = Field(100, description="Minimum paragraph length in characters (tanti2021, section 2).")
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
         description="Share of the paragraphs in each split (tanti2021, appendix A). Paragraphs from the same page are always in "
@@ -328,14 +328,14 @@ class ParagraphCorpus(Section):
     per_page: Count | Literal["all"] | None = Field(
         3,
         description="Maximum number of paragraphs per page, exceeded only if there would otherwise be too little text. With "
-        "`all`, whole pages are used, with their paragraphs in order. If null, paragraphs are sampled uniformly from all pages, "
-        "as in tanti2021's code.",
+        "`all`, whole pages are used and their paragraphs kept in order. If null, paragraphs are sampled uniformly from all "
+        "pages, as in tanti2021's code.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Number of paragraphs stored for each paragraph requested. The surplus replaces paragraphs that are dropped "
-        "later because of unknown subwords.",
+        description="Number of paragraphs stored per paragraph requested. Surplus paragraphs replace those later dropped "
+        "because of unknown subwords.",
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 

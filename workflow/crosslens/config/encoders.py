@@ -33,14 +33,14 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Corpora to which the vocabulary is trimmed: only the subwords needed for them are kept. Trimming saves "
-        "memory and leaves the remaining embeddings unchanged unless they are re-initialised.",
+        description="Corpora used to trim the vocabulary: only the subwords needed to tokenise them are kept. Trimming saves "
+        "memory and does not affect the remaining embeddings unless they are re-initialised.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="Marks the model as a decoder. In a decoder, the first subword cannot attend to later ones, so tasks that "
-        "represent an input by its first subword are rejected.",
+        description="Declares the model to be a decoder. A decoder's first subword cannot attend to later ones, so tasks "
+        "that represent an input by its first subword are rejected.",
     )
 
     def trimmed(self) -> bool:
@@ -71,7 +71,7 @@ class HubEncoder(_Encoder):
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash of the version to download.")
     depth: Count | None = Field(
         None,
-        description="Number of layers. It must be set for wu2019's encoder unless `papers.wu2019.identification` is null.",
+        description="Number of layers, required for wu2019's encoder unless `papers.wu2019.identification` is null.",
     )
 
     def blocks(self) -> int | None:
@@ -93,7 +93,7 @@ class FolderEncoder(_Encoder):
     WEIGHTS: ClassVar = ("model.safetensors", "language_model.safetensors", "config.json")
 
     source: Literal["folder"]
-    path: Annotated[str, AfterValidator(plain)] = Field(description="Path of the folder, relative to the working directory.")
+    path: Annotated[str, AfterValidator(plain)] = Field(description="Path to the folder, relative to the working directory.")
 
     def blocks(self) -> int | None:
         """Number of its blocks; None if config.json is missing or does not state it, which the job that reads it reports.
@@ -150,7 +150,7 @@ class RandomEncoder(_Encoder):
     layers: int = Field(
         2,
         ge=0,
-        description="Number of layers; with 0, the encoder consists only of word embeddings, without position embeddings.",
+        description="Number of layers; if 0, the encoder consists only of word embeddings, without position embeddings.",
     )
     hidden: Count = Field(32, description="Hidden size.")
     heads: Count = Field(2, description="Number of attention heads.")
@@ -184,7 +184,7 @@ class RandomEncoder(_Encoder):
 
 
 class VocabularyEncoder(_Encoder):
-    """The tokenizer of a cased BERT model, loaded from vocab.txt without weights, for counting subwords."""
+    """The tokenizer of a cased BERT model, without weights, loaded from vocab.txt to count subwords."""
 
     has_weights: ClassVar = False
 

@@ -12,8 +12,8 @@ class States(Section):
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],
-        description="Layers whose hidden states are stored in addition to the heads' input (the last layer or the pooler), in "
-        "ascending order.",
+        description="Layers, in ascending order, whose hidden states are stored in addition to the heads' input (from the "
+        "last layer or the pooler).",
     )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="Numerical precision of the forward pass.")
     stored: Literal["float16", "float32"] = Field("float32", description="Numerical precision of hidden states on disk.")

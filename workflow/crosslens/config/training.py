@@ -17,7 +17,7 @@ Decay = Annotated[Literal["none", "linear"], Field(description="Decay of the lea
 WeightDecay = Annotated[
     NotNegative,
     Field(
-        description="Decoupled weight decay, as in AdamW. It applies to the encoder or, in wu2019 and liu2020, to all "
+        description="Decoupled weight decay (as in AdamW), applied to the encoder or, in wu2019 and liu2020, to all "
         "parameters except biases and layer norms."
     ),
 ]
@@ -26,15 +26,15 @@ LengthPools = Annotated[bool, Field(description="Batches texts of similar length
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
     Field(
-        description="Precision of matrix products. With `auto`, bfloat16 is used if the processor supports it, otherwise float32."
+        description="Precision of matrix products. `auto` selects bfloat16 if the processor supports it and float32 otherwise."
     ),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="How a GPU computes updates: kernel by kernel (`eager`), or by replaying CUDA graphs captured once per "
-        "input shape (`captured`). With `compiled`, the encoder layers in these graphs are also compiled if a "
-        "training stage has at least 5,000 updates."
+        description="How updates run on a GPU: kernel by kernel (`eager`) or by replaying CUDA graphs captured once per "
+        "input shape (`captured`). `compiled` also compiles the encoder layers in these graphs for training stages of at least "
+        "5,000 updates."
     ),
 ]
 

@@ -37,7 +37,7 @@ class PaperSection(Section):
 
 
 class Measure(Section):
-    """An extra measure, written to the folder results[/PRESET]/measures/KIND@NAME as RECIPE.parquet or RECIPE/seedN.parquet."""
+    """An extra measure, saved to RECIPE.parquet or RECIPE/seedN.parquet in results[/PRESET]/measures/KIND@NAME."""
 
     kind: str = Field(description="Module in workflow/crosslens/measures that computes the measure.")
     recipe: str = Field(description="Name of the recipe to which the measure is applied.")
@@ -51,9 +51,9 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Number of steps after which each training phase and each pass of the encoder over a corpus stops. If set, "
-        "the run is a rehearsal (a shortened trial run), whose results are written to `rehearsal/` in the results folder and are "
-        "not used to test claims.",
+        description="Number of steps after which each training phase and each pass of the encoder over a corpus stops. If "
+        "set, the run is a rehearsal (a shortened trial run): its results are written to `rehearsal/` in the results folder and "
+        "are not used to test claims.",
     )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which results are written.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
@@ -61,16 +61,16 @@ class Config(Section):
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [],
-        description="Other results folders from which to reuse corpora, encoders, tokens and samples that have the same "
-        "settings.",
+        description="Other results folders from which corpora, encoders, tokens and samples with the same settings are "
+        "reused.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0],
         min_length=1,
-        description="Random seeds for tanti2021's training runs; the sections of the other papers have their own `seeds` keys. "
+        description="Random seeds for tanti2021's training runs; the other papers' sections have their own `seeds` keys. "
         "tanti2021's code uses 0.",
     )
-    threads: Count = Field(2, description="Number of CPU threads for each training run or hidden-state extraction.")
+    threads: Count = Field(2, description="Number of CPU threads per training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
     corpora: dict[Name, Corpus] = Field(
         description="Corpora by name; a corpus set to null is removed.", json_schema_extra=or_null

@@ -25,7 +25,7 @@ SHARED = (  # path of a section -> the class whose keys several sections below i
     ("encoders.NAME", cast(type[Section], HubEncoder.__base__), "All encoders share these keys."),
     ("corpora.NAME", OfficialCorpus, "All kinds except `paragraphs` and `typology` share these keys."),
     ("papers", PaperSection, "All papers share these keys."),
-    ("papers", Training, "All sections on training runs share these keys. Sections whose defaults differ list their own."),
+    ("papers", Training, "All sections on training runs share these keys. Sections with different defaults list them."),
 )
 SPLITS = list(get_args(Split))
 SHOWN = 8  # numbers of a default that are written out

@@ -45,7 +45,8 @@ class LiangTask(Section):
     corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
     interval: Count | None = Field(
         None,
-        description="Number of updates between evaluations on the validation sets; if null, there is one evaluation per epoch.",
+        description="Number of updates between evaluations on the validation sets; if null, the model is evaluated once per "
+        "epoch.",
     )
 
 
@@ -53,7 +54,7 @@ class Model(Section):
     """One way of fine-tuning the encoder, shown as a row in the tables."""
 
     weight: NotNegative = Field(
-        0.0, description="Weight of the L-DAR penalty at each penalised layer; with 0, there is no penalty."
+        0.0, description="Weight of the L-DAR penalty at each penalised layer; if 0, there is no penalty."
     )
     layers: Layers | Literal["all"] = Field(
         "all",
@@ -72,14 +73,14 @@ class Model(Section):
 
 
 class Removal(Section):
-    """Figure 4: heads trained on hidden states from which the leading directions are removed."""
+    """Figure 4: heads trained on hidden states from which the leading directions have been removed."""
 
     first: list[First] = Field(
         [0, 50, 100, 200, 300, 400, 500, 600, 700],
-        description="Numbers of directions removed from the frozen encoder's hidden states.",
+        description="Numbers of directions to remove from the frozen encoder's hidden states.",
     )
     tuned: list[First] = Field(
-        [0, 50, 100, 200, 400, 600], description="Numbers of directions removed from the fine-tuned encoder's hidden states."
+        [0, 50, 100, 200, 400, 600], description="Numbers of directions to remove from the fine-tuned encoder's hidden states."
     )
     rate: Rate = Field(1e-3, description="Learning rate for heads on the frozen encoder.")
 
@@ -192,24 +193,24 @@ class Liang2021(PaperSection):
         "released code is 42.",
     )
     texts: dict[str, str | None] = Field(
-        description="Corpus of paragraphs for each encoder, from which the language subspaces are computed. An encoder set to "
-        "null is omitted.",
+        description="Corpus of paragraphs from which each encoder's language subspaces are computed. An encoder set to null "
+        "is omitted.",
     )
     text_tokenisation: str = Field(description="Tokenisation of the paragraphs. Its `labelled_subword` must be `every`.")
     fit_words: Count = Field(
-        10000, description="Number of random training subword tokens per language from which the subspaces are computed."
+        10000, description="Number of training subword tokens sampled per language to compute the subspaces."
     )
-    probe_words: Count = Field(5000, description="Number of random test subword tokens per language for the probes.")
+    probe_words: Count = Field(5000, description="Number of test subword tokens sampled per language for the probes.")
     dimensions: Count = Field(
         105,
-        description="Number of directions in the L-DAR penalty. With n languages, at most n - 1 (the rank of a subspace) are "
-        "used.",
+        description="Number of directions in the L-DAR penalty. With n languages, at most n - 1 (the rank of the subspace) "
+        "are used.",
     )
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English alone, then a mixed set. In the mixed set, the number of sentences per "
-        "language is capped at the number in the first language divided by the number of languages, as in the authors' code.",
+        description="Sets of source languages: English alone, then a mixed set. Each of the n languages in a mixed set "
+        "contributes at most 1/n as many sentences as the first language has, as in the authors' code.",
     )
     tasks: dict[TaskName, LiangTask] = Field(
         min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null

@@ -31,7 +31,7 @@ class MullerTraining(Training):
     )
     epsilon: Positive = Field(
         1e-8,
-        description="Epsilon of AdamW; it is 1e-6 in the authors' code for a related paper (deep_learning_toolbox.py, line 31).",
+        description="Epsilon of AdamW. The authors' code for a related paper uses 1e-6 (deep_learning_toolbox.py, line 31).",
     )
     dropout: Share = Field(
         0.1,
@@ -52,13 +52,13 @@ class MullerTraining(Training):
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
         "bert",
-        description="How layers are re-initialised: as in the code used for the paper (`bert`), or as in the code released for "
-        "users (`released`).",
+        description="How layers are re-initialised: as in the code used for the paper (`bert`), or as in the publicly "
+        "released code (`released`).",
     )
 
 
 class ParserSettings(Section):
-    """The biaffine parser, with the sizes used in the authors' code for a related paper.
+    """The biaffine parser, with layer sizes from the authors' code for a related paper.
 
     Dozat and Manning use 500 units for arcs, 100 units for relations and a dropout rate of 0.33.
     """
@@ -69,18 +69,18 @@ class ParserSettings(Section):
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function of the MLPs.")
     decoding: Literal["log", "probability"] = Field(
         "log",
-        description="Decoding criterion: the most probable tree (`log`), or the tree that maximises the sum over arcs of arc "
+        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum over arcs of arc "
         "probability times relation probability (`probability`).",
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
-        description="Divisor of the relation loss: the number of words or, as in the authors' code for a related paper, "
+        description="Divisor for the relation loss: the number of words or, as in the authors' code for a related paper, "
         "that number plus two per sentence (epoch_run.py, line 454).",
     )
     subtypes: bool = Field(
         False,
-        description="Uses the relation subtypes found in the training data for training, selection and scoring, as in the "
-        "authors' code for a related paper (conllu_reader.py, line 470).",
+        description="Keeps the relation subtypes of the training data in training, selection and scoring, as in the authors' "
+        "code for a related paper (conllu_reader.py, line 470).",
     )
 
 
@@ -95,7 +95,7 @@ class MullerTask(Section):
 
 
 class MullerSearch(Section):
-    """Grid from appendix A.1.1, searched for each task and source language, with results in muller2021/table3_search.csv."""
+    """Grid search from appendix A.1.1 for each task and source language, with results in muller2021/table3_search.csv."""
 
     batch: list[Count] = Field([16, 32], description="Candidate batch sizes.")
     rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Candidate learning rates.")
@@ -106,8 +106,8 @@ class MullerSimilarity(Section):
 
     sets: list[Layers] = Field(
         [[1, 2]],
-        description="Sets of layers; models in which one of these sets is re-initialised are also compared (figures 2 and 6 to "
-        "8).",
+        description="Sets of layers. Models in which one set is re-initialised are included in the comparison (figures 2 and "
+        "6 to 8).",
     )
     draws: Annotated[int, Field(ge=0)] = Field(
         200, description="Number of random shuffles of the sentence pairs for the baseline."
@@ -117,7 +117,7 @@ class MullerSimilarity(Section):
 class MullerProbe(Section):
     """Probes that identify a parallel sentence's language from its mean hidden state."""
 
-    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences used for testing.")
+    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences held out for testing.")
     penalty: Positive = Field(1.0, description="Inverse regularisation strength C. The default is scikit-learn's.")
     tolerance: Positive = Field(
         1e-6, description="Convergence threshold for the largest component of the mean gradient over sentences."
@@ -140,13 +140,13 @@ class Muller2021(PaperSection):
     pairs: list[Layers] = Field([], description="Sets of layers that are re-initialised together (tables 1, 2 and 6 to 8).")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
-        description="Further sets of layers, re-initialised only for training on English (table 5). `all` means every layer, "
-        "and `all_embeddings` means every layer and the embeddings.",
+        description="Further sets of layers, re-initialised only when training on English (table 5). `all` means every "
+        "layer; `all_embeddings` also includes the embeddings.",
     )
-    domain_corpus: str | None = Field(None, description="Corpus of treebanks for training and testing in table 2.")
-    domain_literature: str | None = Field(None, description="Corpus of literary treebanks for table 2.")
-    domain_web: str | None = Field(None, description="Corpus of web treebanks for table 2.")
-    domain_entities: str | None = Field(None, description="Corpus of named entities in news for table 2.")
+    domain_corpus: str | None = Field(None, description="Corpus of treebanks for training and in-domain testing (table 2).")
+    domain_literature: str | None = Field(None, description="Corpus of literary treebanks (table 2).")
+    domain_web: str | None = Field(None, description="Corpus of web treebanks (table 2).")
+    domain_entities: str | None = Field(None, description="News corpus with named entities (table 2).")
     search: MullerSearch = Field(MullerSearch(), description="Grid search.")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA.")
     probe: MullerProbe = Field(MullerProbe(), description="Language probes.")

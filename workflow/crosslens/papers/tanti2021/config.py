@@ -54,22 +54,21 @@ class Run(Section):
     adversary_epochs: int = Field(
         0,
         ge=0,
-        description="Number of epochs for which the adversarial language head is trained alone before the encoder is updated. "
-        "The authors' code does not train the head in advance.",
+        description="Number of epochs for which the adversarial language head is trained alone before the encoder is "
+        "updated. The authors' code omits this step.",
     )
     encoder_dropout_when_frozen: bool | None = Field(
         None, description="Overrides `training.encoder_dropout_when_frozen` for this run, unless null."
     )
     languages: list[Language] = Field(
         [],
-        description="Training languages. The number of examples per language is capped at the number in `source_language` "
-        "divided by the number of languages. If the list is empty, only `source_language` is used.",
+        description="Training languages. With n languages, each contributes at most 1/n as many examples as "
+        "`source_language` has. If the list is empty, only `source_language` is used.",
     )
     seeds: Seeds | None = Field(None, description="Random seeds for this run; if null, the top-level `seeds` are used.")
     reinitialise: Literal["none", "all"] = Field(
         "none",
-        description="How much of the encoder is re-initialised before training: nothing or, as an untrained control, the whole "
-        "encoder (`all`).",
+        description="Parts of the encoder re-initialised before training: none or, for the untrained control, all.",
     )
 
     @model_validator(mode="after")
@@ -90,8 +89,8 @@ class TantiTraining(Training):
     language_epochs: Count = Field(5, description="Number of epochs for the language head (appendix C).")
     language_head_rates: list[Rate] = Field(
         [],
-        description="Learning rates for extra language heads, whose scores are in results/findings.csv. Each rate must have one "
-        "significant digit.",
+        description="Learning rates for extra language heads, whose scores are written to results/findings.csv. Each rate "
+        "must have a single significant digit.",
     )
     dropout: Share = Field(0.1, description="Dropout rate before each head (appendix C).")
     decay: Decay = "none"
@@ -122,8 +121,8 @@ class Task(Section):
     corpus: str = Field(description="Corpus of treebanks (for pos) or sentence pairs (for nli).")
     state: Literal["hidden", "pooler"] = Field(
         "hidden",
-        description="Input to the heads for a sentence pair: the last hidden state of the first token or, as in the authors' "
-        "code, the pooler's output.",
+        description="Input to the heads for a sentence pair: the first token's hidden state in the last layer or, as in the "
+        "authors' code, the pooler output.",
     )
     segments: bool = Field(
         False, description="Assigns token type 1 to the hypothesis. The authors' code does not pass token types."
@@ -160,11 +159,11 @@ class Search(Section):
         description="Experiments for which hyperparameters are searched, such as pos/finetuned. Experiments on a task set to "
         "null are omitted.",
     )
-    trials: Count = Field(20, description="Number of random hyperparameter sets per experiment (appendix D).")
+    trials: Count = Field(20, description="Number of hyperparameter combinations sampled per experiment (appendix D).")
     trials_per_job: Count = Field(
         1,
-        description="Number of trials per job. Trials in one job share the hidden states of a frozen encoder without dropout. "
-        "With 1, all trials can run in parallel.",
+        description="Number of trials per job. Trials in the same job share hidden states if the encoder is frozen without "
+        "dropout. With 1, all trials can run in parallel.",
     )
     init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Candidate standard deviations of the initial weights.")
     batch: list[Count] = Field([64, 32, 16], description="Candidate batch sizes.")
@@ -172,16 +171,16 @@ class Search(Section):
     encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Candidate learning rates for the encoder.")
     reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate values of lambda for gradient reversal.")
     uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate weights for entropy maximisation.")
-    seed: int = Field(0, ge=0, description="Random seed for sampling the hyperparameter sets.")
+    seed: int = Field(0, ge=0, description="Random seed for sampling hyperparameter combinations.")
 
 
 class Probe(Section):
     """The logistic-regression probe, trained to convergence, and its controls."""
 
-    train_words: Count = Field(500, description="Number of training words (or, for nli, texts) per language.")
+    train_words: Count = Field(500, description="Number of training words (texts for nli) per language.")
     test_words: Count = Field(
         400,
-        description="Number of test words (or, for nli, texts) per language, from sentences not used in training.",
+        description="Number of test words (texts for nli) per language, from sentences not used in training.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
@@ -195,7 +194,7 @@ class Probe(Section):
 
 
 class UnitTexts(Section):
-    """Probes that identify a paragraph's language from a single word or from the whole paragraph (results/units.csv)."""
+    """Probes that identify a paragraph's language from one word or the whole paragraph, with results in results/units.csv."""
 
     train_texts: Count = Field(500, description="Maximum number of training paragraphs per language.")
     test_texts: Count = Field(400, description="Maximum number of test paragraphs per language.")
@@ -207,12 +206,12 @@ class Clustering(Section):
     runs: Count = Field(10, description="Number of k-means runs over which the V-measure is averaged (section 4.1).")
     points_per_language: Count = Field(100, description="Number of Wikipedia points per language (appendix B).")
     language_clusters: Count | None = Field(
-        None, description="Number of clusters (k) for languages; if null, there is one cluster per language."
+        None, description="Number of clusters (k) when clusters are compared with languages; if null, one per language."
     )
 
 
 class Tsne(Section):
-    """t-SNE of the appendix B samples, with the defaults of scikit-learn 0.23."""
+    """t-SNE projection of the appendix B samples, using scikit-learn 0.23's defaults."""
 
     perplexity: Positive = Field(30.0, description="Perplexity.")
     learning_rate: Positive = Field(200.0, description="Learning rate.")

@@ -61,8 +61,7 @@ class Config(Section):
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [],
-        description="Other results folders from which corpora, encoders, tokens and samples with the same settings are "
-        "reused.",
+        description="Other results folders from which corpora, encoders, tokens and samples with the same settings are reused.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0],

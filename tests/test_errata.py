@@ -146,7 +146,7 @@ def test_a_number_that_its_cells_do_not_give_is_named(tmp_path):
     edit(tmp_path / "resources/published/wu2019.csv", ("figure1c,Lay 3,en,F1,91.9", "figure1c,Lay 3,en,F1,81.9"))
     with pytest.raises(DataError) as caught:
         errata.check(tmp_path)
-    gains = "liang2021: Most gains of L-DAR are within the spread over languages"
+    gains = "liang2021: Most of L-DAR's gains are within the spread across languages"
     assert str(caught.value).split("\n") == [
         f"resources/errata.yaml: {gains}: expected 1.05747, which ['table2', 'L-DAR'] give, found 1.2",
         f"docs/errata.md: {gains}: expected 2.1 in the remark, found none",

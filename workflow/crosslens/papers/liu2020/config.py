@@ -160,7 +160,7 @@ class Translation(Section):
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],
-        description="Variants of the mean whose convert rates are compared with the published ones in the `calibration` table.",
+        description="Ways of computing the mean. The `calibration` table compares the convert rate of each with the published rate.",
     )
 
 

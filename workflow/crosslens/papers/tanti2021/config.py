@@ -156,8 +156,8 @@ class Search(Section):
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
         [],
-        description="Experiments for which hyperparameters are searched, such as pos/finetuned. Experiments on a task set to "
-        "null are omitted.",
+        description="Experiments to run a hyperparameter search for, such as pos/finetuned. If a task is set to null, its "
+        "experiments are skipped.",
     )
     trials: Count = Field(20, description="Number of hyperparameter combinations sampled per experiment (appendix D).")
     trials_per_job: Count = Field(

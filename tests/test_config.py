@@ -198,14 +198,14 @@ def test_documentation_gives_type_range_default_and_meaning():
     """Each key once, without what its default shows; the keys that sections share come before them."""
     text = configuration.keys().replace("\N{NO-BREAK SPACE}", " ")
     for line in (
-        "- `threads: 2`: Number of CPU threads for each training run or hidden-state extraction.",
-        "- `depth: null` (integer): Number of layers. It must be set for wu2019's encoder unless "
+        "- `threads: 2`: Number of CPU threads per training run or hidden-state extraction.",
+        "- `depth: null` (integer): Number of layers, required for wu2019's encoder unless "
         "`papers.wu2019.identification` is null.",
         "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per input, including special tokens.",
         "- `folder: cldf`: Folder in the source that contains the tables.",
         "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate shift weights. One is selected on development data.",
-        "- `state: hidden` (`hidden|pooler`): Input to the heads for a sentence pair: the last hidden state of the first token "
-        "or, as in the authors' code, the pooler's output.",
+        "- `state: hidden` (`hidden|pooler`): Input to the heads for a sentence pair: the first token's hidden state in "
+        "the last layer or, as in the authors' code, the pooler output.",
         "- `language_corpus` (required): Corpus of paragraphs for training the language head.",
         "Shared keys whose defaults differ here: `warmup: 0.1`.",
         "### `kind: typology`",
@@ -287,7 +287,7 @@ def test_the_authors_own_paragraphs_are_one_line_away():
     }  # fmt: skip
     read = {corpus for recipe in recipes(config).values() for corpus, _, _ in recipe.files()}
     assert read == {"udpos", "xnli", "wiki_lang_id"}
-    assert "papers.tanti2021.language_corpus set to wiki_lang_id" in sources["wikipedia"].manual
+    assert "papers.tanti2021.language_corpus to wiki_lang_id" in sources["wikipedia"].manual
 
 
 def test_the_lines_for_languages_without_running_text_name_files_that_their_source_has():

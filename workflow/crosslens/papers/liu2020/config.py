@@ -160,7 +160,8 @@ class Translation(Section):
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],
-        description="Ways of computing the mean. The `calibration` table compares the convert rate of each with the published rate.",
+        description="Ways of computing the mean. The `calibration` table compares the convert rate of each with the published "
+        "rate.",
     )
 
 

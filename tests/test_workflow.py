@@ -254,7 +254,7 @@ def test_a_run_that_is_done_reruns_nothing(own):
         "measures/projection.py": ('"""Projection of hidden states', '"""Another docstring of hidden states'),
         "training/loop.py": ('"""The training loop', '"""A training loop'),
         "jobs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
-        "papers/tanti2021/config.py": ('"Texts per step."', '"Texts in a step."'),
+        "papers/tanti2021/config.py": ('"Number of examples per step."', '"Examples in a step."'),
         "config/tokenisations.py": (
             'description="Maximum number of subwords',
             'description="In other words, maximum number of subwords',

@@ -185,7 +185,7 @@ def test_only_what_would_run_is_planned(edited):
         assert Estimator(config).estimate(table).basis == "measured"
 
 
-def test_the_published_study_is_tabulated(root):
+def test_the_full_study_is_tabulated(root):
     """Hours and gigabytes are in docs/cluster.md; here that each kind of job has some, and that disk is what weights take."""
     config, jobs = plan(root, "--profile", "slurm", "results/table2.csv")
     estimator, jobs = Estimator(config), [job for job in jobs if job.log]

@@ -54,7 +54,7 @@ def test_resources_of_rules_that_do_not_exist():
     )
 
 
-def test_the_published_study_on_one_machine():
+def test_the_full_study_on_one_machine():
     rules = ["train", "train_trials", "table"]
     assert "2 training runs" in published_here("local", "results", rules)
     assert not any(

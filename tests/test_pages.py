@@ -198,7 +198,7 @@ E5 = {"source": "packaged", "id": "intfloat/multilingual-e5-small", "revision": 
 
 
 def about(values, changes):
-    """Of the full study with other values; changes: key.key -> value."""
+    """The `About` of the full study with some changed values. changes: key.key -> value."""
     changed = deepcopy(values)
     for place, value in changes.items():
         *parents, last = place.split(".")
@@ -216,7 +216,7 @@ def settings(found, place):
     return found.page(paper, {name: paper.items(found.config)[name]}, report=False)
 
 
-def test_the_published_study_is_comparable_with_itself(values):
+def test_the_full_study_is_comparable_with_itself(values):
     found = about(values, {})
     for paper in found.here.papers:
         whole = found.page(paper, paper.items(found.config), report=True)
@@ -246,7 +246,7 @@ ITEMS = ("tanti2021/table1", "tanti2021/figure4", "tanti2021/table5", "tanti2021
 
 
 @pytest.mark.parametrize("change", DEPARTURES)
-def test_what_departs_from_the_published_study_is_said_where_it_counts(values, change):
+def test_what_departs_from_the_full_study_is_said_where_it_counts(values, change):
     changes, places, reason = DEPARTURES[change]
     found = about(values, changes)
     said = {place: "; ".join(settings(found, place)["apart"]) for place in ITEMS}
@@ -256,7 +256,7 @@ def test_what_departs_from_the_published_study_is_said_where_it_counts(values, c
     assert change in ("encoder", "folder") or all(said[place] == "" for place in others)
 
 
-def test_seeds_and_corpora_are_told_with_those_of_the_published_study(values):
+def test_seeds_and_corpora_are_told_with_those_of_the_full_study(values):
     languages = ["en", "de", "cy"]
     limits = {"train": 1200, "test": 20}
     found = about(values, {

@@ -126,7 +126,9 @@ def main(arguments: list[str]) -> None:
     """Ask Snakemake for the plan and print its cost; of a rehearsal, print what its jobs took."""
     parser = argparse.ArgumentParser(prog="crosslens.commands.cost", description=__doc__)
     parser.add_argument("--profile")
-    parser.add_argument("--overlay", default="", help="files of settings that are merged into those of the profile, in one word")
+    parser.add_argument(
+        "--overlay", default="", help="files of settings, with spaces between them, that are merged into those of the profile"
+    )
     parser.add_argument("--gpus", type=int, help="number of GPUs for which the wall time is estimated")
     named_options, options = parser.parse_known_args(arguments)
     if named_options.gpus is not None and named_options.gpus < 1:

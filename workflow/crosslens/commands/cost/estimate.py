@@ -96,7 +96,7 @@ class Estimator:
         """Estimate of a job; None where its kind is neither measured nor tabulated."""
         kind, runs_encoder = self.kind_of(job), bool(job.asked.get("gpu"))
         measured, rehearsed, scaled = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed", "scaled"))
-        row = self.rows.get(kind, self.rows.get(""))
+        row = self._row(kind)
         if measured:
             return Estimate(mean(job.seconds for job in measured), "measured")
         if rehearsed and not runs_encoder:  # all texts are read in a rehearsal too
@@ -113,8 +113,12 @@ class Estimator:
         """Bytes that a job writes: of an official file its size in the table of sources, else those tabulated; 0 if unknown."""
         official = job.rule in ("fetch", "dump_sample")
         size = size_of(os.path.relpath(job.output[0], self.official), self.sources) if official else None
-        row = self.rows.get(self.kind_of(job), self.rows.get(""))
+        row = self._row(self.kind_of(job))
         return size or (row.megabytes * 1e6 if row else 0.0)
+
+    def _row(self, kind: str) -> Row | None:
+        """Row of hours.csv for a kind, or that of all other kinds; None where the folder of results has none."""
+        return self.rows.get(kind, self.rows.get(""))
 
     def _by_kind(self, results: str) -> Mapping[str, list[Finished]]:
         """Finished jobs of a folder of results by their kind."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from crosslens.config.base import families_of, language_code
+from crosslens.config.base import families_of, language_code, languages_table
 from crosslens.numerics.estimates import (
     Correlation,
     Estimate,
@@ -72,7 +72,7 @@ class Part:
         if not self.families or self.values is None or isinstance(self.fixed, Correlation):
             return None
         estimate = over_families(self.values.to_numpy(float).mean(axis=1), families_of(self.values.index), self.fixed.bounds)
-        return add_errors(estimate, self.runs) if self.runs else estimate
+        return add_errors(estimate, self.fixed, *([self.runs] if self.runs else []))
 
     @cached_property
     def families(self) -> int | None:
@@ -178,8 +178,8 @@ class Effects:
                 (sign, numbers._replace(rows=numbers.rows[numbers.rows[column] == value]))
                 for column, (sign, numbers) in zip(columns, terms, strict=True)
             ]
-            name = f"{value:g}" if isinstance(value, float) else str(value)
-            parts.append(self._sum(effect, " ".join(filter(None, (effect.name, name))), of_value))
+            name = f"{value:g}" if isinstance(value, float) else languages_table().get(value, {"name": str(value)})["name"]
+            parts.append(self._sum(effect, ", ".join(filter(None, (effect.name, name))), of_value))
         return parts
 
     def _sum(self, effect: Effect, name: str, signed: Sequence[tuple[int, Numbers]]) -> Part:

@@ -402,8 +402,8 @@ class Learning:
             if sure(part) < 0:
                 continue
             value, is_above = part.estimate.value, _side(part) < 0
-            comparison = f"{value:+.1f} points" if beside else f"{value:.1f}, {level} {floor:g}"
+            comparison = f"{value:+.1f} points" if beside else f"{value:.1f} against {floor:g}"
             if is_above and math.isnan(part.estimate.error):
                 return f"the score of {recipe} has no interval, so it is not shown to exceed {level} ({comparison})"
-            return f"{recipe} is not {'surely ' * is_above}above {level} ({comparison})"
+            return f"{recipe} is not {'clearly ' * is_above}above {level} ({comparison})"
         return ""

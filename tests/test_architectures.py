@@ -1,6 +1,7 @@
 """Encoders of the architectures in docs/new-encoder.md, tiny and untrained, with tokenizers of their classes, up to states."""
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -182,12 +183,12 @@ def test_blocks_that_cannot_be_changed_are_refused_in_one_line(tmp_path):
             assert len(transformer_layers(encoder)) == 3 and embeddings(encoder).get_parameter  # a module
 
 
-def test_the_table_of_the_documentation_is_of_these():
+def test_the_list_of_the_documentation_is_of_these():
     text = Path(__file__).parents[1].joinpath("docs/new-encoder.md").read_text("utf-8")
-    page = text.split("## By architecture")[1].split("## ")[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")][2:]
-    kinds = {name: (prenorm == "yes", lists == "yes") for name, prenorm, lists in rows}
-    assert kinds == {name: (architecture.prenorm, name not in SCATTERED) for name, architecture in ARCHITECTURES.items()}
+    page = text.split("## By architecture")[1].split("## ")[0].split("- **")[1:]
+    post, pre, scattered = (set(re.findall("`(.+?)`", item)) for item in page)
+    assert post == {name for name, architecture in ARCHITECTURES.items() if not architecture.prenorm}
+    assert pre == {name for name, architecture in ARCHITECTURES.items() if architecture.prenorm} and scattered == {*SCATTERED}
 
 
 REFUSED = {  # text, pair -> what is refused

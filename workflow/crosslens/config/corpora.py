@@ -179,8 +179,8 @@ class TreebankCorpus(OfficialCorpus):
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Sentences that are dropped from treebanks distributed without text: those that tanti2021's code drops "
-        "(`paper`), those with a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
+        description="Sentences dropped from treebanks without text: those that tanti2021's code drops (`paper`), those with "
+        "a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
@@ -212,8 +212,8 @@ class EntityCorpus(OfficialCorpus):
     encoding: Literal["utf-8", "iso-8859-1"] = Field("utf-8", description="Character encoding.")
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Mapping from tag names in the files to those used by crosslens, such as {E: I, S: B} for BIOES, {L: I, "
-        "U: B} for BILOU or {GPE: LOC} for an entity type. IOB1 tags need no mapping.",
+        description="Mapping from tag names in the files to ours, such as {E: I, S: B} for BIOES, {L: I, U: B} for BILOU or "
+        "{GPE: LOC} for an entity type.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -307,7 +307,7 @@ class ParagraphCorpus(Section):
         "{cc100} (the language's name in CC-100)."
     )
     blocks: Count | None = Field(
-        None, description="Number of 100-page blocks sampled from a multistream dump; if null, all blocks are used."
+        None, description="Number of 100-page blocks sampled from a multistream dump; if null, all are used."
     )
     files: dict[Language, str] = Field({}, description="File paths for languages to which the `file` pattern does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
@@ -319,15 +319,14 @@ class ParagraphCorpus(Section):
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page, exceeded only if there would otherwise be too little text. With "
-        "`all`, whole pages are used and their paragraphs kept in order. If null, paragraphs are sampled uniformly from all "
-        "pages, as in tanti2021's code.",
+        description="Maximum number of paragraphs per page, exceeded only if there would otherwise be too little text. `all` "
+        "keeps whole pages, with their paragraphs in order; null samples uniformly from all pages.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Number of paragraphs stored per paragraph requested. Surplus paragraphs replace those later dropped "
-        "because of unknown subwords.",
+        description="Number of paragraphs stored per paragraph requested. Surplus ones replace those dropped because of "
+        "unknown subwords.",
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 

@@ -51,8 +51,8 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Number of steps after which each training phase and each pass of the encoder over a corpus stops, which "
-        "makes the run a rehearsal (a shortened trial run).",
+        description="Number of steps after which each training phase and each pass over a corpus stops in a rehearsal (a "
+        "shortened trial run).",
     )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which results are written.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
@@ -70,9 +70,7 @@ class Config(Section):
     )
     threads: Count = Field(2, description="Number of CPU threads per training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
-    corpora: dict[Name, Corpus] = Field(
-        description="Corpora by name; a corpus set to null is removed.", json_schema_extra=or_null
-    )
+    corpora: dict[Name, Corpus] = Field(description="Corpora by name.", json_schema_extra=or_null)
     tokenisations: dict[Name, Tokenisation] = Field({}, description="Tokenisations by name.")
     states: States = Field(States(), description="Hidden states on disk.")
     measures: dict[Name, Measure] = Field({}, description="Extra measures by name.")

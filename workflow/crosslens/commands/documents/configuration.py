@@ -31,6 +31,7 @@ SHARED = (  # path of a section -> the class whose keys several sections below i
 )
 SPLITS = list(get_args(Split))
 SHOWN = 8  # numbers of a default that are written out
+PLAIN = ("text", "list of text")  # types that go without a word
 Node = dict[str, Any]
 
 
@@ -99,6 +100,7 @@ class _Pages:
                 facts = facts.removesuffix(" or null")
             else:
                 facts = self.beyond_default(node, facts)
+            facts = "" if facts in PLAIN else facts
             lines.append((f"`{code}`", f"{f' ({facts})' if facts else ''}: {self.description(node)}"))
         yield from ["\n"] if lines else []
         for text, same in groupby(lines, itemgetter(1)):

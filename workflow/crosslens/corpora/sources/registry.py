@@ -52,7 +52,7 @@ class Source(Section):
     path: Text = Field("{path}", description="Pattern for file paths, such as {wiki}/{date}/{file}.")
     example: Text = Field(description="Example of a file path.")
     url: Annotated[list[Url], BeforeValidator(lambda url: [url] if isinstance(url, str) else url)] = Field(
-        [], description="Download URLs, tried in order. They may contain {path} or any name in braces from `path`."
+        [], description="Download URLs, tried in order. They may contain names in braces from `path`."
     )
     files: dict[str, OfficialFile] = Field({}, description="Files with a known checksum or size.")
     checksums: str | None = Field(

@@ -31,7 +31,7 @@ class LiangTraining(Training):
     keep: Literal["best", "last"] = Field(
         "best",
         description="Weights used for testing: those with the best F1 on the source languages' validation sets, or the final "
-        "ones. For heads on a frozen encoder, the final weights are always used.",
+        "ones.",
     )
     length_pools: LengthPools = False
 
@@ -42,8 +42,7 @@ class LiangTask(Section):
     corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
     interval: Count | None = Field(
         None,
-        description="Number of updates between evaluations on the validation sets; if null, the model is evaluated once per "
-        "epoch.",
+        description="Number of updates between evaluations on the validation sets; null means one evaluation per epoch.",
     )
 
 
@@ -57,8 +56,8 @@ class Model(Section):
     )
     anchor: Literal["pretrained", "released"] = Field(
         "pretrained",
-        description="Encoder whose hidden states are the reference for the L-DAR penalty: the pretrained encoder without "
-        "dropout or, as in the released code, a randomly initialised one with dropout.",
+        description="Encoder whose hidden states are the reference for the penalty: the pretrained encoder without dropout "
+        "or, as in the released code, a randomly initialised one with dropout.",
     )
     dropout: bool = Field(
         False,
@@ -93,9 +92,7 @@ class Typology(Section):
     """Probes for typological features from WALS."""
 
     corpus: str = Field("wals", description="Corpus of typological features.")
-    features: Count | None = Field(
-        None, description="Number of features sampled at random for each seed; if null, all features are used."
-    )
+    features: Count | None = Field(None, description="Number of features sampled at random for each seed; null means all.")
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
         description="Type of probe: one probe per feature value, or a single probe for all values.",
@@ -127,7 +124,7 @@ class Groups(Section):
             "Italic": ["an", "ca", "es", "fr", "gl", "ht", "it", "la", "pms", "scn"],
             "Germanic": ["af", "bar", "de", "en", "fy", "is", "lb", "nds", "nl", "sco"],
         },
-        description="Languages in each group; a group set to null is omitted.",
+        description="Languages in each group.",
     )
     size: Annotated[int, Field(ge=3)] = Field(10, description="Number of languages in a random group.")
     share: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="Proportion of `fit_words` sampled for each seed.")
@@ -174,8 +171,7 @@ class Liang2021(PaperSection):
         description="Random seeds for the training runs.",
     )
     texts: dict[str, str | None] = Field(
-        description="Corpus of paragraphs from which each encoder's language subspaces are computed. An encoder set to null "
-        "is omitted.",
+        description="Corpus of paragraphs from which each encoder's language subspaces are computed.",
     )
     text_tokenisation: str = Field(description="Tokenisation of the paragraphs. Its `labelled_subword` must be `every`.")
     fit_words: Count = Field(
@@ -189,14 +185,12 @@ class Liang2021(PaperSection):
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English alone, then a mixed set. Each of the n languages in a mixed set "
-        "contributes at most 1/n as many sentences as the first language has.",
+        description="Sets of source languages: English alone, then a mixed set of n, each of which contributes at most 1/n "
+        "as many sentences as the first has.",
     )
-    tasks: dict[TaskName, LiangTask] = Field(
-        min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null
-    )
+    tasks: dict[TaskName, LiangTask] = Field(min_length=1, description="The paper's tasks.", json_schema_extra=or_null)
     models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(
-        min_length=1, description="Models by name; a model set to null is omitted.", json_schema_extra=or_null
+        min_length=1, description="Models by name.", json_schema_extra=or_null
     )
     removal: Removal = Field(Removal(), description="Figure 4.")
     probing: Probing = Field(Probing(), description="Figures 1, 2, 3 and 5.")

@@ -36,14 +36,14 @@ class Bert(Training):
     evaluations: Count = Field(20, description="Number of evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs, "
-        "rather than updates, as on the larger size.",
+        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs as "
+        "on the larger one.",
     )
     subwords: Count = Field(131_072, description="Average number of subwords per batch.")
     parts: Count = Field(
         4,
-        description="Number of parts into which each batch is split. They are processed one after another, or in parallel on "
-        "as many GPUs of one machine.",
+        description="Number of parts of a batch, which are processed one after another, or in parallel on as many GPUs of "
+        "one machine.",
     )
     masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Proportion of subwords masked.")
     init_sd: Positive | None = Field(
@@ -78,7 +78,7 @@ class Pretraining(Section):
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="Two named data sizes, in sentences per language, smaller first. A size set to null is omitted.",
+        description="Two named data sizes, in sentences per language, smaller first.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
@@ -102,8 +102,8 @@ class Retrieval(Section):
     dictionary_split: Literal["train", "test"] = Field("test", description="Dictionary split.")
     size: str | None = Field(
         None,
-        description="Data size (from `pretraining.sizes`) whose text provides the contexts for all models; if null, the "
-        "larger size is used.",
+        description="Data size (from `pretraining.sizes`) whose text provides the contexts for all models; null means the "
+        "larger one.",
     )
 
 
@@ -117,8 +117,8 @@ class Means(Section):
     )
     weighting: Weighting = Field(
         "tokens",
-        description="Units given equal weight in the mean: subword tokens or texts. With `released`, only 16 blocks of 512 "
-        "subword tokens are used, as in lang-rep, the same group's code for a later paper.",
+        description="Units given equal weight in the mean: subword tokens or texts. `released` uses only 16 blocks of 512 "
+        "subword tokens, as in the same group's code for a later paper.",
     )
     specials: bool = Field(False, description="Includes special tokens in the mean.")
 
@@ -145,8 +145,7 @@ class Translation(Section):
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],
-        description="Ways of computing the mean. The `calibration` table compares the convert rate of each with the published "
-        "rate.",
+        description="Ways of computing the mean, whose convert rates the `calibration` table compares with the published ones.",
     )
 
 
@@ -202,8 +201,7 @@ class Identification(Section):
 
     subwords: Count = Field(
         1000,
-        description="Number of subword tokens per language and split, sampled evenly across pairs (for shifted pairs) or subword "
-        "types (for running text).",
+        description="Number of subword tokens per language and split.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],

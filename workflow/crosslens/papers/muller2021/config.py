@@ -98,8 +98,7 @@ class MullerSimilarity(Section):
 
     sets: list[Layers] = Field(
         [[1, 2]],
-        description="Sets of layers. Models in which one set is re-initialised are included in the comparison (figures 2 and "
-        "6 to 8).",
+        description="Sets of layers whose re-initialised models are included in the comparison (figures 2 and 6 to 8).",
     )
     draws: Annotated[int, Field(ge=0)] = Field(
         200, description="Number of random shuffles of the sentence pairs for the baseline."

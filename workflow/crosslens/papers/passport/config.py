@@ -23,8 +23,8 @@ class Passport(PaperSection):
     topics: str = Field("sib200_english", description="Corpus of English sentences on which the topic probes are trained.")
     block: Count = Field(
         50,
-        description="Number of consecutive sentence numbers (index_id) per block. A block is never split between the two halves "
-        "of the data.",
+        description="Number of consecutive sentence numbers (index_id) per block, which is never split between the two "
+        "halves of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Random seeds for the randomly initialised versions of each encoder."

@@ -60,7 +60,7 @@ class Run(Section):
     languages: list[Language] = Field(
         [],
         description="Training languages. Each of n languages contributes at most 1/n as many examples as `source_language` "
-        "has. If the list is empty, only `source_language` is used.",
+        "has. An empty list means `source_language` alone.",
     )
     seeds: Seeds | None = Field(None, description="Random seeds for this run; if null, the top-level `seeds` are used.")
     reinitialise: Literal["none", "all"] = Field(
@@ -122,7 +122,7 @@ class Task(Section):
     segments: bool = Field(False, description="Assigns token type 1 to the hypothesis.")
     points_per_label: Count = Field(10, description="Number of points sampled per language and label.")
     runs: dict[RunName, Run] = Field(
-        description="Training runs by name: the paper's four (table 5) and our controls. A control set to null is omitted.",
+        description="Training runs by name: the paper's four (table 5) and our controls.",
         json_schema_extra=or_null,
     )
 
@@ -215,7 +215,7 @@ class Tanti2021(PaperSection):
     source_language: Language = Field("en", description="Language of the training data for both tasks.")
     training: TantiTraining = Field(TantiTraining(), description="Settings for all training runs.")
     tasks: dict[Literal["pos", "nli"], Task] = Field(
-        min_length=1, description="The paper's two tasks; a task set to null is omitted.", json_schema_extra=or_null
+        min_length=1, description="The paper's two tasks.", json_schema_extra=or_null
     )
     search: Search = Field(Search(), description="Random search.")
     probe: Probe = Field(Probe(), description="The probe.")

@@ -80,7 +80,7 @@ class Features(Section):
 
     lstm_layers: Annotated[int, Field(ge=0)] = Field(
         2,
-        description="Number of layers in the bidirectional LSTM; with 0, only the weighted sum of the encoder's layers is used.",
+        description="Number of layers in the bidirectional LSTM; 0 leaves only the weighted sum of the encoder's layers.",
     )
     lstm_size: Count = Field(
         768,
@@ -135,7 +135,7 @@ class Overlap(Section):
         description="Tokenisation of the texts, without windows.",
     )
     corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Corpora used instead of those in `tasks` to measure overlap; a task set to null is omitted."
+        {}, description="Corpora used instead of those in `tasks` to measure overlap."
     )
     typology: str | None = Field(
         "wals",
@@ -162,9 +162,7 @@ class Wu2019(PaperSection):
         description="Random seeds for the training runs.",
     )
     source_language: Language = Field("en", description="Source language for zero-shot transfer.")
-    tasks: dict[TaskName, WuTask] = Field(
-        min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null
-    )
+    tasks: dict[TaskName, WuTask] = Field(min_length=1, description="The paper's tasks.", json_schema_extra=or_null)
     segments: bool = Field(True, description="Assigns token type 1 to the second sentence of a pair.")
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")

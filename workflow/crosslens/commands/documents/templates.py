@@ -54,6 +54,9 @@ ROW = ("row", "metric", "definition")
 INSIDE = ("low", "high", "published", "difference", "sd", "seeds", "n")  # of a cell, beside its value
 COMPARISON = ("value_a", "value_b", "p_holm")  # beside it where two passports are compared
 REMARK = "remark"
+TITLE = re.compile(
+    r"(?<=\d{4}), [^;]*?(?=(?:doi|arXiv|hdl|https):)"
+)  # in a citation, title and venue before an address that finds both
 
 Rows = list[dict[str, str]]
 Where = Mapping[str, str | Sequence[str]]  # column -> its value, or each of several values in turn
@@ -249,6 +252,7 @@ def environment(root: Path) -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     jinja.filters |= {"places": printed, "cell": _escaped, "frequencies": frequencies, "hundredth": hundredth}
+    jinja.filters["brief"] = lambda citation: re.sub(TITLE, ", ", citation)
     jinja.filters["tried"] = lambda rows: [*filter(is_tried, rows)]
     jinja.tests["search"] = lambda text, part: part in text
     jinja.globals |= {

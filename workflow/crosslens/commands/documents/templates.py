@@ -54,9 +54,8 @@ ROW = ("row", "metric", "definition")
 INSIDE = ("low", "high", "published", "difference", "sd", "seeds", "n")  # of a cell, beside its value
 COMPARISON = ("value_a", "value_b", "p_holm")  # beside it where two passports are compared
 REMARK = "remark"
-TITLE = re.compile(
-    r"(?<=\d{4}), [^;]*?(?=(?:doi|arXiv|hdl|https):)"
-)  # in a citation, title and venue before an address that finds both
+TITLE = re.compile(r"(?<=\d{4}), [^;]*?(?=(?:doi|arXiv|hdl|https):)")
+"""Title and venue in a citation, before an address that leads to both."""
 
 Rows = list[dict[str, str]]
 Where = Mapping[str, str | Sequence[str]]  # column -> its value, or each of several values in turn

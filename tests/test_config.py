@@ -212,7 +212,7 @@ def test_documentation_gives_type_range_default_and_meaning():
         "### `source: random`",
     ):
         assert f"\n{line}\n" in text
-    assert text.count("\n- `train_archive: null` (text): ") == text.count("\n- `gpu_step: captured` ") == 1
+    assert text.count("\n- `train_archive: null`: ") == text.count("\n- `gpu_step: captured` ") == 1
 
 
 def test_parts_of_treebanks():

@@ -47,19 +47,17 @@ class OfficialCorpus(Section):
     source: str = Field(description="Source of the files.")
     archive: str | None = Field(
         None,
-        description="Archive within the source that contains the files. If set, the patterns in `files` are globs matched "
-        "against paths in this archive.",
+        description="Archive within the source that contains the files. Patterns in `files` are then matched against paths "
+        "in it.",
     )
     languages: list[Language] = Field(min_length=1, description="Languages with a test split.")
     source_languages: list[Language] = Field(["en"], description="Languages with train and validation splits.")
     files: dict[Split, Files] = Field(
-        description="Files in each split, given as patterns or as a list of files per language. Patterns can contain {code}, "
-        "{name}, {lower} (the name in lower case) or {flores} (such as deu_Latn); * matches any part of a path."
+        description="Files in each split. Patterns can contain {code}, {name}, {lower} (the name in lower case), {flores} "
+        "(such as deu_Latn) and *."
     )
-    train_source: str | None = Field(None, description="Source of the train and validation splits; if null, `source` is used.")
-    train_archive: str | None = Field(
-        None, description="Archive in `train_source` that contains the train and validation splits."
-    )
+    train_source: str | None = Field(None, description="Source of the train and validation splits, if it is not `source`.")
+    train_archive: str | None = Field(None, description="Archive in `train_source` that contains them.")
     language_sources: LanguageSources = {}
     without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for a split.")
     validation_share: Share = Field(
@@ -67,8 +65,8 @@ class OfficialCorpus(Section):
     )
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum number of examples per language in each split. Larger splits are subsampled using `seed`; a "
-        "limit of null keeps all examples. The training limit applies before validation data are held out.",
+        description="Maximum number of examples per language in each split; null keeps all. The training limit applies "
+        "before validation data are held out.",
         json_schema_extra=or_null,
     )
     note: str | None = Field(None, description="Note on the corpus, shown with the tables.")
@@ -176,19 +174,18 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="Ordered list of each language's treebanks as file-name prefixes, such as [cs_pdt, cs_cac]. If set, "
-        "patterns in `files` can contain {treebank}.",
+        description="Each language's treebanks, in order, as file-name prefixes such as [cs_pdt, cs_cac]. Patterns in "
+        "`files` can then contain {treebank}.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Sentences that are dropped from treebanks distributed without text: those that tanti2021's code drops "
-        "(`paper`), those with a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
+        description="Sentences dropped from treebanks without text: those that tanti2021's code drops (`paper`), those with "
+        "a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`). With "
-        "`fused`, a multiword token gets the UPOS tag of its word closest to the root, spaces and U+200C are removed from word "
-        "forms, and trees are unavailable.",
+        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`), each with "
+        "the UPOS tag of its word closest to the root and without trees.",
     )
     parallel: bool = Field(False, description="Treats sentences with the same id as translations of each other, as in PUD.")
 
@@ -212,14 +209,11 @@ class EntityCorpus(OfficialCorpus):
     READS = frozenset({"encoding", "tags"})
 
     kind: Literal["entities"]
-    encoding: Literal["utf-8", "iso-8859-1"] = Field(
-        "utf-8", description="Character encoding. The original CoNLL shared-task files use iso-8859-1."
-    )
+    encoding: Literal["utf-8", "iso-8859-1"] = Field("utf-8", description="Character encoding.")
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Mapping from tag names in the files to those used by crosslens. Mappings such as {E: I, S: B} for BIOES "
-        "or {L: I, U: B} for BILOU apply to the part of a tag before the hyphen; mappings such as {GPE: LOC} apply to the part "
-        "after it. IOB1 tags need no mapping.",
+        description="Mapping from tag names in the files to ours, such as {E: I, S: B} for BIOES, {L: I, U: B} for BILOU or "
+        "{GPE: LOC} for an entity type.",
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -233,13 +227,12 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="Treats pairs with the same id as translations of each other, as in XNLI. Pairs sampled to meet `limits` "
-        "are then the same in every language.",
+        description="Treats pairs with the same id as translations of each other, as in XNLI. `limits` then keeps the same "
+        "pairs in every language.",
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
-        description="Unit sampled for validation: individual pairs (`text`), as in tanti2021's code, or premises with all their "
-        "pairs (`premise`).",
+        description="Unit sampled for validation: individual pairs (`text`) or premises with all their pairs (`premise`).",
     )
 
 
@@ -251,7 +244,7 @@ class DocumentCorpus(OfficialCorpus):
 
     kind: Literal["documents"]
     labels: list[str] = Field(
-        [], description="Class labels if the files are tables with the columns index_id, category and text, as in SIB-200."
+        [], description="Class labels, for tables with the columns index_id, category and text, as in SIB-200."
     )
     texts_source: str | None = Field(
         None, description="Source of the documents if the corpus files contain only document ids, as in MLDoc."
@@ -305,37 +298,35 @@ class ParagraphCorpus(Section):
     source: str = Field(description="Source of the files.")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="Format of the files: a MediaWiki dump (`dump`), lines of text with a blank line between documents, as in "
-        "CC-100 (`lines`), or CoNLL-U (`treebank`). Consecutive sentences in CoNLL-U files are joined into paragraphs.",
+        description="Format of the files: a MediaWiki dump (`dump`), lines of text with a blank line between documents, as "
+        "in CC-100 (`lines`), or CoNLL-U (`treebank`).",
     )
     language_sources: LanguageSources = {}
     file: str = Field(
-        description="Path pattern for each language's file in the source. It can contain {code}, {name}, {wiki} (such as "
-        "dewiki) and {cc100} (the language's name in CC-100)."
+        description="Path pattern for each language's file. It can contain {code}, {name}, {wiki} (such as dewiki) and "
+        "{cc100} (the language's name in CC-100)."
     )
     blocks: Count | None = Field(
-        None, description="Number of 100-page blocks sampled from a multistream dump; if null, all blocks are used."
+        None, description="Number of 100-page blocks sampled from a multistream dump; if null, all are used."
     )
     files: dict[Language, str] = Field({}, description="File paths for languages to which the `file` pattern does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
-    paragraphs: Count = Field(5000, description="Number of paragraphs per language (tanti2021, section 2).")
-    minimum_characters: Count = Field(100, description="Minimum paragraph length in characters (tanti2021, section 2).")
+    paragraphs: Count = Field(5000, description="Number of paragraphs per language.")
+    minimum_characters: Count = Field(100, description="Minimum paragraph length in characters.")
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
-        description="Share of the paragraphs in each split (tanti2021, appendix A). Paragraphs from the same page are always in "
-        "the same split.",
+        description="Share of the paragraphs in each split.",
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page, exceeded only if there would otherwise be too little text. With "
-        "`all`, whole pages are used and their paragraphs kept in order. If null, paragraphs are sampled uniformly from all "
-        "pages, as in tanti2021's code.",
+        description="Maximum number of paragraphs per page, exceeded only if there would otherwise be too little text. `all` "
+        "keeps whole pages, with their paragraphs in order; null samples uniformly from all pages.",
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Number of paragraphs stored per paragraph requested. Surplus paragraphs replace those later dropped "
-        "because of unknown subwords.",
+        description="Number of paragraphs stored per paragraph requested. Surplus ones replace those dropped because of "
+        "unknown subwords.",
     )
     seed: int = Field(0, ge=0, description="Random seed for sampling.")
 

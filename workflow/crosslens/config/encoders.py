@@ -33,14 +33,12 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Corpora used to trim the vocabulary: only the subwords needed to tokenise them are kept. Trimming saves "
-        "memory and does not affect the remaining embeddings unless they are re-initialised.",
+        description="Corpora used to trim the vocabulary: to save memory, only the subwords needed to tokenise them are kept.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="Declares the model to be a decoder. A decoder's first subword cannot attend to later ones, so tasks "
-        "that represent an input by its first subword are rejected.",
+        description="Declares the model to be a decoder. Tasks that represent an input by its first subword are then rejected.",
     )
 
     def trimmed(self) -> bool:
@@ -139,18 +137,18 @@ class PackagedEncoder(_Encoder):
 
 
 class RandomEncoder(_Encoder):
-    """An untrained BERT model or untrained word embeddings. The vocabulary is either learned or shared with another encoder."""
+    """An untrained BERT model or untrained word embeddings."""
 
     source: Literal["random"]
     corpora: list[str] = Field([], description="Corpora from which a WordPiece vocabulary is learned.")
     tokenizer: str | None = Field(
         None,
-        description="Encoder whose tokenizer and tokenised texts are used; if null, a tokenizer is learned from `corpora`.",
+        description="Encoder whose tokenizer and tokenised texts are used instead of a vocabulary learned from `corpora`.",
     )
     layers: int = Field(
         2,
         ge=0,
-        description="Number of layers; if 0, the encoder consists only of word embeddings, without position embeddings.",
+        description="Number of layers; with 0, the encoder consists only of word embeddings.",
     )
     hidden: Count = Field(32, description="Hidden size.")
     heads: Count = Field(2, description="Number of attention heads.")
@@ -159,7 +157,7 @@ class RandomEncoder(_Encoder):
     pooler: bool = Field(
         False,
         exclude_if=lambda pooler: not pooler,  # so that the key changes no settings of encoders without it
-        description="Adds a pooler, as in mBERT.",
+        description="Adds a pooler.",
     )
 
     def trimmed(self) -> bool:

@@ -12,11 +12,10 @@ class States(Section):
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],
-        description="Layers, in ascending order, whose hidden states are stored in addition to the heads' input (from the "
-        "last layer or the pooler).",
+        description="Layers whose hidden states are stored in addition to the heads' input, in ascending order.",
     )
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="Numerical precision of the forward pass.")
-    stored: Literal["float16", "float32"] = Field("float32", description="Numerical precision of hidden states on disk.")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="Precision of the forward pass.")
+    stored: Literal["float16", "float32"] = Field("float32", description="Precision of hidden states on disk.")
 
     @field_validator("layers")
     @classmethod

@@ -9,45 +9,33 @@ from crosslens.config.training import NotNegative, Positive
 
 
 class GloVe(OneOfKinds):
-    """GloVe (Pennington et al. 2014), trained jointly on all languages.
-
-    liu2020 gives no settings; these are GloVe's own.
-    """
+    """GloVe (Pennington et al. 2014), trained jointly on all languages."""
 
     kind: Literal["glove"] = "glove"
-    window: Annotated[int, Field(ge=1, le=20)] = Field(
-        10, description="Number of context subwords on each side, within a text. A context subword at distance k has weight 1/k."
-    )
-    x_max: Positive = Field(
-        100.0, description="Co-occurrence count at or above which a pair of subwords has full weight in the loss."
-    )
-    exponent: Positive = Field(0.75, description="Exponent in the weight of less frequent pairs, (count / x_max)^exponent.")
+    window: Annotated[int, Field(ge=1, le=20)] = Field(10, description="Number of context subwords on each side.")
+    x_max: Positive = Field(100.0, description="Co-occurrence count from which a pair of subwords has full weight in the loss.")
+    exponent: Positive = Field(0.75, description="Exponent in the weight of less frequent pairs.")
     epochs: Count = Field(15, description="Number of passes over all pairs of co-occurring subwords.")
     rate: Positive = Field(0.05, description="Learning rate of AdaGrad.")
     batch: Count = Field(4096, description="Number of subword pairs per update.")
 
 
 class Word2Vec(OneOfKinds):
-    """Skip-gram with negative sampling (Mikolov et al. 2013), trained jointly on all languages.
-
-    liu2020 gives no settings.
-    """
+    """Skip-gram with negative sampling (Mikolov et al. 2013), trained jointly on all languages."""
 
     kind: Literal["word2vec"] = "word2vec"
     window: Count = Field(
         10,
-        description="Maximum number of context subwords on each side. Window sizes are sampled between 1 and this number.",
+        description="Maximum number of context subwords on each side.",
     )
     negatives: Count = Field(5, description="Number of negative samples per context subword.")
     sample: NotNegative = Field(
         1e-3,
-        description="Relative frequency above which occurrences of a subword are randomly skipped; with 0, none are skipped.",
+        description="Relative frequency above which occurrences of a subword are randomly skipped; 0 skips none.",
     )
     epochs: Count = Field(15, description="Number of passes over the text.")
-    minimum_count: Count = Field(
-        1, description="Minimum number of occurrences. Rarer subwords are not trained and have zero vectors."
-    )
-    rate: Rate = Field(0.025, description="Initial learning rate, which decays to 0.0001 during training.")
+    minimum_count: Count = Field(1, description="Number of occurrences below which a subword is not trained.")
+    rate: Rate = Field(0.025, description="Initial learning rate.")
     workers: Count = Field(1, description="Number of threads. With more than one, runs are not reproducible.")
 
 

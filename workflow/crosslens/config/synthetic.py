@@ -11,31 +11,29 @@ class SyntheticCorpus(Section):
     """Languages and sizes of the synthetic corpora."""
 
     languages: list[Language] = Field(
-        [], description="Languages for which corpora are generated. Each must have a folder in resources/synthetic."
+        [], description="Languages for which corpora are generated, each with a folder in resources/synthetic."
     )
     train_languages: list[Language] = Field(["en"], description="Languages for which training treebanks are generated.")
-    train: Count = Field(800, description="Number of training sentences per language.")
-    dev: Count = Field(150, description="Number of development sentences per language.")
-    test: Count = Field(150, description="Number of test sentences per language.")
+    train: Count = Field(800, description="Number of training, development and test sentences per language.")
+    dev: Count = Field(150, description="Number of training, development and test sentences per language.")
+    test: Count = Field(150, description="Number of training, development and test sentences per language.")
     parallel: Count = Field(150, description="Number of sentences per language in the parallel treebanks.")
-    articles: Count = Field(80, description="Number of articles per Wikipedia dump; 60 articles yield about 150 paragraphs.")
+    articles: Count = Field(80, description="Number of articles per Wikipedia dump.")
     nli_train: Count = Field(
-        300, description="Number of English prompts in MultiNLI format (each a premise with three hypotheses)."
+        300, description="Number of English prompts in MultiNLI format, each a premise with three hypotheses."
     )
     nli_dev: Count = Field(
         50,
-        description="Number of development prompts per language in XNLI format. The same number of English prompts is "
-        "generated in MultiNLI format.",
+        description="Number of development and test prompts per language in XNLI format.",
     )
-    nli_test: Count = Field(50, description="Number of test prompts per language in XNLI format.")
+    nli_test: Count = Field(50, description="Number of development and test prompts per language in XNLI format.")
     records: Count = Field(
         40,
-        description="Number of sentences or documents per language and split in each of the other formats. For sentences and "
-        "news documents, training splits are three times as large.",
+        description="Number of sentences or documents per language and split in each of the other formats.",
     )
     documents: Count = Field(
         10,
-        description="Number of documents of running text per language, each with about 20 sentences.",
+        description="Number of documents of running text per language.",
     )
     seed: int = Field(0, ge=0, description="Random seed for all generated data.")
 

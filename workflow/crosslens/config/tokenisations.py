@@ -17,53 +17,46 @@ class Tokenisation(Section):
     )
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
         None,
-        description="Maximum number of subwords per input in training data, including those held out for validation; if "
-        "null, `maximum` applies.",
+        description="Maximum for training and validation data; if null, `maximum` applies.",
     )
-    words: Count | None = Field(
-        None, description="Maximum number of words per text, such as 140 for wu2019's parser; if null, there is no limit."
-    )
+    words: Count | None = Field(None, description="Maximum number of words per text.")
     whole_words: bool = Field(
         False,
-        description="Truncates long texts before the first word that does not fit. Text pairs may still be truncated mid-word.",
+        description="Truncates long texts before the first word that does not fit.",
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
         description="Number of context subwords at the start of each window when overlong texts are split into windows of "
-        "whole words. wu2019 uses 64 (with a maximum of 129) and XTREME uses 0. If null, overlong texts are truncated.",
+        "whole words. If null, overlong texts are truncated.",
     )
     labelled_subword: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
         description="Subwords that carry a word's label: the first; the first that is not merely a word-boundary marker "
-        "(`first_visible`); each one that starts a word according to the tokenizer, as in tanti2021's code (`word_starts`); or "
-        "all, as in liang2021 (`every`).",
+        "(`first_visible`); each one that starts a word according to the tokenizer (`word_starts`); or all "
+        "(`every`).",
     )
     sentences: Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"] | None = Field(
         None,
-        description="Sentence splitter. A text's first two sentences become a pair (wu2019, section 4.1); if null, texts are "
-        "not split. `punkt` is NLTK's Punkt model for the language or, if there is none, the English model. `punkt_and_marks` "
-        "does the same but splits Chinese and Japanese at 。！？. `punkt_english` is the English model for all languages. "
-        "`marks` splits at 。！？, and at . ! ? … before a space. `all_marks` also splits at । ॥ ۔ ؟ before a space, and at "
-        "spaces between Thai letters.",
+        description="Sentence splitter. A text's first two sentences become a pair; if null, texts are not split. `punkt` is "
+        "NLTK's Punkt model for the language or, if there is none, the English model. `punkt_and_marks` does the "
+        "same but splits Chinese and Japanese at 。！？. `punkt_english` is the English model for all languages. "
+        "`marks` splits at 。！？, and at . ! ? … before a space. `all_marks` also splits at । ॥ ۔ ؟ before a "
+        "space, and at spaces between Thai letters.",
     )
-    each_sentence: bool = Field(
-        False, description="Treats each sentence as a separate text, as in liu2020, instead of pairing the first two."
-    )
+    each_sentence: bool = Field(False, description="Treats each sentence as a separate text instead of pairing the first two.")
     whole_text: bool = Field(
         False, description="Tokenises each text as a whole instead of word by word. The encoder's vocabulary must not be trimmed."
     )
-    drop_unknown: bool = Field(True, description="Drops and counts texts that contain unknown subwords (tanti2021, section 2).")
+    drop_unknown: bool = Field(True, description="Drops and counts texts that contain unknown subwords.")
     strip_accents: bool = Field(
         False,
-        description="Removes combining marks (category Mn after NFD normalisation) before tokenisation, as BERT's uncased "
-        "tokenizer does, but preserves case (liu2020, table 4).",
+        description="Removes combining marks before tokenisation, as BERT's uncased tokenizer does, but preserves case.",
     )
-    lower_case: bool = Field(False, description="Lowercases texts before tokenisation, as BERT's uncased tokenizer does.")
+    lower_case: bool = Field(False, description="Lowercases texts before tokenisation.")
     unknown_words: bool = Field(
         False,
         description="Replaces each word that has no subwords, or more than `maximum` allows, with a single unknown subword "
-        "and still scores the word, as XTREME does. If false, words without subwords are omitted and counted, and overlong "
-        "words are truncated.",
+        "and still scores it, as XTREME does. If false, such words are omitted and counted, or truncated.",
     )
 
     @model_validator(mode="after")

@@ -10,9 +10,7 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Seeds = list[Annotated[int, Field(ge=0)]]
 
-Warmup = Annotated[
-    Share, Field(description="Share of all training steps used for warm-up, during which the learning rates rise from 0.")
-]
+Warmup = Annotated[Share, Field(description="Share of all training steps during which the learning rates rise from 0.")]
 Decay = Annotated[Literal["none", "linear"], Field(description="Decay of the learning rates after warm-up.")]
 WeightDecay = Annotated[
     NotNegative,
@@ -21,7 +19,7 @@ WeightDecay = Annotated[
         "parameters except biases and layer norms."
     ),
 ]
-Clip = Annotated[Positive | None, Field(description="Maximum gradient norm; if null, gradients are not clipped.")]
+Clip = Annotated[Positive | None, Field(description="Maximum gradient norm.")]
 LengthPools = Annotated[bool, Field(description="Batches texts of similar length together.")]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
@@ -32,9 +30,8 @@ Precision = Annotated[
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="How updates run on a GPU: kernel by kernel (`eager`) or by replaying CUDA graphs captured once per "
-        "input shape (`captured`). `compiled` also compiles the encoder layers in these graphs for training stages of at least "
-        "5,000 updates."
+        description="How updates run on a GPU: kernel by kernel (`eager`) or by replaying CUDA graphs (`captured`). "
+        "`compiled` also compiles the encoder layers for training stages of at least 5,000 updates."
     ),
 ]
 

@@ -41,7 +41,7 @@ class Measure(Section):
 
     kind: str = Field(description="Module in workflow/crosslens/measures that computes the measure.")
     recipe: str = Field(description="Name of the recipe to which the measure is applied.")
-    settings: dict[str, Any] = Field({}, description="Arguments for the `measure` function of the module named in `kind`.")
+    settings: dict[str, Any] = Field({}, description="Arguments for the module's `measure` function.")
 
 
 class Config(Section):
@@ -51,9 +51,8 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Number of steps after which each training phase and each pass of the encoder over a corpus stops. If "
-        "set, the run is a rehearsal (a shortened trial run): its results are written to `rehearsal/` in the results folder and "
-        "are not used to test claims.",
+        description="Number of steps after which each training phase and each pass over a corpus stops in a rehearsal (a "
+        "shortened trial run).",
     )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which results are written.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
@@ -61,19 +60,17 @@ class Config(Section):
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [],
-        description="Other results folders from which corpora, encoders, tokens and samples with the same settings are reused.",
+        description="Other results folders whose corpora, encoders, tokens and samples are reused if their settings are the "
+        "same.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0],
         min_length=1,
-        description="Random seeds for tanti2021's training runs; the other papers' sections have their own `seeds` keys. "
-        "tanti2021's code uses 0.",
+        description="Random seeds for tanti2021's training runs; the other papers have their own.",
     )
     threads: Count = Field(2, description="Number of CPU threads per training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
-    corpora: dict[Name, Corpus] = Field(
-        description="Corpora by name; a corpus set to null is removed.", json_schema_extra=or_null
-    )
+    corpora: dict[Name, Corpus] = Field(description="Corpora by name.", json_schema_extra=or_null)
     tokenisations: dict[Name, Tokenisation] = Field({}, description="Tokenisations by name.")
     states: States = Field(States(), description="Hidden states on disk.")
     measures: dict[Name, Measure] = Field({}, description="Extra measures by name.")

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, cast, get_args
 
 import yaml
@@ -29,6 +31,7 @@ SHARED = (  # path of a section -> the class whose keys several sections below i
 )
 SPLITS = list(get_args(Split))
 SHOWN = 8  # numbers of a default that are written out
+PLAIN = ("text", "list of text")  # types that go without a word
 Node = dict[str, Any]
 
 
@@ -61,7 +64,7 @@ class _Pages:
 
     def section(self, path: str, model: Node, level: int, forms: bool = False) -> Iterator[str]:
         """Text of a model: its description, the list of its keys, its subsections. forms: one of several of a union."""
-        if path or forms:
+        if (path or forms) and not model["description"].startswith("Settings for"):  # the heading says so
             yield f"\n{model['description']}\n"
         shared, defaults = self.shared_keys(model)
         if defaults:
@@ -83,8 +86,8 @@ class _Pages:
                 yield from self.section(inside, inner_model, level + 1 + (len(models) > 1), len(models) > 1)
 
     def keys(self, properties: Mapping[str, Node], path: str, model: Node) -> Iterator[str]:
-        """List of the keys of a section that are plain values, or sections by name."""
-        lines = []
+        """List of the keys of a section that are plain values, or sections by name; neighbours that mean the same in one line."""
+        lines: list[tuple[str, str]] = []  # keys with their defaults, and what is said of them
         for name, node in properties.items():
             key = f"{path}.{name}" if path else name
             inside, models = self.inside(key, node)
@@ -97,8 +100,11 @@ class _Pages:
                 facts = facts.removesuffix(" or null")
             else:
                 facts = self.beyond_default(node, facts)
-            lines.append(f"- `{code}`{f' ({facts})' if facts else ''}: {self.description(node)}\n")
-        yield from ["\n", *lines] if lines else []
+            facts = "" if facts in PLAIN else facts
+            lines.append((f"`{code}`", f"{f' ({facts})' if facts else ''}: {self.description(node)}"))
+        yield from ["\n"] if lines else []
+        for text, same in groupby(lines, itemgetter(1)):
+            yield f"- {', '.join(code for code, _ in same)}{text}\n"
 
     def beyond_default(self, node: Node, facts: str) -> str:
         """Facts about a key's type that its default does not show: names to choose from, a range, the parts of what is empty."""
@@ -180,9 +186,8 @@ class _Pages:
         return f"{self._kind(node)} {self.range_of(node)}".strip()
 
     def range_of(self, node: Node) -> str:
-        """Range of a plain value, '' if there is none; integers are at least 1 without a word."""
-        implied = {"minimum": 1} if node.get("type") == "integer" else {}
-        bounds = {name: node[name] for name in BOUNDS if name in node and node[name] != implied.get(name)}
+        """Range of a plain value, '' if there is none; bounds at 0 and 1 go without a word, since they are what one expects."""
+        bounds = {name: node[name] for name in BOUNDS if name in node and node[name] not in (0, 1)}
         pattern = [f"`{node['pattern']}`"] if "pattern" in node else []
         return ", ".join([*(BOUNDS[name].format(f"{value:g}") for name, value in bounds.items()), *pattern])
 
@@ -204,11 +209,13 @@ def _schema(shared: type[Section]) -> Node:
 
 
 def _default(value: Any) -> str:
-    """A default as YAML has it; of a long list of numbers its first two and its last."""
+    """A default as YAML has it; of a long list of numbers its first two and its last, of named lists the names."""
     if isinstance(value, str) and yaml.safe_load(value) == value:
         return value
     if isinstance(value, list) and len(value) > SHOWN and all(isinstance(number, int | float) for number in value):
         return f"[{value[0]}, {value[1]}, ..., {value[-1]}]"
+    if isinstance(value, dict) and value and all(isinstance(entries, list) for entries in value.values()):
+        return f"{{{', '.join(f'{name}: [...]' for name in value)}}}"
     return json.dumps(value, ensure_ascii=False)
 
 

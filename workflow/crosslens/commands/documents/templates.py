@@ -16,7 +16,7 @@ of other columns:
 rows() takes lists too: several columns in one, rows in the order of the values that are named. claims(PRESET) has the rows of
 the preset's claims.csv; claim(PRESET, "tanti2021-c01", "holds") one of them, which must have that verdict, so that no sentence
 outlives the verdict that it tells of. Further: terms (resources/terms.yaml), definitions (names of those in records), sources (of
-data), configuration() (its keys), scoreboard (its verdicts with their meanings) and papers (the subject of each).
+data), configuration() (its keys) and papers (the subject of each).
 
 Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
 """
@@ -44,7 +44,6 @@ from crosslens.papers import papers
 from crosslens.reports.claims.pages import counted, frequencies
 from crosslens.reports.claims.verdicts import NOT_MEASURED
 from crosslens.reports.pages import read_terms
-from crosslens.reports.scoreboard import VERDICTS
 
 TEMPLATES, TABLES, TERMS = "workflow/crosslens/commands/documents/templates", "docs/results", "resources/terms.yaml"
 SUFFIX = ".j2"
@@ -55,6 +54,8 @@ ROW = ("row", "metric", "definition")
 INSIDE = ("low", "high", "published", "difference", "sd", "seeds", "n")  # of a cell, beside its value
 COMPARISON = ("value_a", "value_b", "p_holm")  # beside it where two passports are compared
 REMARK = "remark"
+TITLE = re.compile(r"(?<=\d{4}), [^;]*?(?=(?:doi|arXiv|hdl|https):)")
+"""Title and venue in a citation, before an address that leads to both."""
 
 Rows = list[dict[str, str]]
 Where = Mapping[str, str | Sequence[str]]  # column -> its value, or each of several values in turn
@@ -250,6 +251,7 @@ def environment(root: Path) -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     jinja.filters |= {"places": printed, "cell": _escaped, "frequencies": frequencies, "hundredth": hundredth}
+    jinja.filters["brief"] = lambda citation: re.sub(TITLE, ", ", citation)
     jinja.filters["tried"] = lambda rows: [*filter(is_tried, rows)]
     jinja.tests["search"] = lambda text, part: part in text
     jinja.globals |= {
@@ -265,7 +267,6 @@ def environment(root: Path) -> Environment:
         "sources": load_sources(),
         "readable": readable,
         "configuration": configuration.keys,
-        "scoreboard": VERDICTS,
         "papers": {paper.key: paper.about for paper in papers()},
     }
     return jinja

@@ -16,14 +16,12 @@ TaskName = Literal["pos", "ner"]
 
 
 class LiangTraining(Training):
-    """Settings for all training runs. Values not given in the paper are taken from XTREME."""
+    """Settings for all training runs."""
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
     epochs: Count = Field(2, description="Number of epochs.")
-    batch: Count = Field(
-        32, description="Number of sentences per step. The authors accumulate gradients over 8 batches of 4 sentences."
-    )
+    batch: Count = Field(32, description="Number of sentences per step.")
     rate: Rate = Field(2e-5, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
     epsilon: Positive = Field(1e-8, description="Epsilon of AdamW.")
@@ -32,9 +30,8 @@ class LiangTraining(Training):
     init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Weights used for testing: those with the best F1 on the source languages' validation sets, as in XTREME's "
-        "script, or the final ones, as in the released script when run without options. For heads on a frozen encoder, the final "
-        "weights are always used.",
+        description="Weights used for testing: those with the best F1 on the source languages' validation sets, or the final "
+        "ones.",
     )
     length_pools: LengthPools = False
 
@@ -45,30 +42,26 @@ class LiangTask(Section):
     corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
     interval: Count | None = Field(
         None,
-        description="Number of updates between evaluations on the validation sets; if null, the model is evaluated once per "
-        "epoch.",
+        description="Number of updates between evaluations on the validation sets; null means one evaluation per epoch.",
     )
 
 
 class Model(Section):
     """One way of fine-tuning the encoder, shown as a row in the tables."""
 
-    weight: NotNegative = Field(
-        0.0, description="Weight of the L-DAR penalty at each penalised layer; if 0, there is no penalty."
-    )
+    weight: NotNegative = Field(0.0, description="Weight of the L-DAR penalty at each penalised layer.")
     layers: Layers | Literal["all"] = Field(
         "all",
-        description="Layers to which the L-DAR penalty applies. Layer 0 is the embedding output, and `all` means every layer "
-        "except the embeddings.",
+        description="Layers to which the L-DAR penalty applies; `all` means every layer except the embeddings.",
     )
     anchor: Literal["pretrained", "released"] = Field(
         "pretrained",
-        description="Encoder whose hidden states are the reference for the L-DAR penalty: the pretrained encoder without "
-        "dropout, as in the paper, or a randomly initialised one with dropout, as in the released code.",
+        description="Encoder whose hidden states are the reference for the penalty: the pretrained encoder without dropout "
+        "or, as in the released code, a randomly initialised one with dropout.",
     )
     dropout: bool = Field(
         False,
-        description="Applies dropout in the encoder and before the head. The paper does not use dropout with L-DAR.",
+        description="Applies dropout in the encoder and before the head.",
     )
 
 
@@ -96,21 +89,17 @@ Method = Literal["densray", "means", "lda", "leace", "lsar", "inlp"]
 
 
 class Typology(Section):
-    """Probes for typological features from WALS (section 4.2)."""
+    """Probes for typological features from WALS."""
 
     corpus: str = Field("wals", description="Corpus of typological features.")
-    features: Count | None = Field(
-        None, description="Number of features sampled at random for each seed; if null, all features are used."
-    )
+    features: Count | None = Field(None, description="Number of features sampled at random for each seed; null means all.")
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
-        description="Type of probe: one probe per feature value, as in the paper, or a single probe for all values. The "
-        "authors' code uses scikit-learn's default, which has been a single probe since version 0.22.",
+        description="Type of probe: one probe per feature value, or a single probe for all values.",
     )
     words: Count = Field(
         1000,
-        description="Number of subword tokens per language (at most `probe_words`). Probes are trained on four fifths of these, "
-        "as in the authors' code. The paper reports 8,000 for training and 2,000 for testing.",
+        description="Number of subword tokens per language (at most `probe_words`), four fifths of them for training.",
     )
     held_out_words: Count = Field(100, description="Number of subword tokens per language when whole families are held out.")
     folds: Annotated[int, Field(ge=2)] = Field(5, description="Number of folds into which language families are divided.")
@@ -118,11 +107,9 @@ class Typology(Section):
 
 
 class Similarity(Section):
-    """Clustering of languages by their mean hidden states (section 4.3)."""
+    """Clustering of languages by their mean hidden states."""
 
-    shuffles: Count = Field(
-        100, description="Number of random permutations of genus and family labels, used to estimate the chance level."
-    )
+    shuffles: Count = Field(100, description="Number of random permutations of genus and family labels for the chance level.")
     layer_dimension: Annotated[int, Field(ge=2)] = Field(
         20, description="Number of leading coordinates used at each layer (figure 3)."
     )
@@ -137,12 +124,10 @@ class Groups(Section):
             "Italic": ["an", "ca", "es", "fr", "gl", "ht", "it", "la", "pms", "scn"],
             "Germanic": ["af", "bar", "de", "en", "fy", "is", "lb", "nds", "nl", "sco"],
         },
-        description="Languages in each group; a group set to null is omitted.",
+        description="Languages in each group.",
     )
     size: Annotated[int, Field(ge=3)] = Field(10, description="Number of languages in a random group.")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(
-        1.0, description="Proportion of `fit_words` sampled for each seed; the authors' code uses all of them."
-    )
+    share: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="Proportion of `fit_words` sampled for each seed.")
     bands: list[Annotated[int, Field(ge=2)]] = Field(
         [*range(2, 18)], description="Last coordinate of each two-coordinate window."
     )
@@ -153,16 +138,12 @@ class Probing(Section):
 
     methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspace methods shown in the figures.")
     compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Additional methods for comparison.")
-    share: Share = Field(
-        0.5, description="Proportion of `fit_words` sampled for each seed. The authors' code samples half, once for all seeds."
-    )
+    share: Share = Field(0.5, description="Proportion of `fit_words` sampled for each seed.")
     dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates used by the probes.")
     band: Count = Field(10, description="Width of the narrow windows in figure 2, in coordinates.")
-    bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each narrow window in figure 2.")
+    bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each such window.")
     draws: Count = Field(5, description="Number of random windows of each kind over which scores are averaged.")
-    pairs: Count = Field(
-        100, description="Number of random language pairs per seed. The authors' code uses 100 pairs for figure 3, otherwise 10."
-    )
+    pairs: Count = Field(100, description="Number of random language pairs per seed.")
     rest_words: Count = Field(
         500, description="Number of subword tokens per language for probes that distinguish one language from all others."
     )
@@ -172,9 +153,7 @@ class Probing(Section):
     typology: Typology = Field(Typology(), description="Typology.")
     similarity: Similarity = Field(Similarity(), description="Similarity.")
     groups: Groups = Field(Groups(), description="Figure 5.")
-    tolerance: Positive = Field(
-        1e-4, description="Convergence threshold for the largest gradient component. The default is scikit-learn's."
-    )
+    tolerance: Positive = Field(1e-4, description="Convergence threshold for the largest gradient component.")
 
     @model_validator(mode="after")
     def _windows_have_room(self) -> Self:
@@ -189,34 +168,29 @@ class Liang2021(PaperSection):
     seeds: Seeds = Field(
         [42, 43, 44, 45, 46],
         min_length=1,
-        description="Random seeds for the training runs. The paper's tables report a single run; the default seed in the "
-        "released code is 42.",
+        description="Random seeds for the training runs.",
     )
     texts: dict[str, str | None] = Field(
-        description="Corpus of paragraphs from which each encoder's language subspaces are computed. An encoder set to null "
-        "is omitted.",
+        description="Corpus of paragraphs from which each encoder's language subspaces are computed.",
     )
     text_tokenisation: str = Field(description="Tokenisation of the paragraphs. Its `labelled_subword` must be `every`.")
     fit_words: Count = Field(
-        10000, description="Number of training subword tokens sampled per language to compute the subspaces."
+        10000, description="Number of training subword tokens per language from which the subspaces are computed."
     )
-    probe_words: Count = Field(5000, description="Number of test subword tokens sampled per language for the probes.")
+    probe_words: Count = Field(5000, description="Number of test subword tokens per language for the probes.")
     dimensions: Count = Field(
         105,
-        description="Number of directions in the L-DAR penalty. With n languages, at most n - 1 (the rank of the subspace) "
-        "are used.",
+        description="Number of directions in the L-DAR penalty. With n languages, at most n - 1 are used.",
     )
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English alone, then a mixed set. Each of the n languages in a mixed set "
-        "contributes at most 1/n as many sentences as the first language has, as in the authors' code.",
+        description="Sets of source languages: English alone, then a mixed set of n, each of which contributes at most 1/n "
+        "as many sentences as the first has.",
     )
-    tasks: dict[TaskName, LiangTask] = Field(
-        min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null
-    )
+    tasks: dict[TaskName, LiangTask] = Field(min_length=1, description="The paper's tasks.", json_schema_extra=or_null)
     models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(
-        min_length=1, description="Models by name; a model set to null is omitted.", json_schema_extra=or_null
+        min_length=1, description="Models by name.", json_schema_extra=or_null
     )
     removal: Removal = Field(Removal(), description="Figure 4.")
     probing: Probing = Field(Probing(), description="Figures 1, 2, 3 and 5.")

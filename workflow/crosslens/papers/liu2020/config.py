@@ -18,50 +18,43 @@ Weighting = Literal["tokens", "texts", "released"]
 
 
 class Bert(Training):
-    """Masked language models pretrained from scratch (section 3.2).
-
-    The paper does not give the number of layers, the number of steps or the learning rate.
-    """
+    """Masked language models pretrained from scratch (section 3.2)."""
 
     RECIPE = ("epsilon", "parts", "encoder_dropout")
 
     encoder: str = Field(description="Untrained BERT model to pretrain.")
     window: Window = Field(
         512,
-        description="Number of subwords per example, including special tokens. An example is running text from one page; with "
-        "`sentence`, each example is one sentence.",
+        description="Number of subwords per example of running text from one page; with `sentence`, each example is one "
+        "sentence.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
-        description="Sizes of short windows in subwords, including special tokens (section 3.2.3). Each window covers a segment "
-        "of one sentence.",
+        description="Sizes of short windows in subwords. Each window covers a segment of one sentence.",
     )
-    updates: Count = Field(200_000, description="Number of updates for each data size and window (our choice).")
+    updates: Count = Field(200_000, description="Number of updates for each data size and window.")
     evaluations: Count = Field(20, description="Number of evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a BERT model with the long window that is trained on the smaller data size for the same number of "
-        "epochs, rather than updates, as on the larger size.",
+        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs as "
+        "on the larger one.",
     )
-    subwords: Count = Field(
-        131_072, description="Average number of subwords per batch. The default equals 256 examples of 512 subwords, as in BERT."
-    )
+    subwords: Count = Field(131_072, description="Average number of subwords per batch.")
     parts: Count = Field(
         4,
-        description="Number of parts into which each batch is split. They are processed one after another, or in parallel on as "
-        "many GPUs of one machine. To request a single GPU, write `train: { gpu: 1 }` under set-resources in slurm/site.yaml. "
-        "The number of GPUs affects only the last digits of the results.",
+        description="Number of parts of a batch, which are processed one after another, or in parallel on as many GPUs of "
+        "one machine.",
     )
-    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Proportion of subwords masked, as in BERT.")
+    masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Proportion of subwords masked.")
     init_sd: Positive | None = Field(
-        None, description="Standard deviation of the initial weights; if null, the encoder's value is used (0.02, as in BERT)."
+        None, description="Standard deviation of the initial weights; if null, the encoder's value is used."
     )
-    rate: Rate = Field(1e-4, description="Learning rate, as in BERT.")
+    rate: Rate = Field(1e-4, description="Learning rate.")
     warmup: Warmup = 0.01
     weight_decay: WeightDecay = 0.01
     clip: Clip = 1.0
     epsilon: Positive = Field(1e-6, description="Epsilon of Adam.")
-    encoder_dropout: bool = Field(True, description="Applies dropout in the encoder at a rate of 0.1, as in BERT.")
+    encoder_dropout: bool = Field(True, description="Applies dropout in the encoder at a rate of 0.1.")
     precision: Precision = "auto"
 
     @model_validator(mode="after")
@@ -85,16 +78,14 @@ class Pretraining(Section):
     sizes: dict[Annotated[str, Field(pattern=r"^[0-9a-z]+$")], Count] = Field(
         min_length=2,
         max_length=2,
-        description="Two named data sizes, in sentences per language, smaller first. If a language has fewer sentences, each is "
-        "used once. A size set to null is omitted.",
+        description="Two named data sizes, in sentences per language, smaller first.",
         json_schema_extra=or_null,
     )
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Random seeds for pretraining. The paper uses one, but a single seed leaves the claims about pretrained "
-        "models undecided. XNLI training with seed s starts from the model at index s modulo the number of pretraining "
-        "seeds. Token translation uses the BERT model pretrained with the first seed.",
+        description="Random seeds for pretraining. XNLI training with seed s starts from the model at index s modulo the "
+        "number of these seeds; token translation uses the first.",
     )
     bert: Bert = Field(description="Masked language models.")
     static: str = Field(description="Untrained word-embedding model whose vectors are replaced with those of GloVe or Word2Vec.")
@@ -105,21 +96,19 @@ class Pretraining(Section):
 
 
 class Retrieval(Section):
-    """Word retrieval (section 3.1 and figures 1, 3 and 5). Contexts and language means come from the pretraining text."""
+    """Word retrieval (section 3.1 and figures 1, 3 and 5)."""
 
     dictionaries: list[str] = Field(min_length=1, description="Dictionaries to use.")
-    dictionary_split: Literal["train", "test"] = Field(
-        "test", description="Dictionary split; the paper does not specify which it uses."
-    )
+    dictionary_split: Literal["train", "test"] = Field("test", description="Dictionary split.")
     size: str | None = Field(
         None,
-        description="Name of the data size (from `pretraining.sizes`) whose text provides the contexts for all models; if null, "
-        "the larger size is used.",
+        description="Data size (from `pretraining.sizes`) whose text provides the contexts for all models; null means the "
+        "larger one.",
     )
 
 
 class Means(Section):
-    """Mean of a language's hidden states (section 4.1). The paper does not specify the texts or their weighting."""
+    """Mean of a language's hidden states (section 4.1)."""
 
     corpus: str | None = Field(None, description="Corpus of the texts; if null, the corpus and tokenisation of `nli` are used.")
     tokenisation: str | None = Field(None, description="Tokenisation of the texts.")
@@ -128,8 +117,8 @@ class Means(Section):
     )
     weighting: Weighting = Field(
         "tokens",
-        description="Units given equal weight in the mean: subword tokens or texts. With `released`, only 16 blocks of 512 "
-        "subword tokens are used, as in lang-rep, the same group's code for a later paper.",
+        description="Units given equal weight in the mean: subword tokens or texts. `released` uses only 16 blocks of 512 "
+        "subword tokens, as in the same group's code for a later paper.",
     )
     specials: bool = Field(False, description="Includes special tokens in the mean.")
 
@@ -147,21 +136,16 @@ class Translation(Section):
         min_length=1,
         description="Languages translated from and into English, in the order of table 2.",
     )
-    weights: list[float] = Field(
-        [1.0, 2.0, 3.0], min_length=1, description="Shift weights, each combined with every layer (table 2)."
-    )
-    negative_weights: list[float] = Field(
-        [-1.0, -2.0, -3.0], description="Negative shift weights, used to test a claim in the paper's text."
-    )
+    weights: list[float] = Field([1.0, 2.0, 3.0], min_length=1, description="Shift weights, each combined with every layer.")
+    negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative shift weights.")
     layer: Count = Field(10, description="Layer used for the convert rates in table 2 and the samples in table 1.")
     printed: tuple[Count, float] = Field((11, 3.0), description="Layer and shift weight used in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
-    samples: list[Count] = Field([36], description="Numbers of the sentence pairs shown in table 1, starting from 1.")
+    samples: list[Count] = Field([36], description="Numbers of the sentence pairs shown in table 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],
-        description="Ways of computing the mean. The `calibration` table compares the convert rate of each with the published "
-        "rate.",
+        description="Ways of computing the mean, whose convert rates the `calibration` table compares with the published ones.",
     )
 
 
@@ -174,22 +158,21 @@ class Nli(Training):
     tokenisation: str = Field(description="Tokenisation of the sentence pairs.")
     languages: list[Language] = Field(
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
-        description="Languages in table 4. The paper omits three of XNLI's 15 languages from this table.",
+        description="Languages in table 4.",
     )
-    epochs: Count = Field(3, description="Number of epochs (our choice).")
-    batch: Count = Field(32, description="Number of pairs per step (our choice).")
-    rate: Rate = Field(2e-5, description="Learning rate (our choice).")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head (our choice); if null, `rate` is used.")
+    epochs: Count = Field(3, description="Number of epochs.")
+    batch: Count = Field(32, description="Number of pairs per step.")
+    rate: Rate = Field(2e-5, description="Learning rate.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
     pretrained_rate: Rate | None = Field(
-        None, description="Learning rate for our own pretrained encoders (our choice); if null, `rate` is used."
+        None, description="Learning rate for our own pretrained encoders; if null, `rate` is used."
     )
     pretrained_epochs: Count | None = Field(
         None, description="Number of epochs for our own pretrained encoders; if null, `epochs` is used."
     )
     pretrained_half: bool = Field(
         False,
-        description="Fine-tunes only the upper half of our own pretrained encoders. The paper does this with mBERT (last 6 "
-        "layers) in section 4.3 but does not mention it in section 3.",
+        description="Fine-tunes only the upper half of our own pretrained encoders.",
     )
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
@@ -201,30 +184,34 @@ class Nli(Training):
         min_length=2,
         description="Candidate shift weights. One is selected on development data.",
     )
-    features_hidden: Count = Field(512, description="Number of hidden units in the head trained on frozen hidden states.")
-    features_rate: Rate = Field(1e-3, description="Learning rate for the head trained on frozen hidden states.")
-    features_epochs: Count = Field(10, description="Number of epochs for the head trained on frozen hidden states.")
+    features_hidden: Count = Field(
+        512, description="Number of hidden units, learning rate and number of epochs of the head trained on frozen hidden states."
+    )
+    features_rate: Rate = Field(
+        1e-3,
+        description="Number of hidden units, learning rate and number of epochs of the head trained on frozen hidden states.",
+    )
+    features_epochs: Count = Field(
+        10, description="Number of hidden units, learning rate and number of epochs of the head trained on frozen hidden states."
+    )
 
 
 class Identification(Section):
-    """Language-identification probes, trained to convergence (sections 4.1, 4.3 and 5). The paper itself trains no probes."""
+    """Language-identification probes, trained to convergence."""
 
     subwords: Count = Field(
         1000,
-        description="Number of subword tokens per language and split, sampled evenly across pairs (for shifted pairs) or subword "
-        "types (for running text).",
+        description="Number of subword tokens per language and split.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
         min_length=1,
-        description="Candidate values of C, scikit-learn's inverse regularisation strength. One is selected on a "
-        "held-out fifth of the training data.",
+        description="Candidate values of C, scikit-learn's inverse regularisation strength.",
     )
     tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
     fine_tuned: bool = Field(
         True,
-        description="Also probes shifted hidden states of the encoder fine-tuned on XNLI. If false, only the released encoder "
-        "is probed, and one seed suffices.",
+        description="Also probes shifted hidden states of the encoder fine-tuned on XNLI.",
     )
 
 
@@ -233,20 +220,17 @@ class Vocabulary(Section):
 
     encoder: str = Field(description="Encoder whose tokenizer is used.")
     corpus: str = Field(description="Corpus of sentence pairs in whose test sets subwords are counted.")
-    tokenisation: str = Field(description="Tokenisation for table 3. The published numbers are for cased text with accents.")
+    tokenisation: str = Field(description="Tokenisation for table 3.")
     altered: list[str] = Field(
         [],
-        description="Tokenisations with strip_accents or lower_case for the `accents` table; if the list is empty, the table is "
-        "omitted.",
+        description="Tokenisations with strip_accents or lower_case for the `accents` table.",
     )
 
 
 class Liu2020(PaperSection):
     """Settings for Liu et al. (2020)."""
 
-    seeds: Seeds = Field(
-        [0, 1, 2], min_length=1, description="Random seeds for the training runs on XNLI; the paper uses one seed."
-    )
+    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Random seeds for the training runs on XNLI.")
     source_language: Language = Field(
         "en",
         description="Language paired with each of the others, in both directions, in word retrieval and token translation.",

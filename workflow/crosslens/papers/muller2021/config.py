@@ -26,45 +26,39 @@ class MullerTraining(Training):
     warmup: Warmup = 0.1  # appendix A.1.1
     beta2: Share = Field(
         0.999,
-        description="Beta2 of AdamW. The authors' code for a related paper uses Adam with a beta2 of 0.99 and no learning-rate "
-        "schedule (trainer/run.py).",
+        description="Beta2 and epsilon of AdamW.",
     )
     epsilon: Positive = Field(
         1e-8,
-        description="Epsilon of AdamW. The authors' code for a related paper uses 1e-6 (deep_learning_toolbox.py, line 31).",
+        description="Beta2 and epsilon of AdamW.",
     )
     dropout: Share = Field(
         0.1,
-        description="Dropout rate before the tagging heads. The authors' code for a related paper does not apply dropout there "
-        "(modeling_multitask.py, lines 49 and 140).",
+        description="Dropout rate before the tagging heads.",
     )
     init_sd: Positive = Field(0.02, description="Standard deviation of the initial weights of the tagging heads.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Epoch whose weights are tested: the best, as in appendix A.1.1, or the last, as in the authors' "
-        "code for a related paper (run.py).",
+        description="Epoch whose weights are tested.",
     )
     divide_twice: bool = Field(
         False,
         description="Divides the mean tagging loss by the number of tags a second time, as in the authors' code for a "
-        "related paper (epoch_run.py, line 454).",
+        "related paper.",
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
         "bert",
-        description="How layers are re-initialised: as in the code used for the paper (`bert`), or as in the publicly "
-        "released code (`released`).",
+        description="How layers are re-initialised: from BERT's normal distribution (`bert`) or, as in the publicly released "
+        "code, from PyTorch's default one (`released`).",
     )
 
 
 class ParserSettings(Section):
-    """The biaffine parser, with layer sizes from the authors' code for a related paper.
+    """The biaffine parser."""
 
-    Dozat and Manning use 500 units for arcs, 100 units for relations and a dropout rate of 0.33.
-    """
-
-    arc: Count = Field(500, description="Number of hidden units in the arc MLPs.")
-    relation: Count = Field(200, description="Number of hidden units in the relation MLPs.")
+    arc: Count = Field(500, description="Number of hidden units in the MLPs for arcs and relations.")
+    relation: Count = Field(200, description="Number of hidden units in the MLPs for arcs and relations.")
     dropout: Share = Field(0.1, description="Dropout rate for the hidden units of the MLPs.")
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function of the MLPs.")
     decoding: Literal["log", "probability"] = Field(
@@ -74,13 +68,11 @@ class ParserSettings(Section):
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
-        description="Divisor for the relation loss: the number of words or, as in the authors' code for a related paper, "
-        "that number plus two per sentence (epoch_run.py, line 454).",
+        description="Divisor for the relation loss: the number of words, or that number plus two per sentence.",
     )
     subtypes: bool = Field(
         False,
-        description="Keeps the relation subtypes of the training data in training, selection and scoring, as in the authors' "
-        "code for a related paper (conllu_reader.py, line 470).",
+        description="Keeps the relation subtypes of the training data in training, selection and scoring.",
     )
 
 
@@ -88,17 +80,17 @@ class MullerTask(Section):
     """Settings for one task."""
 
     corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
-    epochs: Count = Field(6, description="Number of epochs. The best epoch is selected on the source language's validation set.")
-    batch: Count = Field(16, description="Number of sentences per step (table 3).")
-    rate: Rate = Field(5e-5, description="Learning rate (table 3).")
+    epochs: Count = Field(6, description="Number of epochs.")
+    batch: Count = Field(16, description="Number of sentences per step.")
+    rate: Rate = Field(5e-5, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
 
 
 class MullerSearch(Section):
     """Grid search from appendix A.1.1 for each task and source language, with results in muller2021/table3_search.csv."""
 
-    batch: list[Count] = Field([16, 32], description="Candidate batch sizes.")
-    rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Candidate learning rates.")
+    batch: list[Count] = Field([16, 32], description="Candidate values.")
+    rate: list[Rate] = Field([1e-5, 2.5e-5, 5e-5], description="Candidate values.")
 
 
 class MullerSimilarity(Section):
@@ -106,8 +98,7 @@ class MullerSimilarity(Section):
 
     sets: list[Layers] = Field(
         [[1, 2]],
-        description="Sets of layers. Models in which one set is re-initialised are included in the comparison (figures 2 and "
-        "6 to 8).",
+        description="Sets of layers whose re-initialised models are included in the comparison (figures 2 and 6 to 8).",
     )
     draws: Annotated[int, Field(ge=0)] = Field(
         200, description="Number of random shuffles of the sentence pairs for the baseline."
@@ -118,7 +109,7 @@ class MullerProbe(Section):
     """Probes that identify a parallel sentence's language from its mean hidden state."""
 
     held_out: Annotated[float, Field(gt=0, lt=1)] = Field(0.5, description="Share of sentences held out for testing.")
-    penalty: Positive = Field(1.0, description="Inverse regularisation strength C. The default is scikit-learn's.")
+    penalty: Positive = Field(1.0, description="Inverse regularisation strength C.")
     tolerance: Positive = Field(
         1e-6, description="Convergence threshold for the largest component of the mean gradient over sentences."
     )
@@ -127,9 +118,7 @@ class MullerProbe(Section):
 class Muller2021(PaperSection):
     """Settings for Muller et al. (2021)."""
 
-    seeds: Seeds = Field(
-        [0, 1, 2, 3, 4], min_length=1, description="Random seeds for the training runs; the paper uses five runs (section 3)."
-    )
+    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Random seeds for the training runs.")
     source_languages: list[Language] = Field(
         ["en", "ru", "ar"], min_length=1, description="Source languages. English must come first."
     )
@@ -144,8 +133,8 @@ class Muller2021(PaperSection):
         "layer; `all_embeddings` also includes the embeddings.",
     )
     domain_corpus: str | None = Field(None, description="Corpus of treebanks for training and in-domain testing (table 2).")
-    domain_literature: str | None = Field(None, description="Corpus of literary treebanks (table 2).")
-    domain_web: str | None = Field(None, description="Corpus of web treebanks (table 2).")
+    domain_literature: str | None = Field(None, description="Corpora of literary and of web treebanks (table 2).")
+    domain_web: str | None = Field(None, description="Corpora of literary and of web treebanks (table 2).")
     domain_entities: str | None = Field(None, description="News corpus with named entities (table 2).")
     search: MullerSearch = Field(MullerSearch(), description="Grid search.")
     similarity: MullerSimilarity = Field(MullerSimilarity(), description="CKA.")

@@ -11,7 +11,7 @@ from crosslens.papers.passport.terms import PIVOT
 
 
 class Passport(PaperSection):
-    """Encoder passports, which show which layers of an encoder represent language and meaning, relative to baselines."""
+    """Encoder passports."""
 
     encoder: str = Field("", description="Encoder to study; if omitted, the first of this section's `encoders` is used.")
     tokenisation: str = Field("sentences", description="Tokenisation of the sentences. It must not truncate any sentence.")
@@ -23,27 +23,25 @@ class Passport(PaperSection):
     topics: str = Field("sib200_english", description="Corpus of English sentences on which the topic probes are trained.")
     block: Count = Field(
         50,
-        description="Number of consecutive sentence numbers (index_id) per block. A block is never split between the two halves "
-        "of the data.",
+        description="Number of consecutive sentence numbers (index_id) per block, which is never split between the two "
+        "halves of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Random seeds for the randomly initialised versions of each encoder."
     )
     neighbours: Count = Field(10, description="Number of nearest neighbours (k) for the mutual-neighbour and hubness measures.")
     shuffles: Annotated[int, Field(ge=2)] = Field(
-        3, description="Number of random shuffles of the translation pairs. The mean score over the shuffles is a baseline."
+        3, description="Number of random shuffles of the translation pairs, for a baseline."
     )
     permutations: Count = Field(
         1000,
-        description="Number of random permutations of the languages. The mean score over the permutations is the baseline for "
-        "genealogy.",
+        description="Number of random permutations of the languages, for the baseline of genealogy.",
     )
     penalty: Positive = Field(1.0, description="Inverse regularisation strength C for the language probes.")
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0],
         min_length=1,
-        description="Candidate values of the inverse regularisation strength C for the topic probes. One is selected on "
-        "held-out blocks.",
+        description="Candidate values of C for the topic probes.",
     )
     tolerance: Positive = Field(1e-4, description="Convergence threshold for the largest gradient component.")
 

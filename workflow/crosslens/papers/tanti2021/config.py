@@ -39,36 +39,33 @@ class Run(Section):
     )
     entropy: Literal["equation_1", "negative_entropy"] = Field(
         "equation_1",
-        description="Language loss in entropy maximisation: the negated sum of the log probabilities, as in equation 1, or the "
-        "negative entropy.",
+        description="Language loss in entropy maximisation: that of equation 1 or the negative entropy.",
     )
     language_head_rate: Rate | None = Field(
         None,
-        description="Learning rate for the language head that is trained after the task; if null, `head_rate` is used, "
-        "as in the authors' code.",
+        description="Learning rate for the language head that is trained after the task; if null, `head_rate` is used.",
     )
     adversary_rate: Rate | None = Field(
         None,
-        description="Learning rate for the adversarial language head; if null, `head_rate` is used, as in the authors' code.",
+        description="Learning rate for the adversarial language head; if null, `head_rate` is used.",
     )
     adversary_epochs: int = Field(
         0,
         ge=0,
-        description="Number of epochs for which the adversarial language head is trained alone before the encoder is "
-        "updated. The authors' code omits this step.",
+        description="Number of epochs for which the adversarial language head is trained alone before the encoder is updated.",
     )
     encoder_dropout_when_frozen: bool | None = Field(
-        None, description="Overrides `training.encoder_dropout_when_frozen` for this run, unless null."
+        None, description="Overrides `training.encoder_dropout_when_frozen` for this run."
     )
     languages: list[Language] = Field(
         [],
-        description="Training languages. With n languages, each contributes at most 1/n as many examples as "
-        "`source_language` has. If the list is empty, only `source_language` is used.",
+        description="Training languages. Each of n languages contributes at most 1/n as many examples as `source_language` "
+        "has. An empty list means `source_language` alone.",
     )
     seeds: Seeds | None = Field(None, description="Random seeds for this run; if null, the top-level `seeds` are used.")
     reinitialise: Literal["none", "all"] = Field(
         "none",
-        description="Parts of the encoder re-initialised before training: none or, for the untrained control, all.",
+        description="Parts of the encoder re-initialised before training.",
     )
 
     @model_validator(mode="after")
@@ -85,14 +82,13 @@ class TantiTraining(Training):
 
     RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(5, description="Number of epochs for the task (appendix C).")
-    language_epochs: Count = Field(5, description="Number of epochs for the language head (appendix C).")
+    epochs: Count = Field(5, description="Number of epochs for the task.")
+    language_epochs: Count = Field(5, description="Number of epochs for the language head.")
     language_head_rates: list[Rate] = Field(
         [],
-        description="Learning rates for extra language heads, whose scores are written to results/findings.csv. Each rate "
-        "must have a single significant digit.",
+        description="Learning rates for extra language heads, whose scores are written to results/findings.csv.",
     )
-    dropout: Share = Field(0.1, description="Dropout rate before each head (appendix C).")
+    dropout: Share = Field(0.1, description="Dropout rate before each head.")
     decay: Decay = "none"
     select_by: Literal["paper", "token"] = Field(
         "token",
@@ -101,8 +97,7 @@ class TantiTraining(Training):
     )
     encoder_dropout_when_frozen: bool = Field(
         True,
-        description="Applies dropout in a frozen encoder, as in the authors' code (model.py, line 185). If false, the "
-        "encoder's hidden states are computed only once.",
+        description="Applies dropout in a frozen encoder. If false, the encoder's hidden states are computed only once.",
     )
     length_pools: LengthPools = False  # authors' code: dataset.py
 
@@ -124,12 +119,10 @@ class Task(Section):
         description="Input to the heads for a sentence pair: the first token's hidden state in the last layer or, as in the "
         "authors' code, the pooler output.",
     )
-    segments: bool = Field(
-        False, description="Assigns token type 1 to the hypothesis. The authors' code does not pass token types."
-    )
-    points_per_label: Count = Field(10, description="Number of points sampled per language and label (appendix B).")
+    segments: bool = Field(False, description="Assigns token type 1 to the hypothesis.")
+    points_per_label: Count = Field(10, description="Number of points sampled per language and label.")
     runs: dict[RunName, Run] = Field(
-        description="Training runs by name: the paper's four (table 5) and our controls. A control set to null is omitted.",
+        description="Training runs by name: the paper's four (table 5) and our controls.",
         json_schema_extra=or_null,
     )
 
@@ -156,57 +149,53 @@ class Search(Section):
 
     experiments: list[Annotated[str, Field(pattern=r"^(pos|nli)/[a-z_]+$")]] = Field(
         [],
-        description="Experiments to run a hyperparameter search for, such as pos/finetuned. If a task is set to null, its "
-        "experiments are skipped.",
+        description="Experiments to search, such as pos/finetuned.",
     )
-    trials: Count = Field(20, description="Number of hyperparameter combinations sampled per experiment (appendix D).")
+    trials: Count = Field(20, description="Number of hyperparameter combinations sampled per experiment.")
     trials_per_job: Count = Field(
         1,
         description="Number of trials per job. Trials in the same job share hidden states if the encoder is frozen without "
-        "dropout. With 1, all trials can run in parallel.",
+        "dropout.",
     )
-    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Candidate standard deviations of the initial weights.")
-    batch: list[Count] = Field([64, 32, 16], description="Candidate batch sizes.")
-    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Candidate learning rates for the heads.")
-    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Candidate learning rates for the encoder.")
-    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate values of lambda for gradient reversal.")
-    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate weights for entropy maximisation.")
-    seed: int = Field(0, ge=0, description="Random seed for sampling hyperparameter combinations.")
+    init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Candidate values.")
+    batch: list[Count] = Field([64, 32, 16], description="Candidate values.")
+    head_rate: list[Rate] = Field([1e-1, 1e-2, 1e-3, 1e-4], description="Candidate values.")
+    encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Candidate values.")
+    reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate values.")
+    uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate values.")
+    seed: int = Field(0, ge=0, description="Random seed for sampling.")
 
 
 class Probe(Section):
     """The logistic-regression probe, trained to convergence, and its controls."""
 
-    train_words: Count = Field(500, description="Number of training words (texts for nli) per language.")
+    train_words: Count = Field(500, description="Number of training and test words (texts for nli) per language.")
     test_words: Count = Field(
         400,
-        description="Number of test words (texts for nli) per language, from sentences not used in training.",
+        description="Number of training and test words (texts for nli) per language.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
         min_length=1,
-        description="Candidate values of C, scikit-learn's inverse regularisation strength. One is selected on a "
-        "held-out fifth of the training data.",
+        description="Candidate values of C, scikit-learn's inverse regularisation strength.",
     )
-    tolerance: Positive = Field(
-        1e-6, description="Convergence threshold for the largest component of the mean gradient over words."
-    )
+    tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
 
 
 class UnitTexts(Section):
     """Probes that identify a paragraph's language from one word or the whole paragraph, with results in results/units.csv."""
 
-    train_texts: Count = Field(500, description="Maximum number of training paragraphs per language.")
-    test_texts: Count = Field(400, description="Maximum number of test paragraphs per language.")
+    train_texts: Count = Field(500, description="Maximum numbers of training and test paragraphs per language.")
+    test_texts: Count = Field(400, description="Maximum numbers of training and test paragraphs per language.")
 
 
 class Clustering(Section):
     """V-measure of k-means clusters of the appendix B samples."""
 
-    runs: Count = Field(10, description="Number of k-means runs over which the V-measure is averaged (section 4.1).")
-    points_per_language: Count = Field(100, description="Number of Wikipedia points per language (appendix B).")
+    runs: Count = Field(10, description="Number of k-means runs over which the V-measure is averaged.")
+    points_per_language: Count = Field(100, description="Number of Wikipedia points per language.")
     language_clusters: Count | None = Field(
-        None, description="Number of clusters (k) when clusters are compared with languages; if null, one per language."
+        None, description="Number of clusters when clusters are compared with languages; if null, one per language."
     )
 
 
@@ -226,7 +215,7 @@ class Tanti2021(PaperSection):
     source_language: Language = Field("en", description="Language of the training data for both tasks.")
     training: TantiTraining = Field(TantiTraining(), description="Settings for all training runs.")
     tasks: dict[Literal["pos", "nli"], Task] = Field(
-        min_length=1, description="The paper's two tasks; a task set to null is omitted.", json_schema_extra=or_null
+        min_length=1, description="The paper's two tasks.", json_schema_extra=or_null
     )
     search: Search = Field(Search(), description="Random search.")
     probe: Probe = Field(Probe(), description="The probe.")

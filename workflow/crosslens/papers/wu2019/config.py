@@ -24,86 +24,81 @@ class WuTraining(Training):
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="Number of epochs (our choice from the released grid {3, 4}).")
-    batch: Count = Field(32, description="Number of examples per step (our choice from the released grid {16, 32}).")
-    rate: Rate = Field(3e-5, description="Learning rate (our choice from the released grid {2e-5, 3e-5, 5e-5}).")
+    epochs: Count = Field(3, description="Number of epochs.")
+    batch: Count = Field(32, description="Number of examples per step.")
+    rate: Rate = Field(3e-5, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
-    beta2: Share = Field(0.999, description="Beta2 of Adam; the released code uses 0.99 (model/base.py, line 538).")
-    epsilon: Positive = Field(1e-8, description="Epsilon of Adam.")
-    dropout: Share = Field(0.0, description="Dropout rate before linear heads. The paper does not mention this dropout.")
+    beta2: Share = Field(0.999, description="Beta2 and epsilon of Adam.")
+    epsilon: Positive = Field(1e-8, description="Beta2 and epsilon of Adam.")
+    dropout: Share = Field(0.0, description="Dropout rate before linear heads.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout rate for the encoder's output. Each input has a single mask, shared by all layers. The released "
-        "code applies this dropout (model/base.py, lines 63 and 533); the paper does not mention it.",
+        description="Dropout rate for the encoder's output. Each input has a single mask, shared by all layers.",
     )
     init_sd: Positive | None = Field(
         None,
-        description="Standard deviation of the heads' initial weights; if null, PyTorch's initialisation is used, as in the "
-        "released code.",
+        description="Standard deviation of the heads' initial weights; if null, PyTorch's initialisation is used.",
     )
-    encoder_dropout_when_frozen: bool = Field(False, description="Applies dropout in frozen layers, as the released code does.")
+    encoder_dropout_when_frozen: bool = Field(False, description="Applies dropout in frozen layers.")
     length_pools: LengthPools = False
 
 
 class ParserSettings(Section):
-    """The biaffine parser of Dozat and Manning (section 4.5), with the sizes used in the released code."""
+    """The biaffine parser."""
 
-    arc: Count = Field(512, description="Number of hidden units in the arc MLPs.")
-    relation: Count = Field(128, description="Number of hidden units in the relation MLPs.")
+    arc: Count = Field(512, description="Number of hidden units in the MLPs for arcs and relations.")
+    relation: Count = Field(128, description="Number of hidden units in the MLPs for arcs and relations.")
     dropout: Share = Field(0.33, description="Dropout rate for the hidden units of the MLPs.")
     activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function of the MLPs.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
         description="Representation of the root: a learned vector (`vector`) or the hidden state of [CLS] (`first`). "
-        "`as_released` also uses [CLS] but reproduces a bug in the released code that prevents a root word's relation from ever "
-        "being predicted correctly (training/biaffine.py).",
+        "`as_released` also masks [CLS] as a possible head, as in the released code.",
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
-        description="Decoding criterion: the most probable tree (`log`) or, as in the released code, the tree with the "
-        "highest sum of probabilities (`probability`).",
+        description="Decoding criterion: the most probable tree (`log`) or the tree with the highest sum of probabilities "
+        "(`probability`).",
     )
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the parser's weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="Treatment of words whose head was truncated: they are ignored in training (`masked`) or, as in the released "
-        "code, attached to the last word (`last_word`).",
+        description="Treatment of words whose head was truncated: they are ignored in training (`masked`) or attached to the "
+        "last word (`last_word`).",
     )
     one_root: bool = Field(
         True,
-        description="Limits each tree to one root word. If false, as in the released code, the best-scoring tree may have "
-        "several.",
+        description="Limits each tree to one root word.",
     )
-    tag_size: Count = Field(100, description="Embedding size for gold UPOS tags (only in the parser that uses them).")
+    tag_size: Count = Field(100, description="Embedding size for gold UPOS tags.")
 
 
 class Features(Section):
-    """The feature-based model, trained on a frozen encoder (section 4.1)."""
+    """The feature-based model, trained on a frozen encoder."""
 
     lstm_layers: Annotated[int, Field(ge=0)] = Field(
         2,
-        description="Number of layers in the bidirectional LSTM; with 0, only the weighted sum of the encoder's layers is used.",
+        description="Number of layers in the bidirectional LSTM; 0 leaves only the weighted sum of the encoder's layers.",
     )
     lstm_size: Count = Field(
         768,
-        description="Hidden size of the LSTM in each direction. The size given in the paper may be the total for both "
-        "directions.",
+        description="Hidden size of the LSTM in each direction.",
     )
     reads: Literal["words", "subwords"] = Field(
         "words",
         description="Input to the LSTM in word-level tasks: the first subword of each word, or all subwords plus [CLS] and "
-        "[SEP]. The paper does not specify which.",
+        "[SEP].",
     )
     rate: Rate = Field(1e-3, description="Learning rate, halved after every epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
     batch: Count = Field(32, description="Number of examples per step.")
-    epochs: Count = Field(50, description="Maximum number of epochs (our choice).")
+    epochs: Count = Field(50, description="Maximum number of epochs.")
 
 
 class WuTask(Section):
-    """Settings for one task. If `epochs`, `batch`, `rate` or `head_rate` is null, the value in `training` is used."""
+    """If `epochs`, `batch`, `rate` or `head_rate` is null, the value in `training` is used."""
 
     corpora: list[str] = Field(
         min_length=1, description="Corpora for this task. For each language, the first corpus containing it is used."
@@ -115,9 +110,8 @@ class WuTask(Section):
     head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Language of the development data used to select the epoch if the training language is not "
-        "`source_language`: the training language (`own`) or `source_language` (`source`). The paper does not specify which is "
-        "used with translated training data (table 3).",
+        description="Language of the development data used to select the epoch: the training language (`own`) or "
+        "`source_language` (`source`).",
     )
 
 
@@ -129,7 +123,7 @@ class Identification(Section):
     rate: Rate = Field(1e-3, description="Learning rate, halved after every epoch that does not improve the development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
     batch: Count = Field(32, description="Number of documents per step.")
-    epochs: Count = Field(50, description="Maximum number of epochs (our choice).")
+    epochs: Count = Field(50, description="Maximum number of epochs.")
 
 
 class Overlap(Section):
@@ -138,25 +132,25 @@ class Overlap(Section):
     encoder: str | None = Field(None, description="Encoder whose tokenizer is used; if null, the paper's encoder is used.")
     tokenisation: str = Field(
         "uncut",
-        description="Tokenisation of the texts. It must not use windows, because their context subwords would be counted twice.",
+        description="Tokenisation of the texts, without windows.",
     )
     corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Corpora used instead of those in `tasks` to measure overlap; a task set to null is omitted."
+        {}, description="Corpora used instead of those in `tasks` to measure overlap."
     )
     typology: str | None = Field(
         "wals",
-        description="Corpus used to compute typological distances from English; if null, no distances are computed.",
+        description="Corpus used to compute typological distances from English.",
     )
 
 
 class WuSearch(Section):
-    """Search over the 12 released settings (example/surprising-mbert/evaluate.sh, lines 46-62; results in wu2019/search.csv)."""
+    """Search over hyperparameters, with results in wu2019/search.csv."""
 
-    tasks: list[TaskName] = Field(list(KINDS), description="Tasks included in the search; the list may be empty.")
+    tasks: list[TaskName] = Field(list(KINDS), description="Tasks included in the search.")
     variants: list[str] = Field(["full"], description="Variants included in the search, such as full or freeze0.")
-    rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Candidate learning rates.")
-    batch: list[Count] = Field([16, 32], description="Candidate batch sizes.")
-    epochs: list[Count] = Field([3, 4], description="Candidate numbers of epochs.")
+    rate: list[Rate] = Field([2e-5, 3e-5, 5e-5], description="Candidate values.")
+    batch: list[Count] = Field([16, 32], description="Candidate values.")
+    epochs: list[Count] = Field([3, 4], description="Candidate values.")
 
 
 class Wu2019(PaperSection):
@@ -165,12 +159,10 @@ class Wu2019(PaperSection):
     seeds: Seeds = Field(
         [42],
         min_length=1,
-        description="Random seeds for the training runs. The released code uses 42; the paper does not give a seed.",
+        description="Random seeds for the training runs.",
     )
     source_language: Language = Field("en", description="Source language for zero-shot transfer.")
-    tasks: dict[TaskName, WuTask] = Field(
-        min_length=1, description="The paper's tasks; a task set to null is omitted.", json_schema_extra=or_null
-    )
+    tasks: dict[TaskName, WuTask] = Field(min_length=1, description="The paper's tasks.", json_schema_extra=or_null)
     segments: bool = Field(True, description="Assigns token type 1 to the second sentence of a pair.")
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")

@@ -157,9 +157,13 @@ class Printed(Section):
 
 
 class Claim(Section):
-    """A claim, the effects that decide it, and controls that would show that the effect has another cause."""
+    """A claim, the effects that decide it, and controls that would show that the effect has another cause.
+
+    quantity: what its effects are, in words: the quantity and its unit, what is subtracted from what, on which texts and layers.
+    """
 
     says: str
+    quantity: str = ""
     where: str  # section, table or figure of the paper
     printed: Printed = Printed(text="not printed")
     items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads

@@ -217,6 +217,7 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
     }
     replicates = f"the claim, not its number: {'; '.join(decision.apart)}" if decision.apart else "the claim and its number"
     facts = {
+        "Quantity": claim.quantity,
         "Where": claim.where,
         "Central": "yes" * decision.central,
         "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))),

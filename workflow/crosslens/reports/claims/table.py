@@ -13,18 +13,18 @@ from crosslens.reports.cells import rounded
 from crosslens.reports.claims.verdicts import NOT_MEASURED, Decision, sure
 
 COLUMNS = (
-    "paper", "claim", "says", "where", "central", "effect_of", "effect", "low", "high", "n", "unit", "seeds", "freedom",
-    "at_large_low", "at_large_high", "at_large", "effects", "as_claimed", "supported", "control", "control_low", "control_high",
-    "control_shows", "excess", "excess_low", "excess_high", "p", "level", "claimed", "verdict", "cause", "reason", "encoder",
-    "comparable", "printed", "printed_effect", "printed_holds", "item", "command",
+    "paper", "claim", "says", "quantity", "where", "central", "effect_of", "effect", "low", "high", "n", "unit", "seeds",
+    "freedom", "at_large_low", "at_large_high", "at_large", "effects", "as_claimed", "supported", "control_of", "control",
+    "control_low", "control_high", "control_shows", "excess", "excess_low", "excess_high", "p", "level", "claimed", "verdict",
+    "cause", "reason", "encoder", "comparable", "printed", "printed_effect", "printed_holds", "item", "command",
 )  # fmt: skip
-"""effect_of: name of the effect that the line shows, which of several is the one that is least surely as claimed. effect,
+"""quantity: what the effects are, in words. effect_of: name of the effect that the line shows, which of several is the one that is least surely as claimed. effect,
 low, high: the effect with its 95 % interval, in points of the score's scale, in the languages or other units that were
 measured. n, unit: number and name of these units. seeds: fewest seeds of a training run of an encoder. freedom: degrees of
 freedom of the interval. at_large_low, at_large_high: interval for languages at large, by families; at_large: the verdict on
 them. effects, as_claimed, supported: number of effects of the claim, of those whose intervals lie as claimed, and largest
 number of which it is shown that so many do (partial conjunction). control, control_low, control_high: the control that shows
-its effect most surely. excess, excess_low, excess_high: the effect less this control. p: the smaller of the probabilities of
+its effect most surely; control_of: its name, which is that of the effect to which it belongs. excess, excess_low, excess_high: the effect less this control. p: the smaller of the probabilities of
 the claim and of its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which
 the paper claims the effect to be. cause: what keeps an undecided claim from a verdict, in two or three words. encoder:
 encoders on which the claim was decided. comparable: whether encoder and corpora are the paper's; if not, the claim is
@@ -56,6 +56,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "paper": paper,
         "claim": f"{paper}-{key}",
         "says": claim.says,
+        "quantity": claim.quantity,
         "where": claim.where,
         "central": decision.central,
         "effect_of": part.name if part else "",
@@ -69,6 +70,7 @@ def _row(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]) 
         "effects": len(decision.parts) or None,
         "as_claimed": sum(sure(effect) < 0 for effect in decision.parts) if decision.parts else None,
         "supported": decision.supported if decision.parts else None,
+        "control_of": comparison.part.name if comparison else "",
         **_numbers(comparison.part.estimate if comparison else None, ("control", "control_low", "control_high")),
         "control_shows": comparison.control.says if comparison else "",
         **_numbers(excess.estimate if excess else None, ("excess", "excess_low", "excess_high")),

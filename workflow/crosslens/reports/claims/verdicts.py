@@ -23,8 +23,13 @@ CONTROL_FAILS: Final = "control fails"
 NOT_MEASURED: Final = "not measured"
 YES, NO, UNCLEAR = "yes", "no", "unclear"  # whether a control has the effect too
 NOT_COMPARABLE, NOT_LEARNED, ONE_SEED, NO_INTERVAL = "not comparable", "learning not shown", "one seed", "no interval"
-RESOLUTION, WIDE, CONTROL_UNCLEAR = "margin below resolution", "wide interval", "control unclear"
-NO_CONTROL, INTERPRETATION, PREMISES = "control not measured", "interpretation", "premises undecided"
+RESOLUTION, WIDE, JOINTLY = "margin below resolution", "wide interval", "not after Holm's correction"
+CONTROL_UNCLEAR, NO_CONTROL, INTERPRETATION, PREMISES = (
+    "control unclear",
+    "control not measured",
+    "interpretation",
+    "premises undecided",
+)
 """Causes that keep a claim undecided."""
 
 
@@ -290,6 +295,8 @@ def _lack(decision: Decision) -> tuple[str, str]:
     without = [": ".join(filter(None, (part.name, part.lack))) for part in parts if part.cause == NO_INTERVAL]
     if decisive is None or len(without) == len(parts):
         return NO_INTERVAL, "; ".join(without)
+    if decision.p < LEVEL:
+        return JOINTLY, f"p = {decision.p:.2g}, where the joint test of the paper's central claims asks for {decision.level:.2g}"
     level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
     region = decisive.region
     if region.within is not None and not decisive.cause:

@@ -140,7 +140,7 @@ def test_losses_of_the_source_of_targets_and_their_difference():
     before = {"en": 90.0, "de": 80.0, "fr": 70.0, "tr": 60.0, "zh": 50.0, "all": 0.0}
     after = {"en": 89.0, "de": 70.0, "fr": 50.0, "tr": 20.0, "zh": 40.0, "all": 0.0}
     numbers = [pd.concat([scores("muller2021/parsing/en/ref", before), scores("muller2021/parsing/en/init1-2", after)])]
-    place = "parsing from en, layers 1-2"
+    place = "parsing from English, layers 1-2"
     losses = {of: muller2021.losses(numbers, [1, "1-2"], of) for of in ("source", "targets", "difference")}
     assert all([*parts] == [place] for parts in losses.values())
     source, targets, difference = (parts[place] for parts in losses.values())
@@ -152,7 +152,7 @@ def test_losses_of_the_source_of_targets_and_their_difference():
     assert {name.rpartition(", ")[2]: [*rows.index] for name, rows in by_family.items()} == {
         "Indo-European": ["de", "fr"], "Turkic": ["tr"], "Sino-Tibetan": ["zh"]}  # fmt: skip
     assert muller2021.losses(numbers, ["1-2"], "targets", sources=["ru"]) == {}
-    assert not muller2021.losses(numbers, ["1-2"], "targets", before="1-2")[place].to_numpy().any()
+    assert not muller2021.losses(numbers, ["1-2"], "targets", before="1-2")["parsing from English"].to_numpy().any()
 
 
 def similarity(function, task=None, languages=(*FAMILIES, "fi", "ja", "ar", "ko"), recipe="r"):

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from crosslens.config.base import families_of
+from crosslens.config.base import families_of, languages_table
 from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_runs
-from crosslens.papers.muller2021.names import REF, recipe_name
+from crosslens.papers.muller2021.names import ALL_EMBEDDINGS, REF, recipe_name
 
 SOURCES = ("en", "ru", "ar")  # languages of training
+TASKS = {"parsing": "parsing", "pos": "tagging", "ner": "NER"}  # in names of effects
 
 
 def losses(
@@ -23,8 +24,9 @@ def losses(
 
     numbers: scores by recipe, language and seed.
     layers: layers that are re-initialised, as in names of training runs: 1-2.
-    quantity: changes in the language of training, in the other languages, or the second less the first.
-    before: layers that are re-initialised in the training runs whose scores are subtracted; REF for none.
+    quantity: changes in the language of training, in the other languages, or the second minus the first.
+    before: layers that are re-initialised in the training runs whose scores are subtracted; REF for none. If it names layers, the
+        names of the results do not name the ones that they are compared with, of which there must be one set.
     sources: languages of training.
     by_family: whether each family of the other languages is a result of its own.
     """
@@ -37,7 +39,9 @@ def losses(
         if not {*recipes} <= values.keys():
             continue
         change: Any = (values[recipes[0]] - values[recipes[1]]).dropna(axis=1, how="all").dropna()
-        place, targets = f"{task} from {source}, layers {after}", change.drop(source)
+        place, targets = f"{TASKS[task]} from {languages_table()[source]['name']}", change.drop(source)
+        if before == REF:
+            place += f", {_in_words(after)}"
         if quantity == "source":
             results[place] = change.loc[[source]]
         elif by_family:
@@ -132,6 +136,13 @@ def outside(numbers: Sequence[pd.DataFrame], grid: Sequence[float]) -> tuple[Est
     """Number of values that a grid does not have."""
     (rows,) = numbers
     return Estimate.exact(float(sum(not np.isclose(value, grid, atol=0).any() for value in rows["value"]))), len(rows)
+
+
+def _in_words(layers: str) -> str:
+    """A set of re-initialised layers, as in names of training runs, in the name of an effect."""
+    if layers == ALL_EMBEDDINGS:
+        return "whole encoder"
+    return f"layers {layers}" if "-" in layers else f"layer {layers}"
 
 
 def _spread(scores: pd.DataFrame, similarity: pd.DataFrame) -> float:

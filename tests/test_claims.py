@@ -1,5 +1,6 @@
 """Claims: each verdict on planted numbers, and what a claims file may not say."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +26,9 @@ from crosslens.numerics.estimates import (
     over_families,
     over_runs,
 )
-from crosslens.reports.claims.claims_file import ClaimsFile, Selection, read_claims_file
+from crosslens.reports.claims.claims_file import ClaimsFile, Region, Selection, read_claims_file
 from crosslens.reports.claims.decisions import outcome_of
-from crosslens.reports.claims.effects import Effects
+from crosslens.reports.claims.effects import Effects, Part, excess, part_of
 from crosslens.reports.claims.evidence import Evidence, Numbers
 from crosslens.reports.claims.verdicts import Decision, decide
 from scipy import stats
@@ -639,3 +640,30 @@ def test_an_entry_with_each_stands_for_several(tmp_path):
     effects = read_claims_file(file).claims["c1"].effect
     assert [(effect.name, effect.minus[0].recipes, str(effect.claimed)) for effect in effects] == [
         ("pos", ("p/pos/part",), "above 1"), ("nli", ("p/nli/part",), "above 2")]  # fmt: skip
+
+
+def test_an_effect_of_cells_exceeds_its_control_by_what_runs_leave_open():
+    """Cells do not know their seeds, so their errors over seeds add up; scores of the same seeds are paired."""
+    cell, seeds = pd.DataFrame({0: [5.0]}), pd.DataFrame([[4.0, 5.0, 6.0]])
+    of_cells = part_of("", Region(above=0), cell, "seeds", runs=Estimate(0.0, 3.0, 2))
+    control = part_of("", Region(above=0), cell - 4, "seeds", runs=Estimate(0.0, 4.0, 2))
+    difference = excess(of_cells, control).estimate
+    assert (difference.value, difference.error) == (4, 5)
+    paired = excess(part_of("", Region(above=0), seeds, "seeds"), part_of("", Region(above=0), seeds - 4.0, "seeds"))
+    assert paired.estimate.value == 4 and math.isnan(paired.estimate.error)  # the difference is the same for all seeds
+
+
+def test_correlations_with_a_shared_variable_are_compared_whichever_it_is():
+    x, y = np.arange(12.0), np.array([3, 1, 2, 5, 4, 8, 6, 7, 11, 9, 10, 12.0])
+    tables = [pd.DataFrame({"x": x, "y": values}) for values in (y, y[::-1])]
+    swapped = [table.rename(columns={"x": "y", "y": "x"}) for table in tables]
+    one, other = (
+        excess(
+            *(
+                Part("", Region(above=0), correlation(pair["x"], pair["y"], ranks=True), 12, "items", values=pair)
+                for pair in pairs
+            )
+        )
+        for pairs in (tables, swapped)
+    )
+    assert one.estimate == other.estimate and one.estimate.error > 0

@@ -78,8 +78,9 @@ def test_the_layer_of_a_gain_is_selected_on_development_data():
     places = [(item, layer, w) for item in items for layer in gains for w in (1.0, 2.0)]
     test = grid({(item, layer, w): w * (gains[layer] + items[item]) for item, layer, w in places})
     other = grid({(item, 2, w): 99 * w for item in items for w in (1.0, 2.0)}, "another mean")
+    negative = grid({(item, layer, -3.0): 50.0 for item, layer, _ in places})  # which only test records have
     for most, gain in ((True, 3.0), (False, -1.0)):
-        gains_of_layer = claims.gain_of_weight([development, pd.concat([test, other])], most=most)
+        gains_of_layer = claims.gain_of_weight([development, pd.concat([test, other, negative])], most=most)
         assert gains_of_layer[0].to_dict() == pytest.approx({item: gain + more for item, more in items.items()})
 
 

@@ -53,7 +53,9 @@ def gain_of_weight(numbers: Sequence[pd.DataFrame], most: bool) -> pd.DataFrame:
     """
     development, test = numbers
     mean = _gains(development).mean()
-    gains = _gains(test[test["subspace"].isin(development["subspace"])])[mean.idxmax() if most else mean.idxmin()]
+    # Test records also have negative weights, and other ways to take the means of languages.
+    same = test["subspace"].isin(development["subspace"]) & test["weight"].isin(development["weight"])
+    gains = _gains(test[same])[mean.idxmax() if most else mean.idxmin()]
     return gains.to_frame(0)
 
 

@@ -106,21 +106,24 @@ def part_of(
 
 
 def excess(part: Part, control: Part) -> Part | None:
-    """An effect less its control, which lies beyond 0 on the side that is claimed; None where the claim has no direction.
+    """An effect minus its control, which lies beyond 0 on the side that is claimed; None where the claim has no direction.
 
-    It is paired by unit and seed where both have the same; otherwise its error is that of independent estimates.
+    It is paired by unit where both have the same units, and by seed where both have the same seeds; otherwise its error is that
+    of independent estimates, as of cells of tables, whose seeds are not known.
     """
     if not (side := part.region.side):
         return None
     region, first, second = Region(above=0) if side > 0 else Region(below=0), part.values, control.values
     if first is not None and second is not None and first.index.equals(second.index) and first.columns.equals(second.columns):
-        if not isinstance(part.estimate, Correlation):
+        if isinstance(part.estimate, Correlation):
+            for same, other in (("y", "x"), ("x", "y")):
+                if first[same].equals(second[same]):
+                    shared, x, x_of_control = (values.to_numpy(float) for values in (first[same], first[other], second[other]))
+                    families = families_of(first.index) if part.unit == "languages" else ()
+                    difference = difference_of_correlations(shared, x, x_of_control, ranks=True, families=families)
+                    return Part(part.name, region, difference, part.n, part.unit)
+        elif first.shape[1] > 1 or not (part.runs or control.runs):
             return part_of(part.name, region, first - second, part.unit, error=math.hypot(part.fixed.error, control.fixed.error))
-        if first["y"].equals(second["y"]):
-            y, x, x_of_control = (values.to_numpy(float) for values in (first["y"], first["x"], second["x"]))
-            families = families_of(first.index) if part.unit == "languages" else ()
-            difference = difference_of_correlations(y, x, x_of_control, ranks=True, families=families)
-            return Part(part.name, region, difference, part.n, part.unit)
     difference = Estimate(part.estimate.value - control.estimate.value, 0.0)
     if isinstance(part.estimate, Correlation) or math.isnan(part.estimate.error + control.estimate.error):
         return Part(part.name, region, replace(difference, error=math.nan), part.n, part.unit)

@@ -116,9 +116,11 @@ def excess(part: Part, control: Part) -> Part | None:
     region, first, second = Region(above=0) if side > 0 else Region(below=0), part.values, control.values
     if first is not None and second is not None and first.index.equals(second.index) and first.columns.equals(second.columns):
         if isinstance(part.estimate, Correlation):
-            for same, other in (("y", "x"), ("x", "y")):
-                if first[same].equals(second[same]):
-                    shared, x, x_of_control = (values.to_numpy(float) for values in (first[same], first[other], second[other]))
+            for common, varying in (("y", "x"), ("x", "y")):
+                if first[common].equals(second[common]):
+                    shared, x, x_of_control = (
+                        values.to_numpy(float) for values in (first[common], first[varying], second[varying])
+                    )
                     families = families_of(first.index) if part.unit == "languages" else ()
                     difference = difference_of_correlations(shared, x, x_of_control, ranks=True, families=families)
                     return Part(part.name, region, difference, part.n, part.unit)
@@ -197,7 +199,7 @@ class Effects:
         values = reduce(pd.DataFrame.add, (term.sign * score for term, score in zip(terms, scores, strict=True)))
         seeds, recipes = self.evidence.seeds_and_recipes([numbers for _, numbers in signed])
         if effect.over in (NOTHING, RESTART):
-            lack = "restarts of an algorithm are no sample of texts" if effect.over == RESTART else ""
+            lack = "restarts of an algorithm are not a sample of texts" if effect.over == RESTART else ""
             estimate = Estimate(float(values.to_numpy(float).mean()), math.nan if lack else 0.0)
             return Part(name, effect.claimed, estimate, None, "", recipes=recipes, seeds=seeds, lack=lack)
         several = [term for term in terms if term.values.shape[1] > 1]

@@ -251,7 +251,7 @@ def _with_cause(part: Part, learning: "Learning") -> Part:
             part, cause=ONE_SEED, lack=f"{trained[0] if len(trained) == 1 else 'a training of an encoder'} has one seed"
         )
     if math.isnan(part.estimate.error):
-        return replace(part, cause=NO_INTERVAL, lack=part.lack or "nothing says how much it varies")
+        return replace(part, cause=NO_INTERVAL, lack=part.lack or "how much it varies is not known")
     return part
 
 
@@ -296,7 +296,9 @@ def _lack(decision: Decision) -> tuple[str, str]:
     if decisive is None or len(without) == len(parts):
         return NO_INTERVAL, "; ".join(without)
     if decision.p < LEVEL:
-        return JOINTLY, f"p = {decision.p:.2g}, where the joint test of the paper's central claims asks for {decision.level:.2g}"
+        if_false, if_true = decision.probabilities(parts)
+        verdict = "hold" if if_false < if_true else "fail"
+        return JOINTLY, f"by itself it would {verdict}: p = {decision.p:.2g}, but the joint test asks for {decision.level:.2g}"
     level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
     region = decisive.region
     if region.within is not None and not decisive.cause:

@@ -175,7 +175,7 @@ def test_the_single_seed_of_an_untouched_encoder_is_not_that_of_the_training_bes
     ("score", "level", "reason"),
     [
         (0.34, 0.3, "p/tuned is not clearly above chance (34.0 against 33.3)"),
-        (0.5, 0.49, "p/tuned is not clearly above random weights (+1.0 points)"),
+        (0.5, 0.49, "p/tuned is not clearly above random weights (lead: +1.0 points)"),
         (0.3, 0.2, "p/tuned is not above chance (30.0 against 33.3)"),
         (0.5, 0.4, ""),
     ],

@@ -56,7 +56,8 @@ class Tokenisation(Section):
     unknown_words: bool = Field(
         False,
         description="Replaces each word that has no subwords, or more than `maximum` allows, with a single unknown subword "
-        "and still scores it, as XTREME does. If false, words without subwords are omitted and counted, and longer words are truncated.",
+        "and still scores it, as XTREME does. If false, words without subwords are omitted and counted, and longer words are "
+        "truncated.",
     )
 
     @model_validator(mode="after")

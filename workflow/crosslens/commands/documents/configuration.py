@@ -64,7 +64,7 @@ class _Pages:
 
     def section(self, path: str, model: Node, level: int, forms: bool = False) -> Iterator[str]:
         """Text of a model: its description, the list of its keys, its subsections. forms: one of several of a union."""
-        if (path or forms) and not model["description"].startswith("Settings for"):  # the heading says so
+        if path or forms:
             yield f"\n{model['description']}\n"
         shared, defaults = self.shared_keys(model)
         if defaults:

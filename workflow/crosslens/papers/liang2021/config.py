@@ -185,8 +185,8 @@ class Liang2021(PaperSection):
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English alone, then a mixed set of n, each of which contributes at most 1/n "
-        "as many sentences as the first has.",
+        description="Sets of source languages: English, then a mixed set. In a set of n languages, each contributes at most 1/n "
+        "of the number of sentences in the first language.",
     )
     tasks: dict[TaskName, LiangTask] = Field(min_length=1, description="The paper's tasks.", json_schema_extra=or_null)
     models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(

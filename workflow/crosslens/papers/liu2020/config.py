@@ -141,7 +141,7 @@ class Translation(Section):
     layer: Count = Field(10, description="Layer used for the convert rates in table 2 and the samples in table 1.")
     printed: tuple[Count, float] = Field((11, 3.0), description="Layer and shift weight used in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
-    samples: list[Count] = Field([36], description="Numbers of the sentence pairs shown in table 1.")
+    samples: list[Count] = Field([36], description="Positions, in the test set, of the sentence pairs shown in table 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],

@@ -25,8 +25,8 @@ def losses(
     numbers: scores by recipe, language and seed.
     layers: layers that are re-initialised, as in names of training runs: 1-2.
     quantity: changes in the language of training, in the other languages, or the second minus the first.
-    before: layers that are re-initialised in the training runs whose scores are subtracted; REF for none. If it names layers, the
-        names of the results do not name the ones that they are compared with, of which there must be one set.
+    before: layers that are re-initialised in the training runs whose scores are subtracted; REF for none. With other layers than
+        REF, `layers` must be a single set, since the names of the results omit it.
     sources: languages of training.
     by_family: whether each family of the other languages is a result of its own.
     """

@@ -18,18 +18,29 @@ COLUMNS = (
     "control_low", "control_high", "control_shows", "excess", "excess_low", "excess_high", "p", "level", "claimed", "verdict",
     "cause", "reason", "encoder", "comparable", "printed", "printed_effect", "printed_holds", "item", "command",
 )  # fmt: skip
-"""quantity: what the effects are, in words. effect_of: name of the effect that the line shows, which of several is the one
-that is least surely as claimed. effect, low, high: the effect with its 95 % interval, in points of the score's scale, in the
-languages or other units that were measured. n, unit: number and name of these units. seeds: fewest seeds of a training run of
-an encoder. freedom: degrees of freedom of the interval. at_large_low, at_large_high: interval for languages at large, by
-families; at_large: the verdict on them. effects, as_claimed, supported: number of effects of the claim, of those whose
-intervals lie as claimed, and largest number of which it is shown that so many do (partial conjunction). control, control_low,
-control_high: the control that shows its effect most surely; control_of: its name, which is that of the effect to which it
-belongs. excess, excess_low, excess_high: the effect less this control. p: the smaller of the probabilities of the claim and of
-its opposite. level: level with which p is compared, after Holm for central claims. claimed: region in which the paper claims
-the effect to be. cause: what keeps an undecided claim from a verdict, in two or three words. encoder: encoders on which the
-claim was decided. comparable: whether encoder and corpora are the paper's; if not, the claim is replicated, but not its
-number. item: tables and figures that decide the claim. command: command that makes what is missing."""
+"""Each row shows one effect of its claim: of several, the one that is least certain to be as claimed.
+
+quantity: definition of the claim's effects, in words.
+effect_of, effect, low, high: name and size of the effect that is shown, and its 95 % interval, in points of the score's scale,
+for the measured languages or other units.
+n, unit: number and name of the units.
+seeds: smallest number of seeds of a training run of an encoder.
+freedom: degrees of freedom of the interval.
+at_large_low, at_large_high, at_large: interval and verdict for languages in general, by language family.
+effects, as_claimed, supported: number of effects of the claim, number whose intervals lie entirely inside their regions, and
+largest number that partial conjunction shows to lie there.
+control_of, control, control_low, control_high: the control with the clearest effect: the effect that it controls for, its size,
+and its 95 % interval.
+excess, excess_low, excess_high: the effect minus this control.
+p, level: the smaller of the probabilities of the claim and of its opposite, and the level with which it is compared, after Holm's
+correction for central claims.
+claimed: region in which the paper claims the effect to be.
+cause: two or three words that say why the claim is undecided.
+encoder: encoders on which the claim was decided.
+comparable: whether encoder and corpora are the paper's; if not, the claim is replicated, but not its number.
+item: tables and figures that decide the claim.
+command: command that makes what is missing.
+"""
 WHOLE = ("n", "seeds", "effects", "as_claimed", "supported")  # columns of whole numbers
 
 

@@ -24,12 +24,8 @@ NOT_MEASURED: Final = "not measured"
 YES, NO, UNCLEAR = "yes", "no", "unclear"  # whether a control has the effect too
 NOT_COMPARABLE, NOT_LEARNED, ONE_SEED, NO_INTERVAL = "not comparable", "learning not shown", "one seed", "no interval"
 RESOLUTION, WIDE, JOINTLY = "margin below resolution", "wide interval", "not after Holm's correction"
-CONTROL_UNCLEAR, NO_CONTROL, INTERPRETATION, PREMISES = (
-    "control unclear",
-    "control not measured",
-    "interpretation",
-    "premises undecided",
-)
+CONTROL_UNCLEAR, NO_CONTROL = "control unclear", "control not measured"
+INTERPRETATION, PREMISES = "interpretation", "premises undecided"
 """Causes that keep a claim undecided."""
 
 

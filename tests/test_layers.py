@@ -65,7 +65,7 @@ def test_every_room_has_its_layer() -> None:
 
 def test_rooms_import_from_lower_layers_alone() -> None:
     """The synthetic corpus lies below what reads it, and knows nothing of the library."""
-    height = {room: number for number, layer in enumerate(LAYERS) for room in layer} | {"crosslens": 0}
+    height = {name: number for number, layer in enumerate(LAYERS) for name in layer} | {"crosslens": 0}
     wrong = [
         f"{module} imports {other}"
         for module, path in MODULES.items()

@@ -9,9 +9,18 @@ from crosslens.config.base import languages_table
 from crosslens.encoding import stored_states as files
 from crosslens.jobs import parquet
 from crosslens.jobs.checksums import write_checksums
+from crosslens.jobs.errors import DataError
 from crosslens.measures import language_groups, language_identification, language_similarity, typology
 from crosslens.measures.language_identification import language_pairs_of
-from crosslens.measures.shared.coordinates import Coordinates, held_out, split_texts, split_words, subspaces
+from crosslens.measures.shared.coordinates import (
+    Coordinates,
+    held_out,
+    held_out_texts,
+    split_texts,
+    split_words,
+    subspaces,
+    words_of_seeds,
+)
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics import definitions as scores
 from crosslens.numerics.streams import stream
@@ -139,7 +148,7 @@ def test_subspaces_are_fitted_on_a_share_of_words_that_no_probe_sees(folder):
     assert not np.allclose(fits[0]["densray"].basis[:, 0], fits[1]["densray"].basis[:, 0])
     alone = subspaces(paths, 1, ["densray"], [1], 0.5)
     assert np.array_equal(alone[1]["densray"].basis, fits[1]["densray"].basis)  # whatever other seeds there are
-    states = held_out(paths, 1)
+    states = held_out(paths, 1, SEEDS, 0.5)[0]
     train, test = split_words(states, 0)
     assert {(len(train[name]), len(test[name])) for name in states} == {(240, 60)}
     for name in states:
@@ -151,10 +160,29 @@ def test_subspaces_are_fitted_on_a_share_of_words_that_no_probe_sees(folder):
     assert len(set(language_pairs_of(states, 10**6, 0))) == 12 * 11 // 2
 
 
+def test_without_a_share_no_two_seeds_read_the_same_text(folder):
+    paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
+    states, texts = held_out(paths, 1, SEEDS, None), held_out_texts(paths, SEEDS, None)
+    for language, path in paths.items():
+        of_seeds = [set(texts[seed][language]) for seed in SEEDS]
+        assert set.union(*of_seeds) == set(files.read_random_texts(path, "test"))
+        assert sum(map(len, of_seeds)) == TEXTS and max(map(len, of_seeds)) - min(map(len, of_seeds)) <= 1
+        whole = {tuple(row) for row in files.read_random(path, 1, "test")}
+        assert {tuple(row) for seed in SEEDS for row in states[seed][language]} == whole
+        assert all(len(states[seed][language]) == len(texts[seed][language]) for seed in SEEDS)
+    fits = subspaces(paths, 1, ["densray"], SEEDS, None)
+    for seed in SEEDS:
+        subspace = fits[seed]["densray"]
+        words = [files.read_random(path, 1, "train")[words_of_seeds(path, "train", SEEDS, None)[seed]] for path in paths.values()]
+        assert np.allclose(subspace.centre, np.mean([vectors.mean(0, dtype=float) for vectors in words], axis=0), atol=1e-5)
+    with pytest.raises(DataError, match="expected a test text for each of 100 seeds"):
+        held_out(paths, 1, range(100), None)
+
+
 def test_texts_are_held_out_whole(folder):
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
-    states = held_out(paths, 1)
-    texts = {language: files.read_random_texts(path, "test") for language, path in paths.items()}
+    states = held_out(paths, 1, SEEDS, 0.5)[0]
+    texts = held_out_texts(paths, SEEDS, 0.5)[0]
     assert all(len(texts[language]) == TEST and len(set(texts[language])) == TEXTS for language in states)
     train, test = split_texts(states, texts, 0)
     for language, vectors in states.items():
@@ -210,7 +238,7 @@ def test_micro_f1_is_scikit_learns(folder, multinomial):
     """Features of two and three values, in the split of words and with families held out, against both of its defaults."""
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
     subspace = subspaces(paths, 1, ["densray"], [0], 1.0)[0]["densray"]
-    train, test = split_words(held_out(paths, 1), 0, 100)
+    train, test = split_words(held_out(paths, 1, [0], 1.0)[0], 0, 100)
     shown = [Window(FIRST, 3, (np.arange(3),)), Window(SCATTERED, 2, (np.array([0, 5]), np.array([2, 4])))]
     read = Coordinates.of(subspace, train, test, shown)
     values = {language: 1 + number % 3 for number, language in enumerate(GENERA)}
@@ -279,7 +307,7 @@ def test_clusters_agree_with_genera(given):
     # As the released code has it: single linkage, cosine, on coordinates that are not centred (LS_figure1n3.py, lines 17-25).
     paths = {path.stem: path for path in sorted((given.folder / "text").glob("*.parquet"))}
     subspace = subspaces(paths, 1, ["densray"], SEEDS, 0.5)[0]["densray"]
-    means = np.array([vectors.mean(0, dtype=float) for vectors in held_out(paths, 1).values()])
+    means = np.array([vectors.mean(0, dtype=float) for vectors in held_out(paths, 1, SEEDS, 0.5)[0].values()])
     for centred, name in ((False, scores.V_UNCENTRED), (True, scores.V_CENTRED)):
         points = (means - subspace.centre * centred) @ subspace.basis[:, :4]
         clusters = fcluster(linkage(points, method="single", metric="cosine"), 4, criterion="maxclust")

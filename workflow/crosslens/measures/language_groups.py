@@ -18,7 +18,7 @@ SIZE = 2  # coordinates in a window
 
 def measure(
     subject: Subject, *, corpus: str, groups: Mapping[str, Sequence[str]], random: str, size: int, method: str,
-    seeds: Sequence[int], share: float, bands: Sequence[int], draws: int, tolerance: float,
+    seeds: Sequence[int], share: float | None, bands: Sequence[int], draws: int, tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the accuracy over all pairs of languages of a group at the last layer; the item of a record is the group.
 
@@ -27,13 +27,12 @@ def measure(
     """
     paths = by_language(subject.folder / corpus)
     layer = layers(subject.folder / corpus)[-1]
-    states = held_out(paths, layer)
     common = {"corpus": corpus, "layer": layer, "measure": "language identification", "definition": PAIRS, "subspace": method}
-    for seed in seeds:
+    for seed, states in held_out(paths, layer, seeds, share).items():
         sample = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size].tolist()
         for name, languages in {**groups, random: sorted(sample)}.items():
             group_paths = {language: paths[language] for language in languages}
-            fitted = subspaces(group_paths, layer, [method], [seed], share)[seed][method]
+            fitted = subspaces(group_paths, layer, [method], seeds, share)[seed][method]
             words = split_words({language: states[language] for language in languages}, seed)
             place = len(fitted.basis), fitted.rank
             group_windows = windows([BAND], bands, *place, size=SIZE, draws=1, seed=seed)

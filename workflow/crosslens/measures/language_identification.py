@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.stored_states import by_language, layers, read_random_texts
-from crosslens.measures.shared.coordinates import Coordinates, States, held_out, split_texts, split_words, subspaces
+from crosslens.encoding.stored_states import by_language, layers
+from crosslens.measures.shared.coordinates import (
+    Coordinates,
+    States,
+    held_out,
+    held_out_texts,
+    split_texts,
+    split_words,
+    subspaces,
+)
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import (
     ONE_AGAINST_REST,
@@ -27,7 +35,8 @@ AT_ONCE = 2**25  # coordinates of pairs of languages in memory at once
 
 
 def measure(
-    subject: Subject, *, corpus: str, methods: Sequence[str], compared: Sequence[str], seeds: Sequence[int], share: float,
+    subject: Subject, *, corpus: str, methods: Sequence[str], compared: Sequence[str], seeds: Sequence[int],
+    share: float | None,
     dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int, pairs: int,
     rest_words: int, tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
@@ -37,17 +46,18 @@ def measure(
     windows of all kinds: of `dimensions` coordinates, and of `band` coordinates that end at `bands`; for `compared` methods the
     first coordinates alone. At the last layer there are also probes that are tested on other texts, probes with shuffled labels,
     probes of each language against the rest with `rest_words` words each, and the variation of the fits apart from that of pairs
-    and words. share: fraction of the words that a subspace is fitted on. pairs: number of pairs of languages.
+    and words. share: fraction of the words that a subspace is fitted on; None: each seed has texts
+    that no other seed reads, for subspaces and probes. pairs: number of pairs of languages.
     """
     paths = by_language(subject.folder / corpus)
-    texts = {language: read_random_texts(path, "test") for language, path in paths.items()}
+    texts = held_out_texts(paths, seeds, share)
     stored_layers = layers(subject.folder / corpus)
     for layer in stored_layers:
         last = layer == stored_layers[-1]
         fits = subspaces(paths, layer, [*methods, *compared] if last else methods, seeds, share)
-        states = held_out(paths, layer)
+        states_of_seeds = held_out(paths, layer, seeds, share)
         common = {"corpus": corpus, "item": "language", "layer": layer, "measure": "language identification"}
-        for seed in seeds:
+        for seed, states in states_of_seeds.items():
             words, chosen = split_words(states, seed), language_pairs_of(states, pairs, seed)
             for method, subspace in fits[seed].items():
                 place = len(subspace.basis), subspace.rank
@@ -72,10 +82,10 @@ def measure(
                 fixed = fits[seeds[0]][method]
                 for definition, fitted, split, window_list, pair_list in (
                     (PAIRS, subspace, words, layer_windows, chosen),
-                    (PAIRS_TEXTS, subspace, split_texts(states, texts, seed), no_bands, chosen),
+                    (PAIRS_TEXTS, subspace, split_texts(states, texts[seed], seed), no_bands, chosen),
                     (PAIRS_SHUFFLED, subspace, dealt, few_windows, chosen),
                     (PAIRS_ONE_FIT, fixed, words, few_windows, chosen),
-                    (PAIRS_ONE_DRAW, subspace, split_words(states, seeds[0]), few_windows, first_pairs),
+                    (PAIRS_ONE_DRAW, subspace, split_words(states_of_seeds[seeds[0]], seeds[0]), few_windows, first_pairs),
                 ):
                     yield from of_pairs(
                         fitted, split, window_list, pair_list, tolerance, **place_of_method, definition=definition

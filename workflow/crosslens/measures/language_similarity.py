@@ -18,8 +18,9 @@ from crosslens.numerics.windows import FIRST, Window, of_layer
 
 
 def measure(
-    subject: Subject, *, corpus: str, methods: Sequence[str], seeds: Sequence[int], share: float, classes: Mapping[str, Any],
-    dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int, shuffles: int,
+    subject: Subject, *, corpus: str, methods: Sequence[str], seeds: Sequence[int], share: float | None,
+    classes: Mapping[str, Any], dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int,
+    shuffles: int,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the agreement of each seed, with its own fit and random windows; the item of a record is the kind of classes.
 
@@ -32,9 +33,12 @@ def measure(
     stored_layers = layers(subject.folder / corpus)
     for layer in stored_layers:
         fits = subspaces(paths, layer, methods, seeds, share)
-        means = {language: vectors.mean(0, dtype=np.float64) for language, vectors in held_out(paths, layer).items()}
+        states = held_out(paths, layer, seeds, share)
+        means_of_seeds = {
+            seed: {language: vectors.mean(0, dtype=np.float64) for language, vectors in states[seed].items()} for seed in seeds
+        }
         for seed, method in ((seed, method) for seed in seeds for method in methods):
-            subspace = fits[seed][method]
+            subspace, means = fits[seed][method], means_of_seeds[seed]
             layer_windows = of_layer(
                 layer == stored_layers[-1], dimensions=dimensions, bands=bands, layer_dimension=layer_dimension,
                 width=len(subspace.basis), rank=subspace.rank, size=band, draws=draws, seed=seed,

@@ -33,7 +33,7 @@ Values = Mapping[str, Mapping[str, int]]
 
 
 def measure(
-    subject: Subject, *, corpus: str, typology: str, methods: Sequence[str], seeds: Sequence[int], share: float,
+    subject: Subject, *, corpus: str, typology: str, methods: Sequence[str], seeds: Sequence[int], share: float | None,
     family: Mapping[str, str], features: int | None, words: int, held_out_words: int, folds: int, dimensions: Sequence[int],
     bands: Sequence[int], layer_dimension: int, band: int, draws: int, tolerance: float, multinomial: bool,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
@@ -51,8 +51,7 @@ def measure(
     feature_values = of_languages(values_of(*(table[name].to_pylist() for name in table.column_names)), paths)
     for layer in stored_layers:
         fits = subspaces(paths, layer, methods, seeds, share)
-        states = held_out(paths, layer)
-        for seed in seeds:
+        for seed, states in held_out(paths, layer, seeds, share).items():
             chosen = sample_features(feature_values, features, seed)
             mixed, parts = shuffled(chosen, seed), folds_of(states, family, folds, seed)
             same, split_for_families = split_words(states, seed, words), split_words(states, seed, held_out_words)

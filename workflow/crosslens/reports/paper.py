@@ -109,7 +109,7 @@ class Paper:
     measures: Callable[[Recipe, Config], Mapping[str, Mapping[str, Any]]]
     items: Callable[[Config], Mapping[str, TableOrFigure]]
     place: Callable[[Place], Place | None] = same_place
-    names: Callable[[Config], Mapping[str, str | int | list[int]]] = lambda config: {}
+    names: Callable[[Config], Mapping[str, str | float | list[int]]] = lambda config: {}
 
     def path(self, item: str) -> str:
         """Path of an item below the results, without its ending: table2, muller2021/table2."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from crosslens.encoding.stored_states import read_random, width
+from crosslens.encoding.stored_states import read_random, read_random_texts, width
+from crosslens.jobs.errors import DataError
 from crosslens.measures.subspaces import METHODS
 from crosslens.numerics.inlp import inlp
 from crosslens.numerics.intervals import mean_intervals, pairs_intervals
@@ -25,11 +26,12 @@ States = Mapping[str, np.ndarray]
 
 
 def subspaces(
-    paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float
+    paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float | None
 ) -> dict[int, dict[str, Subspace]]:
     """Return seed -> method -> subspace of all d directions, fitted on a random share of each language's words to train on.
 
-    paths: language -> file of states. share: fraction of the evenly drawn words. The released code has half the words, one draw
+    paths: language -> file of states. share: fraction of the evenly drawn words; None: all words of the seed's texts, see
+    `words_of_seeds`. The released code has half the words, one draw
     for all seeds and layers (liang2021: densray_lda.py, lines 61-64, and no fit of a second seed, lines 72 and 88); here each
     seed has its own draw, the same at all layers. One language is in memory at a time, and a few words of all for INLP.
     """
@@ -37,9 +39,10 @@ def subspaces(
     samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in seeds}
     for language, path in paths.items():
         states = read_random(path, layer, "train")
-        for seed in seeds:
-            order = np.random.default_rng(stream(seed, "fit", language)).permutation(len(states))
-            chosen = states[order[: max(1, round(share * len(states)))]]
+        for seed, words in words_of_seeds(path, "train", seeds, share).items():
+            readable = states[words]
+            order = np.random.default_rng(stream(seed, "fit", language)).permutation(len(readable))
+            chosen = readable[order[: max(1, round((1 if share is None else share) * len(readable)))]]
             sums[seed].update(chosen, language)
             if INLP in methods:
                 samples[seed][language] = chosen[:INLP_WORDS]
@@ -52,9 +55,40 @@ def subspaces(
     }
 
 
-def held_out(paths: Mapping[str, Path], layer: int) -> dict[str, np.ndarray]:
-    """Return the states by language of words of texts on which no subspace was fitted, (m, d) float32 each."""
-    return {language: read_random(path, layer, "test") for language, path in paths.items()}
+def words_of_seeds(path: Path, split: str, seeds: Sequence[int], share: float | None) -> dict[int, np.ndarray | slice]:
+    """Return seed -> indices of a split's evenly drawn words that the seed may read: all of them or, if `share` is None, those of
+    about as many random texts as any seed has, so that no two seeds read the same text.
+
+    Raises DataError if there are fewer texts than seeds.
+    """
+    if share is not None:
+        return dict.fromkeys(seeds, slice(None))
+    names, numbers = np.unique(read_random_texts(path, split), return_inverse=True)
+    if len(names) < len(seeds):
+        raise DataError(
+            f"{path}: expected a {split} text for each of {len(seeds)} seeds, found {len(names)}; set a share of words"
+        )
+    places = np.random.default_rng(stream(0, "texts of seeds")).permutation(len(names)) % len(seeds)
+    return {seed: np.flatnonzero(places[numbers] == place) for place, seed in enumerate(seeds)}
+
+
+def held_out(
+    paths: Mapping[str, Path], layer: int, seeds: Sequence[int], share: float | None
+) -> dict[int, dict[str, np.ndarray]]:
+    """Return seed -> language -> states of words of texts on which no subspace was fitted, (m, d) float32 each."""
+    return _by_seed(paths, {language: read_random(path, layer, "test") for language, path in paths.items()}, seeds, share)
+
+
+def held_out_texts(paths: Mapping[str, Path], seeds: Sequence[int], share: float | None) -> dict[int, dict[str, np.ndarray]]:
+    """Return seed -> language -> text of each word of `held_out`, (m,)."""
+    return _by_seed(paths, {language: read_random_texts(path, "test") for language, path in paths.items()}, seeds, share)
+
+
+def _by_seed(
+    paths: Mapping[str, Path], arrays: Mapping[str, np.ndarray], seeds: Sequence[int], share: float | None
+) -> dict[int, dict[str, np.ndarray]]:  # fmt: skip
+    words = {language: words_of_seeds(path, "test", seeds, share) for language, path in paths.items()}
+    return {seed: {language: array[words[language][seed]] for language, array in arrays.items()} for seed in seeds}
 
 
 def split_words(states: States, seed: int, most: int | None = None) -> tuple[States, States]:

@@ -127,7 +127,9 @@ class Groups(Section):
         description="Languages in each group.",
     )
     size: Annotated[int, Field(ge=3)] = Field(10, description="Number of languages in a random group.")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="Proportion of `fit_words` sampled for each seed.")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="Proportion of `fit_words` sampled for each seed, unless `probing.share` is null."
+    )
     bands: list[Annotated[int, Field(ge=2)]] = Field(
         [*range(2, 18)], description="Last coordinate of each two-coordinate window."
     )
@@ -138,7 +140,11 @@ class Probing(Section):
 
     methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspace methods shown in the figures.")
     compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Additional methods for comparison.")
-    share: Share = Field(0.5, description="Proportion of `fit_words` sampled for each seed.")
+    share: Share | None = Field(
+        0.5,
+        description="Proportion of `fit_words` sampled for each seed. If null, the texts are divided among the seeds, so no two "
+        "seeds share a text, either for subspaces or for probes.",
+    )
     dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates used by the probes.")
     band: Count = Field(10, description="Width of the narrow windows in figure 2, in coordinates.")
     bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each such window.")

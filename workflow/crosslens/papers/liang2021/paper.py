@@ -57,7 +57,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-def names(config: Config) -> Mapping[str, str | int | list[int]]:
+def names(config: Config) -> Mapping[str, str | float | list[int]]:
     """Names and numbers of a preset for which claims.yaml has fields: see its first lines."""
     paper, probing = section(config), section(config).probing
     languages = len(config.corpora[paper.text_corpus].languages)
@@ -71,6 +71,7 @@ def names(config: Config) -> Mapping[str, str | int | list[int]]:
     return {
         "encoder": paper.encoder,
         "languages": languages,
+        "shared": probing.share or 0.0,
         "last": last,
         "layers": layers,
         "lower": layers[:third],

@@ -42,8 +42,9 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
     }
     if main:
         groups = {name: codes for name, codes in probing.groups.languages.items() if codes}
+        share = None if probing.share is None else probing.groups.share
         settings[GROUPS] = fits | {
-            "share": probing.groups.share, "groups": groups, "random": RANDOM_GROUPS, "size": probing.groups.size,
+            "share": share, "groups": groups, "random": RANDOM_GROUPS, "size": probing.groups.size,
             "bands": probing.groups.bands, "method": probing.methods[0], "tolerance": probing.tolerance,
         }  # fmt: skip
     return settings

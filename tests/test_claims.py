@@ -1,6 +1,7 @@
 """Claims: each verdict on planted numbers, and what a claims file may not say."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,9 @@ def test_an_interval_over_seeds_decides(tmp_path, difference, fields, verdict):
 def test_a_tie_is_undecided(tmp_path):
     (decision,) = verdicts(tmp_path, scores(0.0), claim())
     assert decision.verdict == "undecided" and "covers both sides" in decision.reason
+    (text,) = re.findall(r"only effects at least about ([\d.]+) from the limit of their region", decision.reason)
+    for times, verdict in ((0.9, "undecided"), (1.1, "holds")):  # an effect as uncertain, nearer or farther
+        assert verdicts(tmp_path, scores(times * float(text) / 100), claim())[0].verdict == verdict
     (decision,) = verdicts(tmp_path, [*rows(FROZEN, "scores", 0.5), *rows(TUNED, "scores", [0.5, 0.5, 0.5])], claim())
     assert decision.verdict == "undecided" and "how much it varies is not known" in decision.reason
 

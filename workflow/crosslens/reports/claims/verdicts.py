@@ -297,15 +297,18 @@ def _lack(decision: Decision) -> tuple[str, str]:
         return JOINTLY, f"by itself it would {verdict}: p = {decision.p:.2g}, but the joint test asks for {decision.level:.2g}"
     level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
     region = decisive.region
-    if region.within is not None and not decisive.cause:
-        _, low, high = decisive.estimate.interval(decision.level)
-        if (high - low) / 2 >= region.within:
-            least = max(region.of - low, high - region.of)
-            return RESOLUTION, f"the smallest margin that this run can show{level} is {number(least, 2, plus=False)}"
+    _, low, high = decisive.estimate.interval(decision.level)
+    half_width = (high - low) / 2
+    if region.within is not None and not decisive.cause and half_width >= region.within:
+        least = max(region.of - low, high - region.of)
+        return RESOLUTION, f"the smallest margin that this run can show{level} is {number(least, 2, plus=False)}"
     count = sum(sure(part, decision.level) < 0 for part in parts)
     doubt = f"the interval{level}, {interval(decisive.estimate, decision.level)}, covers both sides"
     if len(parts) > 1:
         doubt = f"{count} of {len(parts)} effects are as claimed{level}"
+    if not decisive.cause:
+        distance = number(half_width, 2, plus=False)
+        without.append(f"this run can show only effects at least about {distance} from the limit of their region")
     return WIDE, "; ".join([doubt, *without])
 
 

@@ -129,9 +129,9 @@ def test_numbers_of_directions_and_layers_of_a_scale(presets):
     names = {preset: of.papers["liang2021"].names(of.config) for preset, of in presets.items()}
     assert names["published"] == layers | {
         "encoder": "mbert", "languages": 104, "band": 10, "typology": 20, "rank": 100, "tenth": 10, "fifth": 20,
-        "double": 200, "removed": 100,
+        "double": 200, "removed": 100, "shared": 0.5,
     }  # fmt: skip
     assert names["demo"] == layers | {
         "encoder": "e5-small", "languages": 12, "band": 4, "typology": 8, "rank": 11, "tenth": 1, "fifth": 2,
-        "double": 24, "removed": 11,
+        "double": 24, "removed": 11, "shared": 0.5,
     }  # fmt: skip

@@ -106,6 +106,13 @@ class Decision:
         inside, outside = ([part_p(part) for part in parts if _side(part) == side and not part.cause] for side in (-1, 1))
         return at_least(self.needed, inside, len(parts)), at_least(len(parts) - self.needed + 1, outside, len(parts))
 
+    def verdict_on(self, parts: Sequence[Part], level: float) -> Verdict:
+        """Verdict of some parts at a level, whatever the controls are: holds, fails or undecided."""
+        if_false, if_true = self.probabilities(parts)
+        if min(if_false, if_true) >= level:
+            return UNDECIDED
+        return HOLDS if if_false < if_true else FAILS
+
     @property
     def supported(self) -> int:
         """The largest number of which it is shown that as many effects are as claimed, at LEVEL."""
@@ -122,8 +129,7 @@ class Decision:
             for part in self.parts
             if part.at_large
         ]
-        if_false, if_true = self.probabilities(parts)
-        return UNDECIDED if min(if_false, if_true) >= LEVEL else HOLDS if if_false < if_true else FAILS
+        return self.verdict_on(parts, LEVEL)
 
     @property
     def strongest_control(self) -> Comparison | None:
@@ -267,10 +273,10 @@ def _verdict(decision: Decision) -> tuple[Verdict, str, str]:
     equal = all(part.region.side == 0 and part.estimate.error == 0 and _side(part) < 0 for part in parts)
     if decision.apart and _mixed(decision.claim.selections) and not equal:
         return UNDECIDED, NOT_COMPARABLE, "; ".join(decision.apart)
-    if math.isnan(decision.p) or decision.p >= decision.level:
+    verdict = decision.verdict_on(parts, decision.level)
+    if verdict == UNDECIDED:
         return UNDECIDED, *_lack(decision)
-    if_false, if_true = decision.probabilities(parts)
-    if if_true <= if_false:
+    if verdict == FAILS:
         return FAILS, "", ""
     answers = {comparison.answer: comparison for comparison in reversed(decision.controls)}
     if YES in answers:
@@ -291,10 +297,8 @@ def _lack(decision: Decision) -> tuple[str, str]:
     without = [": ".join(filter(None, (part.name, part.lack))) for part in parts if part.cause == NO_INTERVAL]
     if decisive is None or len(without) == len(parts):
         return NO_INTERVAL, "; ".join(without)
-    if decision.p < LEVEL:
-        if_false, if_true = decision.probabilities(parts)
-        verdict = "hold" if if_false < if_true else "fail"
-        return JOINTLY, f"by itself it would {verdict}: p = {decision.p:.2g}, but the joint test asks for {decision.level:.2g}"
+    if alone := {HOLDS: "hold", FAILS: "fail"}.get(decision.verdict_on(parts, LEVEL)):
+        return JOINTLY, f"by itself it would {alone}: p = {decision.p:.2g}, but the joint test asks for {decision.level:.2g}"
     level = "" if decision.level == LEVEL else f" at {100 * (1 - decision.level):.4g} % (Holm)"
     region = decisive.region
     _, low, high = decisive.estimate.interval(decision.level)

@@ -179,6 +179,12 @@ def test_without_a_share_no_two_seeds_read_the_same_text(folder):
         held_out(paths, 1, range(100), None)
 
 
+def test_languages_with_a_single_text_are_not_split_by_text(folder):
+    states = {"a": np.ones((4, 2)), "b": np.ones((4, 2))}
+    train, test = split_texts(states, {"a": np.array(["x"] * 4), "b": np.array(["x", "x", "y", "y"])}, 0)
+    assert [*train] == [*test] == ["b"]
+
+
 def test_texts_are_held_out_whole(folder):
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
     states = held_out(paths, 1, SEEDS, 0.5)[0]

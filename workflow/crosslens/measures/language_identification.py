@@ -78,11 +78,13 @@ def measure(
                     continue
                 no_bands = [window for window in layer_windows if window.kind != BAND]
                 first_pairs = language_pairs_of(states, pairs, seeds[0])
+                by_text = split_texts(states, texts[seed], seed)
+                pairs_by_text = [pair for pair in chosen if by_text[0].keys() >= {*pair}]
                 dealt = shuffled(words[0], seed), shuffled(words[1], seed)
                 fixed = fits[seeds[0]][method]
                 for definition, fitted, split, window_list, pair_list in (
                     (PAIRS, subspace, words, layer_windows, chosen),
-                    (PAIRS_TEXTS, subspace, split_texts(states, texts[seed], seed), no_bands, chosen),
+                    (PAIRS_TEXTS, subspace, by_text, no_bands, pairs_by_text),
                     (PAIRS_SHUFFLED, subspace, dealt, few_windows, chosen),
                     (PAIRS_ONE_FIT, fixed, words, few_windows, chosen),
                     (PAIRS_ONE_DRAW, subspace, split_words(states_of_seeds[seeds[0]], seeds[0]), few_windows, first_pairs),

@@ -108,11 +108,13 @@ def split_words(states: States, seed: int, most: int | None = None) -> tuple[Sta
 def split_texts(states: States, texts: Mapping[str, np.ndarray], seed: int) -> tuple[States, States]:
     """Return train and test states split by whole texts, so that words of one text, and its topic, are on one side only.
 
-    texts: language -> text of each word, (m,).
+    Languages with a single text are left out. texts: language -> text of each word, (m,).
     """
     train, test = {}, {}
     for language, vectors in states.items():
         names, numbers = np.unique(texts[language], return_inverse=True)
+        if len(names) < 2:
+            continue
         order = np.random.default_rng(stream(seed, "split", language)).permutation(len(names))
         train_texts = order[: min(len(names) - 1, max(1, round(SHARE * len(names))))]
         inside = np.isin(numbers, train_texts)

@@ -140,6 +140,7 @@ class Probing(Section):
 
     methods: list[Method] = Field(["densray", "lda"], min_length=1, description="Subspace methods shown in the figures.")
     compared: list[Method] = Field(["leace", "lsar", "inlp"], description="Additional methods for comparison.")
+    seeds: Seeds | None = Field(None, description="Random seeds for the probes; if null, those of the training runs.")
     share: Share | None = Field(
         0.5,
         description="Proportion of `fit_words` sampled for each seed. If null, the texts are divided among the seeds, so no two "

@@ -22,7 +22,7 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
     main = recipe.name == pretrained(paper.encoder)
     corpus = str(paper.texts[recipe.encoder])
     languages = config.corpora[corpus].languages
-    fits = {"corpus": corpus, "seeds": paper.seeds, "share": probing.share, "draws": probing.draws}
+    fits = {"corpus": corpus, "seeds": probing.seeds or paper.seeds, "share": probing.share, "draws": probing.draws}
     windows = fits | probing.model_dump(include={"methods", "dimensions", "bands", "band"})
     table = {language: languages_table()[language] for language in languages}
     classes = {  # as in the paper, of WALS

@@ -30,8 +30,8 @@ moved:
 # Reinstalled only when the lock file changes or the clone has moved. For another build of torch, see the top of requirements.lock.
 .venv/installed: requirements.lock $(MOVED)
 # Snakemake takes braces in the path for wildcards, and calls .venv/bin/python without quotes.
-	@case "$$PWD" in *[[:space:]\{\}\"\'\`\$$\&\;\(\)\<\>\|\*\?]*) echo "$$PWD: expected a clone in whose path are no" \
-		"spaces, braces, quotes or other characters of a shell: move it" >&2; exit 1;; esac
+	@case "$$PWD" in *[[:space:]\{\}\"\'\`\$$\&\;\(\)\<\>\|\*\?]*) echo "$$PWD: expected a path without spaces," \
+		"braces, quotes or other characters of a shell; move the clone" >&2; exit 1;; esac
 	@echo "Installing the packages of requirements.lock into .venv (a download of 0.6 GB, or of 3 GB where torch comes with CUDA; some minutes)"
 	@envs/install.sh .venv "$$PYTHON"
 	@touch $@

@@ -88,7 +88,7 @@ class OfficialCorpus(Section):
             if split != "validation" and not self.files_of(language, split)
         ]
         if missing:
-            raise ValueError(f"no files for {', '.join(missing)}: list them under files")
+            raise ValueError(f"expected files for {', '.join(missing)}, found none: list them under files")
         files = [
             (code, file, *self.distribution(code, split)) for code, split in self.stored() for file in self.files_of(code, split)
         ]

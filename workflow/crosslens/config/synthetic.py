@@ -44,8 +44,8 @@ class SyntheticCorpus(Section):
         unknown = [code for code in languages if code not in present]
         if unknown:
             raise ValueError(
-                f"{', '.join(unknown)} not among the synthetic languages ({', '.join(present)}): docs/new-language.md says "
-                "how to write one; other languages need real data, for instance at the laptop scale"
+                f"expected synthetic languages ({', '.join(present)}), found {', '.join(unknown)}: write them as "
+                "resources/synthetic/README.md says, or use real data, as the laptop preset does"
             )
         return languages
 

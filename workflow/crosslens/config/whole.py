@@ -94,7 +94,7 @@ class Config(Section):
     def _of_others(cls, folders: list[str], info: ValidationInfo) -> list[str]:
         results = info.data.get("results", "")
         if results in [os.path.normpath(folder) for folder in folders]:
-            raise ValueError(f"expected folders of other results, found '{results}', which is that of this study")
+            raise ValueError(f"expected folders of other results, found '{results}', which is that of this study: remove it")
         return folders
 
     @model_validator(mode="after")

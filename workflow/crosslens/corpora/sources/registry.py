@@ -136,10 +136,14 @@ class Source(Section):
         """
         if "*" not in pattern:
             if not self.has(pattern):
-                raise DataError(f"{pattern}: '{self.title}' has no such file; name another file, or remove the language")
+                raise DataError(
+                    f"{pattern}: expected a file of '{self.title}', found none of that name; name another, or remove the language"
+                )
             return [pattern]
         if not self.has(pattern):
-            raise DataError(f"{pattern}: no matching file in the table of '{self.title}'; correct the pattern, or name the files")
+            raise DataError(
+                f"{pattern}: expected a pattern of files of '{self.title}', found no match; correct it, or name the files"
+            )
         return sorted(fnmatch.filter(self.files, pattern))
 
     def mirrors(self, folders: list[str] | list[Path]) -> list[Path]:

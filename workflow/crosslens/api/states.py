@@ -70,7 +70,7 @@ def encode(encoder: Encoder, sentences: Sequence[str]) -> np.ndarray:
 def read_states(folder: str | Path, layer: int | None = None) -> stored_states.States:
     """Read states that a study stored, states/RECIPE/seedN/CORPUS, of all languages. layer: None for those that heads read."""
     if not any(Path(folder).glob("*.parquet")):
-        raise DataError(f"{folder}: expected a corpus's folder of states, found no .parquet files; name states/RECIPE/seedN/CORPUS")
+        raise DataError(f"{folder}: expected a corpus's folder of states, found no .parquet; name states/RECIPE/seedN/CORPUS")
     if layer is not None and layer not in (layers := stored_states.layers(Path(folder))):
         raise DataError(f"{folder}: expected a stored layer, {', '.join(map(str, layers))}, found {layer}; choose one of these")
     return stored_states.read(folder, layer)

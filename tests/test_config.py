@@ -209,8 +209,8 @@ def test_documentation_gives_type_range_default_and_meaning():
         "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per input, including special tokens.",
         "- `folder: cldf`: Folder in the source that contains the tables.",
         "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate shift weights. One is selected on development data.",
-        "- `state: hidden` (`hidden|pooler`): Input to the heads for a sentence pair: the first token's hidden state in "
-        "the last layer or, as in the authors' code, the pooler output.",
+        "- `state: hidden` (`hidden|pooler`): Input to the heads for a sentence pair: the first token's last hidden state or, "
+        "as in the authors' code, the pooler output.",
         "- `language_corpus` (required): Corpus of paragraphs for training the language head.",
         "Shared keys whose defaults differ here: `warmup: 0.1`.",
         "### `kind: typology`",

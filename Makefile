@@ -30,8 +30,8 @@ moved:
 # Reinstalled only when the lock file changes or the clone has moved. For another build of torch, see the top of requirements.lock.
 .venv/installed: requirements.lock $(MOVED)
 # Snakemake takes braces in the path for wildcards, and calls .venv/bin/python without quotes.
-	@case "$$PWD" in *[[:space:]\{\}\"\'\`\$$\&\;\(\)\<\>\|\*\?]*) echo "$$PWD: expected a clone in whose path are no" \
-		"spaces, braces, quotes or other characters of a shell: move it" >&2; exit 1;; esac
+	@case "$$PWD" in *[[:space:]\{\}\"\'\`\$$\&\;\(\)\<\>\|\*\?]*) echo "$$PWD: expected a path without spaces," \
+		"braces, quotes or other characters of a shell; move the clone" >&2; exit 1;; esac
 	@echo "Installing the packages of requirements.lock into .venv (a download of 0.6 GB, or of 3 GB where torch comes with CUDA; some minutes)"
 	@envs/install.sh .venv "$$PYTHON"
 	@touch $@
@@ -54,38 +54,38 @@ demo-all: install ## The same for all papers, and every corpus: a report for eac
 	@echo "Which claims hold: results/demo/index.html; each printed number beside ours: results/demo/scoreboard.html"
 	@echo "All tables and figures of a paper on one page:" results/demo/report.html results/demo/*/report.html
 
-try: install ## Build table 1 and figure 3 of the demo with your encoder: make try ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
+try: install ## Build table 1 and figure 3 of the demo with your encoder: make try ENCODER=FOLDER
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.own_encoder try "$$ENCODER"
 
-passport: install ## Build the passport of your encoder on real sentences: make passport ENCODER=FOLDER, or ENCODER=OWNER/NAME@COMMIT
+passport: install ## Build the passport of your encoder on real sentences: make passport ENCODER=FOLDER
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.own_encoder passport "$$ENCODER"
 
-convert: install ## Convert an encoder without safetensors or tokenizer.json: make convert ENCODER=FOLDER OUT=NEW
+convert: install ## Add safetensors or tokenizer.json to an encoder: make convert ENCODER=FOLDER OUT=NEW
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.encoding.encoders.convert "$$ENCODER" "$$OUT"
 
 ##@ Look at results, and plan
 
-status: install ## Show what is built, stale or missing, and what runs: make status PAPER=wu2019 RESULTS=results/laptop
+status: install ## Show what is built, stale, missing or running: make status PAPER=wu2019
 	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.status $${PAPER:+--paper="$$PAPER"} \
 		-- $${RESULTS:+"$$RESULTS"}
 
-cost: install ## What a run will take, before it starts: make cost TARGET=results/table2.csv PROFILE=slurm GPUS=2 OVERLAY=FILE; REHEARSE=20 shows what that rehearsal took
+cost: install ## Estimate time, memory and disk space: make cost TARGET=results/table2.csv PROFILE=slurm
 	@set -f; PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.cost $${PROFILE:+--profile="$$PROFILE"} \
 		$${OVERLAY:+--overlay="$$OVERLAY"} $${GPUS:+--gpus="$$GPUS"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $$TARGET
 
-prefetch: install ## Fetch the official files that a target reads: make prefetch TARGET=results/table2.csv PROFILE=slurm OVERLAY=FILE; LIST=1 only lists them
+prefetch: install ## Download official files: make prefetch TARGET=results/table2.csv PROFILE=slurm
 	@set -f; PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.prefetch $${PROFILE:+--profile="$$PROFILE"} \
 		$${OVERLAY:+--overlay="$$OVERLAY"} $${LIST:+--dry-run} -- $$TARGET
 
-provenance: install ## Show how the demo was made, job by job, in Snakemake's own report: results/demo/provenance.html
+provenance: install ## Write Snakemake's report on the demo: results/demo/provenance.html
 	$(SNAKEMAKE) demo --profile demo --quiet --report results/demo/provenance.html
 
 ##@ Keep results
 
-archive: install ## Write tables, verdicts and all that they rest on into one file: make archive RESULTS=results/laptop OUT=FILE
+archive: install ## Pack a results folder into one file: make archive RESULTS=results/laptop OUT=FILE
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive pack "$${RESULTS:-results/demo}" "$$OUT"
 
-verify: install ## Verify an archive, offline and without models: make verify ARCHIVE=FILE
+verify: install ## Recompute and compare the tables in an archive: make verify ARCHIVE=FILE
 	@PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.archive verify "$$ARCHIVE"
 
 clean: ## Remove the results of the demo, after asking; those of other presets are kept
@@ -101,32 +101,32 @@ build/synthetic-tested: $(INSTALLED) $(SYNTHETIC)
 	$(PYTEST) tests/synthetic
 	@mkdir -p build && touch $@
 
-test: build/synthetic-tested ## Run the test suite; the tests of the synthetic corpus only where it, or what reads it, has changed
+test: build/synthetic-tested ## Run the quick tests (5 min)
 	$(PYTEST) --ignore tests/synthetic
 
-test-long: install ## Test what takes minutes: runs of the workflow from one end to the other, whole files of real data (10 min); archives are validated where make test-crate was called once
+test-long: install ## Run the slow tests: whole workflows, and whole files of real data (10 min)
 	$(PYTEST) -m "long or crate"
 
 test-demo: install ## Test the findings that hold on the demo, over three seeds (15 min)
 	$(BIN)/python -m pytest -m demo tests/demo
 
-test-slurm: install ## Run a slice of the study on a real SLURM started on this machine, and break it (Debian, root; 10 min)
+test-slurm: install ## Test the cluster profile on a one-node SLURM cluster (Debian, root; 10 min)
 	timeout -k 10 3600 $(BIN)/python -m pytest -x -m slurm tests/cluster
 
-test-deployment: install ## Run jobs in conda environments and in the container's image, by stand-ins for both (a minute)
+test-deployment: install ## Test conda environments and the container, with substitutes for both (1 min)
 	$(BIN)/python -m pytest -m deployment tests/test_deployment.py
 
-test-gpu: install ## Compare trainings on a GPU with the same on a processor (a minute; skipped without a GPU)
+test-gpu: install ## Compare training runs on a GPU and a CPU (1 min; skipped without a GPU)
 	$(BIN)/python -m pytest -rs tests/test_on_a_gpu.py
 
-test-faults: install ## Try every fault as often as tests/faults/counts.csv counts, and write the counts (10 min)
+test-faults: install ## Trigger each kind of fault repeatedly and count the outcomes (10 min)
 	$(PYTEST) -m long --faults tests/faults
 	$(PYTEST) -m fault --faults
 
-test-registry: install ## Resolve the locks for each Python and platform, from the package index (a minute)
+test-registry: install ## Resolve the locked packages for each Python and platform (1 min)
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m pytest -m registry
 
-test-crate: install build/crate-tools/installed ## Validate an archive as an RO-Crate, by an independent validator (a minute)
+test-crate: install build/crate-tools/installed ## Validate an archive as an RO-Crate (1 min)
 	$(BIN)/python -m pytest -m crate tests/test_archive.py
 
 lint: install ## Check with ruff, snakefmt, snakemake --lint, mypy; check generated files
@@ -142,10 +142,10 @@ format: install ## Format Python and rule files
 	$(BIN)/ruff format --quiet .
 	$(BIN)/snakefmt Snakefile workflow/Snakefile rules
 
-docs: install ## Write the generated documents and pictures: configuration, data, verdicts, those of workflow/crosslens/commands/documents/templates
+docs: install ## Write the generated pages and figures of the documentation
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.documents
 
-lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
+lock: install ## Regenerate the lock files; make lock PACKAGES="NAME ..." upgrades these
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python envs/lock.py $$PACKAGES
 
 # What pages consist of, and the files that they link to.

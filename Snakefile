@@ -12,7 +12,7 @@ HERE = workflow.current_basedir
 if HERE.is_local:
     ROOT = Path(os.path.relpath(CLONE := HERE.get_path_or_uri(secret_free=True)))
     if {"{", "}"} & {*CLONE}:
-        raise WorkflowError(f"{CLONE}: expected a clone in whose path is no {{ or }}, which mark wildcards: move it")
+        raise WorkflowError(f"{CLONE}: expected a path without {{ and }}, which mark wildcards; move the clone")
 else:  # github(...): Snakemake keeps a clone without files, and scripts import the library from them
     CLONE = HERE.hosted_repo.repo
     ROOT = Path(".snakemake/crosslens", CLONE.commit(HERE.ref).hexsha)

@@ -177,7 +177,7 @@ def test_blocks_that_cannot_be_changed_are_refused_in_one_line(tmp_path):
         config = CONFIG_MAPPING[name].from_dict(architecture.keys | {"model_type": name, "vocab_size": 90, "n_words": 90})
         encoder = AutoModel.from_config(config)
         if name in SCATTERED:
-            with refused("expected one list of 3 blocks, to change some of them, found"):
+            with refused("expected one list of 3 layers, to change some of them, found"):
                 transformer_layers(encoder)
         else:
             assert len(transformer_layers(encoder)) == 3 and embeddings(encoder).get_parameter  # a module

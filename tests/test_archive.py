@@ -285,9 +285,13 @@ def test_whatever_bytes_change_nothing_is_unpacked_elsewhere(tmp_path_factory, d
 
 
 def test_an_archive_that_is_missing_is_named(tmp_path):
-    with pytest.raises(SystemExit, match=re.escape(f"archive: {tmp_path}/a.zip: the archive is missing; name one that")):
+    with pytest.raises(
+        SystemExit, match=re.escape(f"archive: {tmp_path}/a.zip: expected a file that `make archive` wrote, found no")
+    ):
         main(["verify", str(tmp_path / "a.zip")])
-    with pytest.raises(SystemExit, match=re.escape(f"archive: {tmp_path}: the archive is not a file; name one that")):
+    with pytest.raises(
+        SystemExit, match=re.escape(f"archive: {tmp_path}: expected a file that `make archive` wrote, found a folder")
+    ):
         main(["verify", str(tmp_path)])
 
 
@@ -295,7 +299,7 @@ def test_an_archive_that_is_missing_is_named(tmp_path):
 @pytest.mark.fault("An archive in the place of something else", "refused")
 def test_an_archive_takes_no_other_place(tmp_path, place):
     place(tmp_path / "a.zip")
-    with pytest.raises(SystemExit, match="already exists; remove it, or name another file"):
+    with pytest.raises(SystemExit, match="expected a new file, found one that exists; remove it"):
         main(["pack", "results/none", str(tmp_path / "a.zip")])
 
 

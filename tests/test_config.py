@@ -113,8 +113,8 @@ def test_a_paper_that_does_not_fit_is_left_out_alone():
     config, misfits = load_fitting(changed("papers/muller2021/pairs", [[3]]), "mine.yaml")
     assert config.papers.muller2021 is None and config.papers.tanti2021 and config.papers.wu2019
     assert misfits == {
-        "muller2021": "mine.yaml: papers.muller2021.pairs: expected block numbers up to 2, which encoders.random has, found 3: "
-        "name the blocks of this encoder"
+        "muller2021": "mine.yaml: papers.muller2021.pairs: expected layer numbers up to 2, which encoders.random has, found 3: "
+        "name layers of this encoder"
     }
 
 
@@ -146,15 +146,20 @@ WRONG = [  # key, its value, the key that the message names if it is another, an
     ("encoders.random.source", "randon", "encoders.random", "found 'randon'; did you mean 'random'?"),
     ("encoders.mbert.id", "../../etc", "", "expected a name on the hub"),
     ("corpora.udpos.languages", ["en", "de", "en"], "", "expected each entry once, found 'en' a second time"),
-    ("corpora.udpos.languages", ["en", "xx"], "corpora.udpos", "xx not in resources/languages.csv: correct the codes"),
+    (
+        "corpora.udpos.languages",
+        ["en", "xx"],
+        "corpora.udpos",
+        "resources/languages.csv, found xx: correct the codes",
+    ),
     ("corpora.wikipedia.shares", {"train": 0.5, "test": 0.4}, "corpora.wikipedia", "expected a sum of 1, found 0.9"),
-    ("corpora.udpos.files", {"train": "{code}.x", "test": {"en": ["a"], "de": ["b"]}}, "corpora.udpos", "no files for tr"),
+    ("corpora.udpos.files", {"train": "{code}.x", "test": {"en": ["a"], "de": ["b"]}}, "corpora.udpos", "expected files for tr"),
     ("corpora.udpos.files", {"train": "{code}.x", "test": "{code}.x"}, "corpora.udpos", "de.x for two splits"),
     ("corpora.wikipedia.file", "{wikki}.xml", "corpora.wikipedia", "expected no names in braces other than {code}"),
     ("corpora.xnli_all.limits", {"train": 10, "test": 5}, "corpora.xnli_all", "expected `parallel: true`, since"),
     ("synthetic.languages", ["de", "en"], "", "expected ar, es, fr, hi, tr too, read by corpora.udpos.languages"),
-    ("synthetic.languages", ["de", "sw"], "", "sw not among the synthetic languages"),
-    ("papers.muller2021.pairs", [[1], [2, 3]], "", "expected block numbers up to 2, which encoders.random has, found 3"),
+    ("synthetic.languages", ["de", "sw"], "", "expected synthetic languages (ar, "),
+    ("papers.muller2021.pairs", [[1], [2, 3]], "", "expected layer numbers up to 2, which encoders.random has, found 3"),
     (f"{PAPER}.source_language", "tr", "", "corpora.udpos has no training data for 'tr': add it there"),
     ("corpora.wikipedia.languages", ["en", "tr"], f"{PAPER}.language_corpus", "has no de, which corpora.udpos tests; de, which"),
     (f"{PAPER}.encoder", "mbert-vocabulary", "", "expected an encoder with weights, found 'mbert-vocabulary'"),
@@ -198,14 +203,14 @@ def test_documentation_gives_type_range_default_and_meaning():
     """Each key once, without what its default shows; the keys that sections share come before them."""
     text = configuration.keys().replace("\N{NO-BREAK SPACE}", " ")
     for line in (
-        "- `threads: 2`: Number of CPU threads per training run or hidden-state extraction.",
+        "- `threads: 2`: CPU threads per training run or hidden-state extraction.",
         "- `depth: null` (integer): Number of layers, required for wu2019's encoder unless "
         "`papers.wu2019.identification` is null.",
         "- `maximum: 128` (≥ 8, ≤ 2048): Maximum number of subwords per input, including special tokens.",
         "- `folder: cldf`: Folder in the source that contains the tables.",
         "- `weights: [0.0, 0.1, ..., 3.0]`: Candidate shift weights. One is selected on development data.",
-        "- `state: hidden` (`hidden|pooler`): Input to the heads for a sentence pair: the first token's hidden state in "
-        "the last layer or, as in the authors' code, the pooler output.",
+        "- `state: hidden` (`hidden|pooler`): Input to the heads for a sentence pair: the first token's last hidden state or, "
+        "as in the authors' code, the pooler output.",
         "- `language_corpus` (required): Corpus of paragraphs for training the language head.",
         "Shared keys whose defaults differ here: `warmup: 0.1`.",
         "### `kind: typology`",

@@ -139,9 +139,9 @@ def test_configuration() -> None:
     assert [split for language, split in corpus.stored() if language == "en"] == ["train", "validation", "dev", "test"]
     assert (corpus.files_of("de", "dev"), corpus.files_of("en", "validation")) == (["German.dev"], ["v"])
     for change, what in (
-        ({"files": {"train": "x", "dev": "x"}}, "no files for de.test, en.test"),
-        ({"files": {"test": "x"}}, "no files for en.train"),
-        ({"languages": ["qq"]}, "qq not in"),
+        ({"files": {"train": "x", "dev": "x"}}, "expected files for de.test, en.test, found none"),
+        ({"files": {"test": "x"}}, "expected files for en.train, found none"),
+        ({"languages": ["qq"]}, "found qq: correct the codes"),
         ({"files": {"train": "{lang}", "test": "x"}}, "pattern '{lang}'"),
         ({"limits": {"validation": 3}}, "limits.validation: expected files for validation, but en.validation is a share"),
         ({"validation_share": 0}, "validation_share: expected a value above 0, as there are no files for en.validation"),

@@ -18,6 +18,7 @@ from crosslens.commands.cost.finished import finished_jobs
 from crosslens.commands.planned_jobs import Job
 from crosslens.config.whole import Config
 from crosslens.jobs.errors import DataError
+from crosslens.jobs.quantities import rounded
 from crosslens.papers.configuration import load as load_config
 from rich.console import Console
 from study import copy_repository, counts, environment, plan, snakemake
@@ -140,6 +141,8 @@ def test_lines_add_up(config):
 def test_hours_are_rounded_to_what_they_are_worth():
     ranges = {"17 (6 to 51)": 61_200, "< 0.01": 30, "0.3 (0.1 to 1)": 1200, "": 0}
     assert [spent([seconds / 3, seconds, 3 * seconds]) for seconds in ranges.values()] == [*ranges]
+    durations = {"10 h": 35_700, "4 h": 15_780, "80 min": 4_800, "6 min": 350, "40 s": 40}
+    assert [rounded(seconds) for seconds in durations.values()] == [*durations]
 
 
 def test_wall_time_is_that_of_the_gpus_and_of_what_waits_for_what(config):

@@ -101,7 +101,7 @@ def test_norms_without_a_mean_begin_anew(kind, first):
 
 
 def test_a_block_that_there_is_not_is_named():
-    with pytest.raises(DataError, match=r"block numbers \[0, 4\] out of range: expected 1 to 3"):
+    with pytest.raises(DataError, match=r"expected layers from 1 to 3 to re-initialise, found \[0, 4\]"):
         edit.apply(encoder(), Edit(layers=(0, 2, 4)), seed=0)
 
 

@@ -50,7 +50,8 @@ def test_a_cluster_needs_sbatch(tmp_path, monkeypatch):
 def test_resources_of_rules_that_do_not_exist():
     assert unknown_rules({"train": {}}, ["train", "states"]) == ""
     assert unknown_rules(["stats", "x"], ["train", "states"]) == (
-        "set-resources: no rule 'stats'; did you mean 'states'?\nset-resources: no rule 'x'"
+        "set-resources: expected the name of a rule, found 'stats'; did you mean 'states'?\n"
+        "set-resources: expected the name of a rule, found 'x'; correct or remove it"
     )
 
 
@@ -100,4 +101,5 @@ def test_results_to_reuse_that_do_not_exist_and_an_encoder_without_a_package(val
     values["encoders"] |= mine
     expected = f"encoders.mine.path: expected a folder with config.json, found none at {tmp_path}"
     assert warnings(values, load(values))[1].startswith(expected)
-    assert warnings(values, load(values), ["x"])[-1].startswith("papers.x is omitted: it does not fit the other settings; ask")
+    misfits = {"x": "mine.yaml: papers.x.seeds: expected 1, found 2"}
+    assert warnings(values, load(values), misfits)[-1] == "papers.x is omitted: mine.yaml: papers.x.seeds: expected 1, found 2"

@@ -30,7 +30,7 @@ WRONG = [  # key of a paper, its value, and a part of the message, or several wi
     ("muller2021.source_languages", ["ru", "en"],
      "source_languages: expected 'en' first, since tables 2, 4 and 5 and CKA are based on it"),
     ("muller2021.pairs", [[1, 2], [2, 1]],
-     "pairs, sets: expected block numbers in ascending order, each set once in both lists"),
+     "pairs, sets: expected layer numbers in ascending order, each set once in both lists"),
     ("wu2019.overlap.encoder", "mbret",
      "overlap.encoder: expected one of mbert, mbert-vocabulary, bert-blank, static-blank, xlmr, found 'mbret'"),
     ("wu2019.overlap.tokenisation", "windows",

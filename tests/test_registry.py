@@ -68,9 +68,9 @@ def test_files_by_a_pattern() -> None:
         "de_gsd-ud-train.conllu", *(f"de_hdt-ud-train-{part}.conllu" for part in ("a-1", "a-2", "b-1", "b-2")),
     ]  # fmt: skip
     assert ud.has("UD_X/x.conllu") and not ud.has("UD_Swahili-PUD/sw_pud-ud-test.conllu") and not ud.has("*/xx_*-ud-test.conllu")
-    with pytest.raises(DataError, match="xx_.*no matching file in the table"):
+    with pytest.raises(DataError, match="xx_.*found no match; correct it"):
         ud.matching("*/xx_*-ud-test.conllu")
-    with pytest.raises(DataError, match="UD_Swahili-PUD/sw_pud-ud-test.conllu: .* has no such file; name another"):
+    with pytest.raises(DataError, match="UD_Swahili-PUD/sw_pud-ud-test.conllu: .* found none of that name; name another"):
         ud.matching("UD_Swahili-PUD/sw_pud-ud-test.conllu")
 
 

@@ -94,4 +94,4 @@ def test_a_dry_run_ends_in_a_line_where_a_key_or_a_rule_is_unknown(root):
     assert said[-1].startswith("slurm/site.yaml: default-resources.slurm_partion: unknown key;") and len(said) <= 2
     site.write_text("set-resources: {trian: {gpu_model: a100}}")
     said = snakemake(root, "--profile", "slurm", "-n", TRAINING, works=False)
-    assert "\nset-resources: no rule 'trian'; did you mean 'train'?" in said
+    assert "\nset-resources: expected the name of a rule, found 'trian'; did you mean 'train'?" in said

@@ -52,7 +52,7 @@ def encode(encoder: Encoder, sentences: Sequence[str]) -> np.ndarray:
     encoder: as `load_encoder` returns it. Raises DataError for a sentence without subwords, or with too many.
     """
     if isinstance(sentences, str) or not len(sentences) or not all(isinstance(sentence, str) for sentence in sentences):
-        raise DataError(f"sentences: expected a list of strings, found {short(sentences)}")
+        raise DataError(f"sentences: expected a list of strings, found {short(sentences)}; pass one")
     tokenizer, model = encoder
     subwords = [encoding.ids for encoding in tokenizer.encode_batch(list(sentences))]
     edges, longest, n = Edges(*map(len, special_subwords(tokenizer))), positions(vars(model.config)), len(subwords)
@@ -70,9 +70,9 @@ def encode(encoder: Encoder, sentences: Sequence[str]) -> np.ndarray:
 def read_states(folder: str | Path, layer: int | None = None) -> stored_states.States:
     """Read states that a study stored, states/RECIPE/seedN/CORPUS, of all languages. layer: None for those that heads read."""
     if not any(Path(folder).glob("*.parquet")):
-        raise DataError(f"{folder}: expected a corpus's folder of states, states/RECIPE/seedN/CORPUS, found no .parquet files")
+        raise DataError(f"{folder}: expected a corpus's folder of states, found no .parquet; name states/RECIPE/seedN/CORPUS")
     if layer is not None and layer not in (layers := stored_states.layers(Path(folder))):
-        raise DataError(f"{folder}: expected a stored layer, {', '.join(map(str, layers))}, found {layer}")
+        raise DataError(f"{folder}: expected a stored layer, {', '.join(map(str, layers))}, found {layer}; choose one of these")
     return stored_states.read(folder, layer)
 
 

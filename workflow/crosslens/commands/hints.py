@@ -82,7 +82,11 @@ def missing_mirrors(mirrors: Iterable[str], files: str) -> str:
 
 def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
     """The message where resources are set for rules that do not exist, which Snakemake does not notice; "" where all do."""
-    return "\n".join(f"set-resources: no rule '{name}'{nearest(name, rules)}" for name in names if name not in rules)
+    return "\n".join(
+        f"set-resources: expected the name of a rule, found '{name}'{nearest(name, rules) or '; correct or remove it'}"
+        for name in names
+        if name not in rules
+    )
 
 
 def published_here(executor: str | None, results: str, rules: Iterable[str]) -> str | None:
@@ -96,10 +100,10 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
     )
 
 
-def warnings(values: Mapping[str, Any], config: Config, misfits: Iterable[str] = ()) -> list[str]:
+def warnings(values: Mapping[str, Any], config: Config, misfits: Mapping[str, str] = {}) -> list[str]:
     """Warnings on a configuration before anything runs.
 
-    values: the configuration as it stands in its files; misfits: keys of papers that do not fit it. They name these, folders
+    values: the configuration as it stands in its files; misfits: why papers do not fit it, by key. They name these, folders
     of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel for this
     platform.
     """
@@ -119,7 +123,5 @@ def warnings(values: Mapping[str, Any], config: Config, misfits: Iterable[str] =
         for name, encoder in config.encoders.items()
         if encoder.source == "folder" and not Path(encoder.path, "config.json").is_file()
     ]
-    omitted = [
-        f"papers.{key} is omitted: it does not fit the other settings; ask for the target {key} to see why" for key in misfits
-    ]
+    omitted = [f"papers.{key} is omitted: {why}" for key, why in misfits.items()]
     return missing + fetched + absent + omitted

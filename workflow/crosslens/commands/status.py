@@ -76,7 +76,8 @@ def studies(names: Sequence[str], root: Path) -> list[Study]:
         folder = name.rstrip("/")
         if folder not in studies_by_name and not (root / folder).is_dir():
             expected = ", ".join(study.name for study in presets)
-            raise DataError(f"expected {expected} or a folder of results, found {name}{nearest(name, studies_by_name)}")
+            remedy = nearest(name, studies_by_name) or "; correct RESULTS, or build that folder first"
+            raise DataError(f"expected {expected} or a folder of results, found {name}{remedy}")
         if study := studies_by_name.get(folder):
             chosen.append(study)
         else:

@@ -125,7 +125,9 @@ def check_languages(languages: Iterable[str]) -> None:
     """Raise ValueError for an unknown language."""
     unknown = [code for code in languages if code not in languages_table()]
     if unknown:
-        raise ValueError(f"{', '.join(unknown)} not in resources/languages.csv: correct the codes or add a line for each")
+        raise ValueError(
+            f"expected languages of resources/languages.csv, found {', '.join(unknown)}: correct the codes or add a row for each"
+        )
 
 
 def flores(language: str) -> str:

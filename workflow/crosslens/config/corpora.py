@@ -28,8 +28,9 @@ Files = str | list[str] | dict[Language, list[str]]
 LanguageSources = Annotated[
     dict[Language, str],
     Field(
-        description="Sources that replace `source` for particular languages, such as {sv: my-treebanks}. Their files "
-        "must not be in an archive.",
+        description=(
+            "Sources that replace `source` for some languages, such as {sv: my-treebanks}. Their files must not be in an archive."
+        ),
         exclude_if=lambda sources: not sources,  # so that the key changes no settings of corpora without it
     ),
 ]
@@ -47,30 +48,31 @@ class OfficialCorpus(Section):
     source: str = Field(description="Source of the files.")
     archive: str | None = Field(
         None,
-        description="Archive within the source that contains the files. Patterns in `files` are then matched against paths "
-        "in it.",
+        description="Archive within the source; patterns in `files` then match paths in it.",
     )
     languages: list[Language] = Field(min_length=1, description="Languages with a test split.")
     source_languages: list[Language] = Field(["en"], description="Languages with train and validation splits.")
     files: dict[Split, Files] = Field(
-        description="Files in each split. Patterns can contain {code}, {name}, {lower} (the name in lower case), {flores} "
-        "(such as deu_Latn) and *."
+        description=(
+            "Files in each split, as patterns with {code}, {name}, {lower} (the name in lower case), "
+            "{flores} (such as deu_Latn) or *."
+        )
     )
-    train_source: str | None = Field(None, description="Source of the train and validation splits, if it is not `source`.")
+    train_source: str | None = Field(None, description="Source of the train and validation splits (null: `source`).")
     train_archive: str | None = Field(None, description="Archive in `train_source` that contains them.")
     language_sources: LanguageSources = {}
     without: dict[Split, list[str]] = Field({}, description="Languages or treebanks that have no file for a split.")
-    validation_share: Share = Field(
-        0.1, description="Share of the training data held out for validation if there is no validation file."
-    )
+    validation_share: Share = Field(0.1, description="Share of the training data held out if there is no validation file.")
     limits: dict[Split, Count] = Field(
         {},
-        description="Maximum number of examples per language in each split; null keeps all. The training limit applies "
-        "before validation data are held out.",
+        description=(
+            "Maximum number of examples per language; null keeps all. The training limit applies before "
+            "validation data are held out."
+        ),
         json_schema_extra=or_null,
     )
     note: str | None = Field(None, description="Note on the corpus, shown with the tables.")
-    seed: int = Field(0, ge=0, description="Random seed for sampling.")
+    seed: int = Field(0, ge=0, description="Seed for sampling.")
 
     _named = field_validator("limits", mode="before")(without_null)
 
@@ -88,7 +90,7 @@ class OfficialCorpus(Section):
             if split != "validation" and not self.files_of(language, split)
         ]
         if missing:
-            raise ValueError(f"no files for {', '.join(missing)}: list them under files")
+            raise ValueError(f"expected files for {', '.join(missing)}, found none: list them under files")
         files = [
             (code, file, *self.distribution(code, split)) for code, split in self.stored() for file in self.files_of(code, split)
         ]
@@ -174,20 +176,23 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description="Each language's treebanks, in order, as file-name prefixes such as [cs_pdt, cs_cac]. Patterns in "
-        "`files` can then contain {treebank}.",
+        description=("Treebanks of each language, as file-name prefixes such as [cs_pdt, cs_cac], for {treebank} in `files`."),
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",
-        description="Sentences dropped from treebanks without text: those that tanti2021's code drops (`paper`), those with "
-        "a withheld or untagged word (`clean`), or those that XTREME drops (`xtreme`).",
+        description=(
+            "Sentences dropped from treebanks without text: those that tanti2021's code drops (`paper`), "
+            "those with a withheld or untagged word (`clean`), or those that XTREME drops."
+        ),
     )
     words: Literal["syntactic", "fused"] = Field(
         "syntactic",
-        description="Units treated as words: syntactic words or, as in XTREME, whole multiword tokens (`fused`), each with "
-        "the UPOS tag of its word closest to the root and without trees.",
+        description=(
+            "Units treated as words: syntactic words or, as in XTREME, multiword tokens (`fused`), with the "
+            "UPOS tag of the word closest to the root and without trees."
+        ),
     )
-    parallel: bool = Field(False, description="Treats sentences with the same id as translations of each other, as in PUD.")
+    parallel: bool = Field(False, description="Treats sentences with the same id as translations, as in PUD.")
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
         """The files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
@@ -212,8 +217,9 @@ class EntityCorpus(OfficialCorpus):
     encoding: Literal["utf-8", "iso-8859-1"] = Field("utf-8", description="Character encoding.")
     tags: dict[str, Literal["B", "I", "O", "PER", "LOC", "ORG", "MISC"]] = Field(
         {},
-        description="Mapping from tag names in the files to ours, such as {E: I, S: B} for BIOES, {L: I, U: B} for BILOU or "
-        "{GPE: LOC} for an entity type.",
+        description=(
+            "Maps tag names in the files to ours, such as {E: I, S: B} for BIOES, {L: I, U: B} for BILOU or {GPE: LOC}."
+        ),
         exclude_if=lambda tags: not tags,  # so that the key changes no settings of corpora without it
     )
 
@@ -227,8 +233,9 @@ class PairCorpus(OfficialCorpus):
     kind: Literal["pairs"]
     parallel: bool = Field(
         False,
-        description="Treats pairs with the same id as translations of each other, as in XNLI. `limits` then keeps the same "
-        "pairs in every language.",
+        description=(
+            "Treats pairs with the same id as translations, as in XNLI. `limits` then keeps the same pairs in every language."
+        ),
     )
     validation_by: Literal["text", "premise"] = Field(
         "text",
@@ -247,7 +254,7 @@ class DocumentCorpus(OfficialCorpus):
         [], description="Class labels, for tables with the columns index_id, category and text, as in SIB-200."
     )
     texts_source: str | None = Field(
-        None, description="Source of the documents if the corpus files contain only document ids, as in MLDoc."
+        None, description="Source of the documents if the corpus files contain only ids, as in MLDoc."
     )
     texts: dict[Language, str] = Field({}, description="Archive in `texts_source` that contains each language's documents.")
 
@@ -298,20 +305,20 @@ class ParagraphCorpus(Section):
     source: str = Field(description="Source of the files.")
     form: Literal["dump", "lines", "treebank"] = Field(
         "dump",
-        description="Format of the files: a MediaWiki dump (`dump`), lines of text with a blank line between documents, as "
-        "in CC-100 (`lines`), or CoNLL-U (`treebank`).",
+        description=(
+            "Format: a MediaWiki dump, lines of text with a blank line between documents, as in CC-100, or CoNLL-U (`treebank`)."
+        ),
     )
     language_sources: LanguageSources = {}
     file: str = Field(
-        description="Path pattern for each language's file. It can contain {code}, {name}, {wiki} (such as dewiki) and "
-        "{cc100} (the language's name in CC-100)."
+        description=(
+            "Path of each language's file, with {code}, {name}, {wiki} (such as dewiki) or {cc100} (the name in CC-100)."
+        )
     )
-    blocks: Count | None = Field(
-        None, description="Number of 100-page blocks sampled from a multistream dump; if null, all are used."
-    )
+    blocks: Count | None = Field(None, description="100-page blocks sampled from a multistream dump (null: all).")
     files: dict[Language, str] = Field({}, description="File paths for languages to which the `file` pattern does not apply.")
     languages: list[Language] = Field(min_length=1, description="Languages to include.")
-    paragraphs: Count = Field(5000, description="Number of paragraphs per language.")
+    paragraphs: Count = Field(5000, description="Paragraphs per language.")
     minimum_characters: Count = Field(100, description="Minimum paragraph length in characters.")
     shares: dict[Split, Share] = Field(
         {"train": 0.7, "validation": 0.1, "dev": 0.1, "test": 0.1},
@@ -319,16 +326,17 @@ class ParagraphCorpus(Section):
     )
     per_page: Count | Literal["all"] | None = Field(
         3,
-        description="Maximum number of paragraphs per page, exceeded only if there would otherwise be too little text. `all` "
-        "keeps whole pages, with their paragraphs in order; null samples uniformly from all pages.",
+        description=(
+            "Maximum number of paragraphs per page, exceeded only if text is short. `all` keeps whole pages "
+            "in order; null samples uniformly from all pages."
+        ),
     )
     candidates: float = Field(
         10,
         ge=1,
-        description="Number of paragraphs stored per paragraph requested. Surplus ones replace those dropped because of "
-        "unknown subwords.",
+        description="Paragraphs stored per paragraph requested, to replace those dropped for unknown subwords.",
     )
-    seed: int = Field(0, ge=0, description="Random seed for sampling.")
+    seed: int = Field(0, ge=0, description="Seed for sampling.")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

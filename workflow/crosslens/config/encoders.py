@@ -33,12 +33,12 @@ class _Encoder(Section):
     has_weights: ClassVar[bool] = True
     corpora: list[str] = Field(
         [],
-        description="Corpora used to trim the vocabulary: to save memory, only the subwords needed to tokenise them are kept.",
+        description="Corpora to which the vocabulary is trimmed, to save memory.",
     )
     causal: bool = Field(
         False,
         exclude_if=lambda causal: not causal,  # so that the key changes no settings of encoders without it
-        description="Declares the model to be a decoder. Tasks that represent an input by its first subword are then rejected.",
+        description="Declares the model a decoder. Tasks that represent an input by its first subword are then rejected.",
     )
 
     def trimmed(self) -> bool:
@@ -143,7 +143,7 @@ class RandomEncoder(_Encoder):
     corpora: list[str] = Field([], description="Corpora from which a WordPiece vocabulary is learned.")
     tokenizer: str | None = Field(
         None,
-        description="Encoder whose tokenizer and tokenised texts are used instead of a vocabulary learned from `corpora`.",
+        description="Encoder whose tokenizer and tokens replace a vocabulary learned from `corpora`.",
     )
     layers: int = Field(
         2,
@@ -151,9 +151,9 @@ class RandomEncoder(_Encoder):
         description="Number of layers; with 0, the encoder consists only of word embeddings.",
     )
     hidden: Count = Field(32, description="Hidden size.")
-    heads: Count = Field(2, description="Number of attention heads.")
+    heads: Count = Field(2, description="Attention heads.")
     vocabulary: Annotated[int, Field(ge=300)] = Field(2000, description="Vocabulary size.")
-    seed: int = Field(0, ge=0, description="Random seed for the weights.")
+    seed: int = Field(0, ge=0, description="Seed for the weights.")
     pooler: bool = Field(
         False,
         exclude_if=lambda pooler: not pooler,  # so that the key changes no settings of encoders without it

@@ -12,7 +12,7 @@ class States(Section):
 
     layers: list[Annotated[int, Field(ge=0)]] = Field(
         [],
-        description="Layers whose hidden states are stored in addition to the heads' input, in ascending order.",
+        description="Layers stored in addition to the heads' input, in ascending order.",
     )
     precision: Literal["float32", "bfloat16"] = Field("float32", description="Precision of the forward pass.")
     stored: Literal["float16", "float32"] = Field("float32", description="Precision of hidden states on disk.")

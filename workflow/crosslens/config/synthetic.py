@@ -14,28 +14,26 @@ class SyntheticCorpus(Section):
         [], description="Languages for which corpora are generated, each with a folder in resources/synthetic."
     )
     train_languages: list[Language] = Field(["en"], description="Languages for which training treebanks are generated.")
-    train: Count = Field(800, description="Number of training, development and test sentences per language.")
-    dev: Count = Field(150, description="Number of training, development and test sentences per language.")
-    test: Count = Field(150, description="Number of training, development and test sentences per language.")
-    parallel: Count = Field(150, description="Number of sentences per language in the parallel treebanks.")
-    articles: Count = Field(80, description="Number of articles per Wikipedia dump.")
-    nli_train: Count = Field(
-        300, description="Number of English prompts in MultiNLI format, each a premise with three hypotheses."
-    )
+    train: Count = Field(800, description="Training, development and test sentences per language.")
+    dev: Count = Field(150, description="Training, development and test sentences per language.")
+    test: Count = Field(150, description="Training, development and test sentences per language.")
+    parallel: Count = Field(150, description="Sentences per language in the parallel treebanks.")
+    articles: Count = Field(80, description="Articles per Wikipedia dump.")
+    nli_train: Count = Field(300, description="English prompts in MultiNLI format, each a premise with three hypotheses.")
     nli_dev: Count = Field(
         50,
-        description="Number of development and test prompts per language in XNLI format.",
+        description="Development and test prompts per language in XNLI format.",
     )
-    nli_test: Count = Field(50, description="Number of development and test prompts per language in XNLI format.")
+    nli_test: Count = Field(50, description="Development and test prompts per language in XNLI format.")
     records: Count = Field(
         40,
-        description="Number of sentences or documents per language and split in each of the other formats.",
+        description="Sentences or documents per language and split in each other format.",
     )
     documents: Count = Field(
         10,
-        description="Number of documents of running text per language.",
+        description="Documents of running text per language.",
     )
-    seed: int = Field(0, ge=0, description="Random seed for all generated data.")
+    seed: int = Field(0, ge=0, description="Seed for all data.")
 
     @field_validator("languages", "train_languages")
     @classmethod
@@ -44,8 +42,8 @@ class SyntheticCorpus(Section):
         unknown = [code for code in languages if code not in present]
         if unknown:
             raise ValueError(
-                f"{', '.join(unknown)} not among the synthetic languages ({', '.join(present)}): docs/new-language.md says "
-                "how to write one; other languages need real data, for instance at the laptop scale"
+                f"expected synthetic languages ({', '.join(present)}), found {', '.join(unknown)}: write them as "
+                "resources/synthetic/README.md says, or use real data, as the laptop preset does"
             )
         return languages
 

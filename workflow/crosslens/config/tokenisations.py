@@ -17,7 +17,7 @@ class Tokenisation(Section):
     )
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
         None,
-        description="Maximum for training and validation data; if null, `maximum` applies.",
+        description="Maximum for training and validation data (null: `maximum`).",
     )
     words: Count | None = Field(None, description="Maximum number of words per text.")
     whole_words: bool = Field(
@@ -26,38 +26,45 @@ class Tokenisation(Section):
     )
     windows: Annotated[int, Field(ge=0, lt=500)] | None = Field(
         None,
-        description="Number of context subwords at the start of each window when overlong texts are split into windows of "
-        "whole words. If null, overlong texts are truncated.",
+        description=(
+            "Splits overlong texts into windows of whole words that start with this many context subwords. "
+            "If null, they are truncated."
+        ),
     )
     labelled_subword: Literal["first", "first_visible", "word_starts", "every"] = Field(
         "first",
-        description="Subwords that carry a word's label: the first; the first that is not merely a word-boundary marker "
-        "(`first_visible`); each one that starts a word according to the tokenizer (`word_starts`); or all "
-        "(`every`).",
+        description=(
+            "Subwords that carry a word's label: the first, the first that is not just a word-boundary "
+            "marker (`first_visible`), each that starts a word according to the tokenizer (`word_starts`), "
+            "or all."
+        ),
     )
     sentences: Literal["punkt", "punkt_and_marks", "punkt_english", "marks", "all_marks"] | None = Field(
         None,
-        description="Sentence splitter. A text's first two sentences become a pair; if null, texts are not split. `punkt` is "
-        "NLTK's Punkt model for the language or, if there is none, the English model. `punkt_and_marks` does the "
-        "same but splits Chinese and Japanese at 。！？. `punkt_english` is the English model for all languages. "
-        "`marks` splits at 。！？, and at . ! ? … before a space. `all_marks` also splits at । ॥ ۔ ؟ before a "
-        "space, and at spaces between Thai letters.",
+        description=(
+            "Sentence splitter; a text's first two sentences become a pair. `punkt` is NLTK's Punkt model "
+            "for the language, or else for English; `punkt_and_marks` splits Chinese and Japanese at 。！？ "
+            "instead. `punkt_english` is the English model. `marks` splits at 。！？, and at . ! ? … before a "
+            "space. `all_marks` also splits at । ॥ ۔ ؟ before a space, and at spaces between Thai letters."
+        ),
     )
-    each_sentence: bool = Field(False, description="Treats each sentence as a separate text instead of pairing the first two.")
+    each_sentence: bool = Field(False, description="Treats each sentence as a text instead of pairing the first two.")
     whole_text: bool = Field(
-        False, description="Tokenises each text as a whole instead of word by word. The encoder's vocabulary must not be trimmed."
+        False, description="Tokenises texts as a whole instead of word by word. The vocabulary must not be trimmed."
     )
     drop_unknown: bool = Field(True, description="Drops and counts texts that contain unknown subwords.")
     strip_accents: bool = Field(
         False,
-        description="Removes combining marks before tokenisation, as BERT's uncased tokenizer does, but preserves case.",
+        description="Removes combining marks before tokenisation but preserves case.",
     )
     lower_case: bool = Field(False, description="Lowercases texts before tokenisation.")
     unknown_words: bool = Field(
         False,
-        description="Replaces each word that has no subwords, or more than `maximum` allows, with a single unknown subword "
-        "and still scores it, as XTREME does. If false, words without subwords are omitted and counted, and longer words are "
-        "truncated.",
+        description=(
+            "Replaces words with no subwords, or more than `maximum` allows, with one unknown subword and "
+            "still scores them, as XTREME does. If false, the former are omitted and counted, the latter "
+            "truncated."
+        ),
     )
 
     @model_validator(mode="after")

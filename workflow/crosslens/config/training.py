@@ -10,28 +10,29 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Seeds = list[Annotated[int, Field(ge=0)]]
 
-Warmup = Annotated[Share, Field(description="Share of all training steps during which the learning rates rise from 0.")]
+Warmup = Annotated[Share, Field(description="Share of training steps in which the learning rates rise from 0.")]
 Decay = Annotated[Literal["none", "linear"], Field(description="Decay of the learning rates after warm-up.")]
 WeightDecay = Annotated[
     NotNegative,
     Field(
-        description="Decoupled weight decay (as in AdamW), applied to the encoder or, in wu2019 and liu2020, to all "
-        "parameters except biases and layer norms."
+        description=(
+            "AdamW's weight decay, of the encoder or, in wu2019 and liu2020, of all parameters except biases and layer norms."
+        )
     ),
 ]
 Clip = Annotated[Positive | None, Field(description="Maximum gradient norm.")]
 LengthPools = Annotated[bool, Field(description="Batches texts of similar length together.")]
 Precision = Annotated[
     Literal["float32", "tf32", "bfloat16", "float16", "auto"],
-    Field(
-        description="Precision of matrix products. `auto` selects bfloat16 if the processor supports it and float32 otherwise."
-    ),
+    Field(description="Precision of matrix products. `auto` is bfloat16 if the processor supports it, otherwise float32."),
 ]
 GpuStep = Annotated[
     Literal["eager", "captured", "compiled"],
     Field(
-        description="How updates run on a GPU: kernel by kernel (`eager`) or by replaying CUDA graphs (`captured`). "
-        "`compiled` also compiles the encoder layers for training stages of at least 5,000 updates."
+        description=(
+            "How updates run on a GPU: kernel by kernel (`eager`) or as CUDA graphs (`captured`). `compiled` "
+            "also compiles the encoder layers in stages of at least 5,000 updates."
+        )
     ),
 ]
 

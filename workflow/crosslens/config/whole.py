@@ -51,8 +51,7 @@ class Config(Section):
 
     rehearse: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="Number of steps after which each training phase and each pass over a corpus stops in a rehearsal (a "
-        "shortened trial run).",
+        description="Steps of each training phase and each pass over a corpus in a rehearsal (a shortened trial run).",
     )
     results: str = Field("results", pattern=r"^results(/[a-z0-9_-]+)?$", description="Folder to which results are written.")
     mirror: list[Annotated[str, AfterValidator(plain)]] = Field(
@@ -60,15 +59,14 @@ class Config(Section):
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [],
-        description="Other results folders whose corpora, encoders, tokens and samples are reused if their settings are the "
-        "same.",
+        description=("Other results folders whose corpora, encoders, tokens and samples are reused where their settings match."),
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0],
         min_length=1,
         description="Random seeds for tanti2021's training runs; the other papers have their own.",
     )
-    threads: Count = Field(2, description="Number of CPU threads per training run or hidden-state extraction.")
+    threads: Count = Field(2, description="CPU threads per training run or hidden-state extraction.")
     encoders: dict[Name, Encoder] = Field(min_length=1, description="Encoders by name.")
     corpora: dict[Name, Corpus] = Field(description="Corpora by name.", json_schema_extra=or_null)
     tokenisations: dict[Name, Tokenisation] = Field({}, description="Tokenisations by name.")
@@ -94,7 +92,7 @@ class Config(Section):
     def _of_others(cls, folders: list[str], info: ValidationInfo) -> list[str]:
         results = info.data.get("results", "")
         if results in [os.path.normpath(folder) for folder in folders]:
-            raise ValueError(f"expected folders of other results, found '{results}', which is that of this study")
+            raise ValueError(f"expected folders of other results, found '{results}', which is that of this study: remove it")
         return folders
 
     @model_validator(mode="after")

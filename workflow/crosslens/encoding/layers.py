@@ -21,7 +21,7 @@ def transformer_layers(encoder: nn.Module) -> list[nn.Module]:
     lists = [module for module in encoder.modules() if isinstance(module, nn.ModuleList) and len(module) == layers]
     if len(lists) != 1:
         raise DataError(
-            f"{type(encoder).__name__}: expected one list of {layers} blocks, to change some of them, found {len(lists)} lists: "
+            f"{type(encoder).__name__}: expected one list of {layers} layers, to change some of them, found {len(lists)} lists: "
             "use another encoder for this recipe; states of all its layers can be measured"
         )
     return list(lists[0])

@@ -62,7 +62,7 @@ def for_each_shift(
     """
     top, device = int(encoder.config.num_hidden_layers), device_of(encoder)  # type: ignore[union-attr, arg-type]
     if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
-        raise DataError(f"shift: expected layers from 0 to {top} for this encoder, found {', '.join(map(str, wrong))}")
+        raise DataError(f"shift: expected layers from 0 to {top} for this encoder, found {', '.join(map(str, wrong))}: omit them")
     is_supported = str(encoder.config.model_type) in KNOWN  # type: ignore[union-attr]
     if layers and not is_supported:
         raise DataError(

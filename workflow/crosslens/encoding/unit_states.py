@@ -26,7 +26,7 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
         inputs["attention_mask"] = mask.bool()[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if any(layer > top for layer in layers):
-        raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}")
+        raise DataError(f"states.layers: expected layers from 0 to {top} for this encoder, found {max(layers)}: remove it")
     output = encoder(
         input_ids=device_copy(batch.input_ids, device), output_hidden_states=any(layer < top for layer in layers), **inputs
     )

@@ -13,6 +13,13 @@ def duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
+def rounded(seconds: float) -> str:
+    """A duration as precise as an estimate: 40 s, 6 min, 80 min, 4 h."""
+    units = ((3600, "h"), (60, "min"), (1, "s"))
+    size, unit = next((size, unit) for size, unit in units if seconds >= 2 * size or size == 1)
+    return f"{seconds / size:,.0f} {unit}"
+
+
 def readable(size: int) -> str:
     """A number of bytes in readable form: 17.9 MB."""
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):

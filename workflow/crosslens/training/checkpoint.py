@@ -91,7 +91,7 @@ class CheckpointFile:
             if parallel.rank() == 0:
                 self.path.replace(aside)
             self.log.warning(
-                "%s: expected a checkpoint, found a damaged one (%s): begun anew, the file is kept as %s",
+                "%s: expected a checkpoint, found a damaged one (%s): starting again, the file is kept as %s",
                 self.path, " ".join(str(error).split()), aside,
             )  # fmt: skip
             return None

@@ -17,7 +17,9 @@ def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
     numbers += [phase.frozen_layers for stage in recipe.stages for phase in stage.phases]
     wrong = sorted({layer for layer in numbers if layer is not None and layer > top})
     if wrong:
-        raise DataError(f"{recipe.name}: expected layers and blocks from 0 to {top} for {recipe.encoder}, found {wrong}")
+        raise DataError(
+            f"{recipe.name}: expected layers from 0 to {top} for {recipe.encoder}, found {wrong}: change the configuration"
+        )
 
 
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
@@ -37,8 +39,7 @@ def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
     wrong = [layer for layer in layers if not 1 <= layer <= len(all_layers_of)]
     if wrong:
         raise DataError(
-            f"block numbers {wrong} out of range: expected 1 to {len(all_layers_of)}; change the blocks to re-initialise in the "
-            "configuration"
+            f"expected layers from 1 to {len(all_layers_of)} to re-initialise, found {wrong}: correct them in the configuration"
         )
     chosen = {layer: all_layers_of[layer - 1] for layer in layers}
     if edit.embeddings:

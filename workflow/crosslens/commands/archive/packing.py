@@ -78,7 +78,7 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
 def _check_new(out: Path) -> None:
     """Raise DataError where something has the name of the archive already."""
     if os.path.lexists(out):
-        raise DataError(f"{out}: already exists; remove it, or name another file: OUT=FILE")
+        raise DataError(f"{out}: expected a new file, found one that exists; remove it, or name another: OUT=FILE")
 
 
 def _check_verdicts(artefacts: Artefacts) -> None:

@@ -52,8 +52,8 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
     Only what SUMS names is unpacked, and of that only UNPACKED and READ. Raises DataError if this is no archive, or a bomb.
     """
     if not archive.is_file():
-        fault = "not a file" if archive.exists() else "missing"
-        raise DataError(f"{archive}: the archive is {fault}; name one that `make archive` wrote: make verify ARCHIVE=FILE")
+        fault = "a folder, a pipe or a device" if archive.exists() else "no such file"
+        raise DataError(f"{archive}: expected a file that `make archive` wrote, found {fault}; correct ARCHIVE=FILE")
     faults: dict[str, str] = {}
     try:
         with zipfile.ZipFile(archive) as packed:
@@ -70,7 +70,9 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
         raise
     except Exception as error:  # whatever an altered file leads to
         fault = shown(" ".join(str(error).split()))
-        raise DataError(f"{archive}: expected what `make archive` wrote, found another or a damaged file ({fault})") from None
+        raise DataError(
+            f"{archive}: expected what `make archive` wrote, found another or a damaged file ({fault}); copy it again"
+        ) from None
     return faults
 
 

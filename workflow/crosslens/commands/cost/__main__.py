@@ -16,7 +16,7 @@ from crosslens.commands.cost.estimate import FACTORS, Estimator, wall_time
 from crosslens.commands.planned_jobs import Job, call_options, plan
 from crosslens.config.presets import read_presets
 from crosslens.jobs.errors import DataError
-from crosslens.jobs.quantities import counted, duration, readable
+from crosslens.jobs.quantities import counted, readable, rounded
 
 COLUMNS = ("jobs", "GPU hours", "CPU hours", "longest job", "memory requested", "disk")
 BASES = {
@@ -63,7 +63,7 @@ class Line:
         gpu_hours = spent(self.encoders) or "unknown" * (True in self.unknown)
         cpu_hours = spent(self.others) or "unknown" * (False in self.unknown)
         unknown = "unknown" * (self.bases[""] == self.jobs)
-        longest = unknown or (duration(self.longest) if self.longest >= 60 else "")
+        longest = unknown or (rounded(self.longest) if self.longest >= 60 else "")
         memory = readable(self.memory * 10**6) if self.memory else ""
         disk = readable(int(self.disk)) if self.disk else "unknown"
         return [self.rule, f"{self.jobs:,}", gpu_hours, cpu_hours, longest, memory, disk]
@@ -159,8 +159,8 @@ def main(arguments: list[str]) -> None:
     sentences = assumptions(lines)
     if named_options.gpus:
         likely, (low, mean, high) = wall_time(jobs, estimator, named_options.gpus), lines[-1].encoders
-        times = " to ".join(duration(likely * total / mean) for total in (low, high)) if mean else "others alone"
-        sentences.insert(0, f"Wall time on {named_options.gpus} GPUs: {duration(likely)} ({times}).")
+        times = " to ".join(rounded(likely * total / mean) for total in (low, high)) if mean else "others alone"
+        sentences.insert(0, f"Wall time on {named_options.gpus} GPUs: about {rounded(likely)} ({times}).")
     for sentence in sentences:
         console.print(f"- {sentence}", soft_wrap=True, highlight=False, markup=False)
 

@@ -20,18 +20,17 @@ class LiangTraining(Training):
 
     RECIPE = ("epsilon", "dropout", "init_sd", "length_pools")
 
-    epochs: Count = Field(2, description="Number of epochs.")
-    batch: Count = Field(32, description="Number of sentences per step.")
+    epochs: Count = Field(2, description="Epochs.")
+    batch: Count = Field(32, description="Sentences per step.")
     rate: Rate = Field(2e-5, description="Learning rate.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head (null: `rate`).")
     epsilon: Positive = Field(1e-8, description="Epsilon of AdamW.")
     clip: Clip = 1.0
     dropout: Share = Field(0.1, description="Dropout rate before the head, in models that use dropout.")
     init_sd: Positive = Field(0.02, description="Standard deviation of the heads' initial weights.")
     keep: Literal["best", "last"] = Field(
         "best",
-        description="Weights used for testing: those with the best F1 on the source languages' validation sets, or the final "
-        "ones.",
+        description="Weights tested: those with the best F1 on the source languages' validation sets, or the final ones.",
     )
     length_pools: LengthPools = False
 
@@ -42,7 +41,7 @@ class LiangTask(Section):
     corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
     interval: Count | None = Field(
         None,
-        description="Number of updates between evaluations on the validation sets; null means one evaluation per epoch.",
+        description="Updates between evaluations on the validation sets (null: one per epoch).",
     )
 
 
@@ -52,12 +51,14 @@ class Model(Section):
     weight: NotNegative = Field(0.0, description="Weight of the L-DAR penalty at each penalised layer.")
     layers: Layers | Literal["all"] = Field(
         "all",
-        description="Layers to which the L-DAR penalty applies; `all` means every layer except the embeddings.",
+        description="Layers with the L-DAR penalty; `all` excludes the embeddings.",
     )
     anchor: Literal["pretrained", "released"] = Field(
         "pretrained",
-        description="Encoder whose hidden states are the reference for the penalty: the pretrained encoder without dropout "
-        "or, as in the released code, a randomly initialised one with dropout.",
+        description=(
+            "Reference for the penalty: the pretrained encoder without dropout or, as in the released code, "
+            "a randomly initialised one with dropout."
+        ),
     )
     dropout: bool = Field(
         False,
@@ -92,27 +93,25 @@ class Typology(Section):
     """Probes for typological features from WALS."""
 
     corpus: str = Field("wals", description="Corpus of typological features.")
-    features: Count | None = Field(None, description="Number of features sampled at random for each seed; null means all.")
+    features: Count | None = Field(None, description="Features sampled for each seed (null: all).")
     probes: Literal["one_against_rest", "multinomial"] = Field(
         "one_against_rest",
         description="Type of probe: one probe per feature value, or a single probe for all values.",
     )
     words: Count = Field(
         1000,
-        description="Number of subword tokens per language (at most `probe_words`), four fifths of them for training.",
+        description="Subword tokens per language (at most `probe_words`), four fifths of them for training.",
     )
-    held_out_words: Count = Field(100, description="Number of subword tokens per language when whole families are held out.")
-    folds: Annotated[int, Field(ge=2)] = Field(5, description="Number of folds into which language families are divided.")
-    layer_dimension: Count = Field(20, description="Number of leading coordinates used by the probes at each layer (figure 3).")
+    held_out_words: Count = Field(100, description="Subword tokens per language when whole families are held out.")
+    folds: Annotated[int, Field(ge=2)] = Field(5, description="Folds into which language families are divided.")
+    layer_dimension: Count = Field(20, description="Leading coordinates that the probes use at each layer (figure 3).")
 
 
 class Similarity(Section):
     """Clustering of languages by their mean hidden states."""
 
-    shuffles: Count = Field(100, description="Number of random permutations of genus and family labels for the chance level.")
-    layer_dimension: Annotated[int, Field(ge=2)] = Field(
-        20, description="Number of leading coordinates used at each layer (figure 3)."
-    )
+    shuffles: Count = Field(100, description="Permutations of genus and family labels for the chance level.")
+    layer_dimension: Annotated[int, Field(ge=2)] = Field(20, description="Leading coordinates used at each layer (figure 3).")
 
 
 class Groups(Section):
@@ -126,7 +125,7 @@ class Groups(Section):
         },
         description="Languages in each group.",
     )
-    size: Annotated[int, Field(ge=3)] = Field(10, description="Number of languages in a random group.")
+    size: Annotated[int, Field(ge=3)] = Field(10, description="Languages in a random group.")
     share: Annotated[float, Field(gt=0, le=1)] = Field(
         1.0, description="Proportion of `fit_words` sampled for each seed, unless `probing.share` is null."
     )
@@ -149,18 +148,14 @@ class Probing(Section):
     dimensions: list[Count] = Field([1, *range(10, 201, 10)], description="Numbers of coordinates used by the probes.")
     band: Count = Field(10, description="Width of the narrow windows in figure 2, in coordinates.")
     bands: list[Count] = Field([*range(10, 201, 10)], description="Last coordinate of each such window.")
-    draws: Count = Field(5, description="Number of random windows of each kind over which scores are averaged.")
-    pairs: Count = Field(100, description="Number of random language pairs per seed.")
-    rest_words: Count = Field(
-        500, description="Number of subword tokens per language for probes that distinguish one language from all others."
-    )
-    layer_dimension: Count = Field(
-        1, description="Number of leading coordinates used to identify languages at each layer (figure 3)."
-    )
+    draws: Count = Field(5, description="Random windows of each kind over which scores are averaged.")
+    pairs: Count = Field(100, description="Random language pairs per seed.")
+    rest_words: Count = Field(500, description="Subword tokens per language for one-against-the-rest probes.")
+    layer_dimension: Count = Field(1, description="Leading coordinates that identify languages at each layer (figure 3).")
     typology: Typology = Field(Typology(), description="Typology.")
     similarity: Similarity = Field(Similarity(), description="Similarity.")
     groups: Groups = Field(Groups(), description="Figure 5.")
-    tolerance: Positive = Field(1e-4, description="Convergence threshold for the largest gradient component.")
+    tolerance: Positive = Field(1e-4, description="Largest gradient component at convergence.")
 
     @model_validator(mode="after")
     def _windows_have_room(self) -> Self:
@@ -175,25 +170,25 @@ class Liang2021(PaperSection):
     seeds: Seeds = Field(
         [42, 43, 44, 45, 46],
         min_length=1,
-        description="Random seeds for the training runs.",
+        description="Seeds of the training runs.",
     )
     texts: dict[str, str | None] = Field(
         description="Corpus of paragraphs from which each encoder's language subspaces are computed.",
     )
     text_tokenisation: str = Field(description="Tokenisation of the paragraphs. Its `labelled_subword` must be `every`.")
-    fit_words: Count = Field(
-        10000, description="Number of training subword tokens per language from which the subspaces are computed."
-    )
-    probe_words: Count = Field(5000, description="Number of test subword tokens per language for the probes.")
+    fit_words: Count = Field(10000, description="Training subword tokens per language for the subspaces.")
+    probe_words: Count = Field(5000, description="Test subword tokens per language for the probes.")
     dimensions: Count = Field(
         105,
-        description="Number of directions in the L-DAR penalty. With n languages, at most n - 1 are used.",
+        description="Directions in the L-DAR penalty, at most n - 1 for n languages.",
     )
     sources: list[Annotated[list[Language], Field(min_length=1)]] = Field(
         [["en"], ["en", "de", "zh"]],
         min_length=1,
-        description="Sets of source languages: English, then a mixed set. In a set of n languages, each contributes at most 1/n "
-        "of the number of sentences in the first language.",
+        description=(
+            "Sets of source languages: English, then a mixed set. Each of n languages contributes at most "
+            "1/n as many sentences as the first has."
+        ),
     )
     tasks: dict[TaskName, LiangTask] = Field(min_length=1, description="The paper's tasks.", json_schema_extra=or_null)
     models: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=60)], Model] = Field(

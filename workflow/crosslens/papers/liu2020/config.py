@@ -25,30 +25,25 @@ class Bert(Training):
     encoder: str = Field(description="Untrained BERT model to pretrain.")
     window: Window = Field(
         512,
-        description="Number of subwords per example of running text from one page; with `sentence`, each example is one "
-        "sentence.",
+        description="Subwords per example of running text from one page; with `sentence`, an example is one sentence.",
     )
     segments: list[Annotated[int, Field(ge=8, le=512)]] = Field(
         [20],
         description="Sizes of short windows in subwords. Each window covers a segment of one sentence.",
     )
-    updates: Count = Field(200_000, description="Number of updates for each data size and window.")
-    evaluations: Count = Field(20, description="Number of evaluations on held-out text during pretraining.")
+    updates: Count = Field(200_000, description="Updates for each data size and window.")
+    evaluations: Count = Field(20, description="Evaluations on held-out text during pretraining.")
     equal_epochs: bool = Field(
         False,
-        description="Adds a BERT model with the long window that is trained on the smaller data size for as many epochs as "
-        "on the larger one.",
+        description="Adds a long-window BERT trained on the smaller data size for as many epochs as on the larger.",
     )
     subwords: Count = Field(131_072, description="Average number of subwords per batch.")
     parts: Count = Field(
         4,
-        description="Number of parts of a batch, which are processed one after another, or in parallel on as many GPUs of "
-        "one machine.",
+        description="Parts of a batch, processed one after another, or in parallel on as many GPUs of one machine.",
     )
     masked: Annotated[float, Field(gt=0, lt=1)] = Field(0.15, description="Proportion of subwords masked.")
-    init_sd: Positive | None = Field(
-        None, description="Standard deviation of the initial weights; if null, the encoder's value is used."
-    )
+    init_sd: Positive | None = Field(None, description="Standard deviation of the initial weights (null: the encoder's value).")
     rate: Rate = Field(1e-4, description="Learning rate.")
     warmup: Warmup = 0.01
     weight_decay: WeightDecay = 0.01
@@ -84,11 +79,13 @@ class Pretraining(Section):
     seeds: Seeds = Field(
         [0],
         min_length=1,
-        description="Random seeds for pretraining. XNLI training with seed s starts from the model at index s modulo the "
-        "number of these seeds; token translation uses the first.",
+        description=(
+            "Seeds of pretraining. XNLI training with seed s starts from model s modulo their number; token "
+            "translation uses the first."
+        ),
     )
     bert: Bert = Field(description="Masked language models.")
-    static: str = Field(description="Untrained word-embedding model whose vectors are replaced with those of GloVe or Word2Vec.")
+    static: str = Field(description="Untrained word embeddings, replaced with those of GloVe or Word2Vec.")
     glove: GloVe | None = Field(GloVe(), description="GloVe; null omits it.")
     word2vec: Word2Vec | None = Field(Word2Vec(), description="Word2Vec; null omits it.")
 
@@ -102,23 +99,24 @@ class Retrieval(Section):
     dictionary_split: Literal["train", "test"] = Field("test", description="Dictionary split.")
     size: str | None = Field(
         None,
-        description="Data size (from `pretraining.sizes`) whose text provides the contexts for all models; null means the "
-        "larger one.",
+        description="Data size (from `pretraining.sizes`) that provides the contexts for all models (null: the larger).",
     )
 
 
 class Means(Section):
     """Mean of a language's hidden states (section 4.1)."""
 
-    corpus: str | None = Field(None, description="Corpus of the texts; if null, the corpus and tokenisation of `nli` are used.")
+    corpus: str | None = Field(None, description="Corpus of the texts (null: corpus and tokenisation of `nli`).")
     tokenisation: str | None = Field(None, description="Tokenisation of the texts.")
     split: Literal["train", "validation", "dev", "test"] = Field(
         "dev", description="Split of the corpus from which the texts are taken."
     )
     weighting: Weighting = Field(
         "tokens",
-        description="Units given equal weight in the mean: subword tokens or texts. `released` uses only 16 blocks of 512 "
-        "subword tokens, as in the same group's code for a later paper.",
+        description=(
+            "Units with equal weight: subword tokens or texts. `released` uses only 16 blocks of 512 subword "
+            "tokens, as in the group's code for a later paper."
+        ),
     )
     specials: bool = Field(False, description="Includes special tokens in the mean.")
 
@@ -128,8 +126,7 @@ class Translation(Section):
 
     model: str = Field(
         RELEASED,
-        description="Model used for translation: the released encoder, or one of our pretrained masked language models, "
-        "such as bert-512/200k.",
+        description="Model: the released encoder, or one of our pretrained masked language models, such as bert-512/200k.",
     )
     languages: list[Language] = Field(
         ["de", "fr", "ur", "sw", "zh", "el"],
@@ -138,14 +135,14 @@ class Translation(Section):
     )
     weights: list[float] = Field([1.0, 2.0, 3.0], min_length=1, description="Shift weights, each combined with every layer.")
     negative_weights: list[float] = Field([-1.0, -2.0, -3.0], description="Negative shift weights.")
-    layer: Count = Field(10, description="Layer used for the convert rates in table 2 and the samples in table 1.")
+    layer: Count = Field(10, description="Layer for the convert rates in table 2 and the samples in table 1.")
     printed: tuple[Count, float] = Field((11, 3.0), description="Layer and shift weight used in the first rows of table 2.")
     figure_direction: tuple[str, str] = Field(("en", "el"), description="Translation direction in figures 7 and 8.")
     samples: list[Count] = Field([36], description="Positions, in the test set, of the sentence pairs shown in table 1.")
     sample_languages: list[Language] = Field(["zh", "fr"], description="Target languages in table 1.")
     variants: list[Means] = Field(
         [],
-        description="Ways of computing the mean, whose convert rates the `calibration` table compares with the published ones.",
+        description="Ways of computing the mean that the `calibration` table compares by convert rate.",
     )
 
 
@@ -160,16 +157,12 @@ class Nli(Training):
         ["de", "es", "ar", "el", "fr", "hi", "ru", "th", "tr", "vi", "zh"],
         description="Languages in table 4.",
     )
-    epochs: Count = Field(3, description="Number of epochs.")
-    batch: Count = Field(32, description="Number of pairs per step.")
+    epochs: Count = Field(3, description="Epochs.")
+    batch: Count = Field(32, description="Pairs per step.")
     rate: Rate = Field(2e-5, description="Learning rate.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
-    pretrained_rate: Rate | None = Field(
-        None, description="Learning rate for our own pretrained encoders; if null, `rate` is used."
-    )
-    pretrained_epochs: Count | None = Field(
-        None, description="Number of epochs for our own pretrained encoders; if null, `epochs` is used."
-    )
+    head_rate: Rate | None = Field(None, description="Learning rate for the head (null: `rate`).")
+    pretrained_rate: Rate | None = Field(None, description="Learning rate for our own pretrained encoders (null: `rate`).")
+    pretrained_epochs: Count | None = Field(None, description="Epochs for our own pretrained encoders (null: `epochs`).")
     pretrained_half: bool = Field(
         False,
         description="Fine-tunes only the upper half of our own pretrained encoders.",
@@ -185,14 +178,14 @@ class Nli(Training):
         description="Candidate shift weights. One is selected on development data.",
     )
     features_hidden: Count = Field(
-        512, description="Number of hidden units, learning rate and number of epochs of the head trained on frozen hidden states."
+        512, description="Hidden units, learning rate and epochs of the head trained on frozen hidden states."
     )
     features_rate: Rate = Field(
         1e-3,
-        description="Number of hidden units, learning rate and number of epochs of the head trained on frozen hidden states.",
+        description="Hidden units, learning rate and epochs of the head trained on frozen hidden states.",
     )
     features_epochs: Count = Field(
-        10, description="Number of hidden units, learning rate and number of epochs of the head trained on frozen hidden states."
+        10, description="Hidden units, learning rate and epochs of the head trained on frozen hidden states."
     )
 
 
@@ -201,14 +194,14 @@ class Identification(Section):
 
     subwords: Count = Field(
         1000,
-        description="Number of subword tokens per language and split.",
+        description="Subword tokens per language and split.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
         min_length=1,
-        description="Candidate values of C, scikit-learn's inverse regularisation strength.",
+        description="Candidate values of C, scikit-learn's inverse regularisation.",
     )
-    tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
+    tolerance: Positive = Field(1e-6, description="Largest gradient component at convergence.")
     fine_tuned: bool = Field(
         True,
         description="Also probes shifted hidden states of the encoder fine-tuned on XNLI.",
@@ -230,10 +223,10 @@ class Vocabulary(Section):
 class Liu2020(PaperSection):
     """Settings for Liu et al. (2020)."""
 
-    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Random seeds for the training runs on XNLI.")
+    seeds: Seeds = Field([0, 1, 2], min_length=1, description="Seeds of the training runs on XNLI.")
     source_language: Language = Field(
         "en",
-        description="Language paired with each of the others, in both directions, in word retrieval and token translation.",
+        description="Language paired with each other one, in both directions, in word retrieval and token translation.",
     )
     pretraining: Pretraining = Field(description="Encoders pretrained from scratch.")
     retrieval: Retrieval = Field(description="Word retrieval.")

@@ -43,36 +43,38 @@ class MullerTraining(Training):
     )
     divide_twice: bool = Field(
         False,
-        description="Divides the mean tagging loss by the number of tags a second time, as in the authors' code for a "
-        "related paper.",
+        description=("Divides the mean tagging loss by the number of tags again, as in the authors' code for a related paper."),
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(
         "bert",
-        description="How layers are re-initialised: from BERT's normal distribution (`bert`) or, as in the publicly released "
-        "code, from PyTorch's default one (`released`).",
+        description=(
+            "Re-initialisation: from BERT's normal distribution or, as in the released code, from PyTorch's default one."
+        ),
     )
 
 
 class ParserSettings(Section):
     """The biaffine parser."""
 
-    arc: Count = Field(500, description="Number of hidden units in the MLPs for arcs and relations.")
-    relation: Count = Field(200, description="Number of hidden units in the MLPs for arcs and relations.")
+    arc: Count = Field(500, description="Hidden units in the MLPs for arcs and relations.")
+    relation: Count = Field(200, description="Hidden units in the MLPs for arcs and relations.")
     dropout: Share = Field(0.1, description="Dropout rate for the hidden units of the MLPs.")
     activation: Literal["elu", "leaky_relu"] = Field("leaky_relu", description="Activation function of the MLPs.")
     decoding: Literal["log", "probability"] = Field(
         "log",
-        description="Decoding criterion: the most probable tree (`log`), or the tree with the largest sum over arcs of arc "
-        "probability times relation probability (`probability`).",
+        description=(
+            "Decoding: the most probable tree (`log`), or the one with the largest sum of arc probability "
+            "times relation probability."
+        ),
     )
     relation_divisor: Literal["words", "words_plus_two"] = Field(
         "words",
-        description="Divisor for the relation loss: the number of words, or that number plus two per sentence.",
+        description="Divisor of the relation loss: the number of words, or this plus two per sentence.",
     )
     subtypes: bool = Field(
         False,
-        description="Keeps the relation subtypes of the training data in training, selection and scoring.",
+        description="Keeps relation subtypes in training, selection and scoring.",
     )
 
 
@@ -80,10 +82,10 @@ class MullerTask(Section):
     """Settings for one task."""
 
     corpus: str = Field(description="Corpus with training data: treebanks or, for ner, named entities.")
-    epochs: Count = Field(6, description="Number of epochs.")
-    batch: Count = Field(16, description="Number of sentences per step.")
+    epochs: Count = Field(6, description="Epochs.")
+    batch: Count = Field(16, description="Sentences per step.")
     rate: Rate = Field(5e-5, description="Learning rate.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head (null: `rate`).")
 
 
 class MullerSearch(Section):
@@ -98,11 +100,9 @@ class MullerSimilarity(Section):
 
     sets: list[Layers] = Field(
         [[1, 2]],
-        description="Sets of layers whose re-initialised models are included in the comparison (figures 2 and 6 to 8).",
+        description="Sets of re-initialised layers in the comparison (figures 2 and 6 to 8).",
     )
-    draws: Annotated[int, Field(ge=0)] = Field(
-        200, description="Number of random shuffles of the sentence pairs for the baseline."
-    )
+    draws: Annotated[int, Field(ge=0)] = Field(200, description="Random shuffles of the sentence pairs for the baseline.")
 
 
 class MullerProbe(Section):
@@ -118,7 +118,7 @@ class MullerProbe(Section):
 class Muller2021(PaperSection):
     """Settings for Muller et al. (2021)."""
 
-    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Random seeds for the training runs.")
+    seeds: Seeds = Field([0, 1, 2, 3, 4], min_length=1, description="Seeds of the training runs.")
     source_languages: list[Language] = Field(
         ["en", "ru", "ar"], min_length=1, description="Source languages. English must come first."
     )
@@ -129,8 +129,10 @@ class Muller2021(PaperSection):
     pairs: list[Layers] = Field([], description="Sets of layers that are re-initialised together (tables 1, 2 and 6 to 8).")
     sets: list[Layers | Literal["all", "all_embeddings"]] = Field(
         [],
-        description="Further sets of layers, re-initialised only when training on English (table 5). `all` means every "
-        "layer; `all_embeddings` also includes the embeddings.",
+        description=(
+            "Further sets, for training on English only (table 5). `all` means every layer; `all_embeddings` "
+            "includes the embeddings."
+        ),
     )
     domain_corpus: str | None = Field(None, description="Corpus of treebanks for training and in-domain testing (table 2).")
     domain_literature: str | None = Field(None, description="Corpora of literary and of web treebanks (table 2).")
@@ -146,7 +148,7 @@ class Muller2021(PaperSection):
         unordered = [layers for layers in numbered if list(layers) != sorted(set(layers)) or numbered.count(layers) > 1]
         if unordered:
             raise ValueError(
-                f"pairs, sets: expected block numbers in ascending order, each set once in both lists, found {list(unordered[0])}"
+                f"pairs, sets: expected layer numbers in ascending order, each set once in both lists, found {list(unordered[0])}"
             )
         if self.source_languages[0] != "en":
             raise ValueError(
@@ -168,7 +170,7 @@ class Muller2021(PaperSection):
         numbered = [layers for layers in self.sets if not isinstance(layers, str)]
         for key, sets in {"pairs": self.pairs, "sets": numbered, "similarity.sets": self.similarity.sets}.items():
             numbers = [layer for layers in sets for layer in layers]
-            expect_layers(config, f"{here}.{key}", self.encoder, numbers, "block numbers", "name the blocks of this encoder")
+            expect_layers(config, f"{here}.{key}", self.encoder, numbers, "layer numbers", "name layers of this encoder")
         for task, settings in self.tasks.items():
             config.expect_corpus(f"{here}.tasks.{task}.corpus", settings.corpus, "entities" if task == "ner" else "treebank")
             key, sources = f"{here}.tasks.{task}", f"{here}.source_languages"

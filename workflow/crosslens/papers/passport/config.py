@@ -13,29 +13,26 @@ from crosslens.papers.passport.terms import PIVOT
 class Passport(PaperSection):
     """Encoder passports."""
 
-    encoder: str = Field("", description="Encoder to study; if omitted, the first of this section's `encoders` is used.")
+    encoder: str = Field("", description="Encoder to study (by default, the first of `encoders`).")
     tokenisation: str = Field("sentences", description="Tokenisation of the sentences. It must not truncate any sentence.")
     encoders: list[Name] = Field(min_length=1, description="Encoders for which passports are produced.")
     compare: list[Annotated[list[Name], Field(min_length=2, max_length=6)]] = Field(
-        [], description="Sets of encoders to compare, each a list of two to six names."
+        [], description="Sets of two to six encoders to compare."
     )
     parallel: str = Field("sib200_parallel", description="Corpus of topic-labelled parallel sentences in all languages.")
     topics: str = Field("sib200_english", description="Corpus of English sentences on which the topic probes are trained.")
     block: Count = Field(
         50,
-        description="Number of consecutive sentence numbers (index_id) per block, which is never split between the two "
-        "halves of the data.",
+        description="Consecutive sentence numbers (index_id) per block, all of which fall into the same half of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Random seeds for the randomly initialised versions of each encoder."
     )
-    neighbours: Count = Field(10, description="Number of nearest neighbours (k) for the mutual-neighbour and hubness measures.")
-    shuffles: Annotated[int, Field(ge=2)] = Field(
-        3, description="Number of random shuffles of the translation pairs, for a baseline."
-    )
+    neighbours: Count = Field(10, description="Nearest neighbours (k) for the mutual-neighbour and hubness measures.")
+    shuffles: Annotated[int, Field(ge=2)] = Field(3, description="Random shuffles of the translation pairs, for a baseline.")
     permutations: Count = Field(
         1000,
-        description="Number of random permutations of the languages, for the baseline of genealogy.",
+        description="Random permutations of the languages, for the baseline of genealogy.",
     )
     penalty: Positive = Field(1.0, description="Inverse regularisation strength C for the language probes.")
     penalties: list[Positive] = Field(
@@ -43,7 +40,7 @@ class Passport(PaperSection):
         min_length=1,
         description="Candidate values of C for the topic probes.",
     )
-    tolerance: Positive = Field(1e-4, description="Convergence threshold for the largest gradient component.")
+    tolerance: Positive = Field(1e-4, description="Largest gradient component at convergence.")
 
     @model_validator(mode="before")
     @classmethod

@@ -26,12 +26,10 @@ class Run(Section):
     """Hyperparameters of one training run (table 5)."""
 
     init_sd: Positive = Field(0.01, description="Standard deviation of the initial weights of new heads.")
-    batch: Count = Field(32, description="Number of examples per step.")
-    encoder_rate: Rate | None = Field(None, description="Learning rate for the encoder; if null, the encoder is frozen.")
+    batch: Count = Field(32, description="Examples per step.")
+    encoder_rate: Rate | None = Field(None, description="Learning rate for the encoder (null: frozen).")
     head_rate: Rate = Field(1e-3, description="Learning rate for the heads.")
-    reversal: Positive | None = Field(
-        None, description="Factor lambda for gradient reversal; if null, gradients are not reversed."
-    )
+    reversal: Positive | None = Field(None, description="Factor lambda for gradient reversal (null: none).")
     uniformity: Weight | None = Field(
         None,
         description="Weight w in the entropy-maximisation loss, (1 - w) x label loss + w x language loss; if null, entropy is "
@@ -43,26 +41,28 @@ class Run(Section):
     )
     language_head_rate: Rate | None = Field(
         None,
-        description="Learning rate for the language head that is trained after the task; if null, `head_rate` is used.",
+        description="Learning rate for the language head trained after the task (null: `head_rate`).",
     )
     adversary_rate: Rate | None = Field(
         None,
-        description="Learning rate for the adversarial language head; if null, `head_rate` is used.",
+        description="Learning rate for the adversarial language head (null: `head_rate`).",
     )
     adversary_epochs: int = Field(
         0,
         ge=0,
-        description="Number of epochs for which the adversarial language head is trained alone before the encoder is updated.",
+        description="Epochs in which the adversarial head is trained alone before the encoder is updated.",
     )
     encoder_dropout_when_frozen: bool | None = Field(
         None, description="Overrides `training.encoder_dropout_when_frozen` for this run."
     )
     languages: list[Language] = Field(
         [],
-        description="Training languages. Each of n languages contributes at most 1/n as many examples as `source_language` "
-        "has. An empty list means `source_language` alone.",
+        description=(
+            "Training languages; [] means `source_language` alone. Each of n contributes at most 1/n as many "
+            "examples as `source_language` has."
+        ),
     )
-    seeds: Seeds | None = Field(None, description="Random seeds for this run; if null, the top-level `seeds` are used.")
+    seeds: Seeds | None = Field(None, description="Random seeds for this run (null: the top-level `seeds`).")
     reinitialise: Literal["none", "all"] = Field(
         "none",
         description="Parts of the encoder re-initialised before training.",
@@ -82,8 +82,8 @@ class TantiTraining(Training):
 
     RECIPE = ("dropout", "select_by", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(5, description="Number of epochs for the task.")
-    language_epochs: Count = Field(5, description="Number of epochs for the language head.")
+    epochs: Count = Field(5, description="Epochs for the task.")
+    language_epochs: Count = Field(5, description="Epochs for the language head.")
     language_head_rates: list[Rate] = Field(
         [],
         description="Learning rates for extra language heads, whose scores are written to results/findings.csv.",
@@ -92,12 +92,14 @@ class TantiTraining(Training):
     decay: Decay = "none"
     select_by: Literal["paper", "token"] = Field(
         "token",
-        description="Criterion for selecting the best epoch: macro F1 as computed in the authors' code (`paper`), or macro F1 "
-        "over the classes that occur in the gold labels (`token`).",
+        description=(
+            "Criterion for the best epoch: macro F1 as in the authors' code (`paper`) or over the classes in "
+            "the gold labels (`token`)."
+        ),
     )
     encoder_dropout_when_frozen: bool = Field(
         True,
-        description="Applies dropout in a frozen encoder. If false, the encoder's hidden states are computed only once.",
+        description="Applies dropout in a frozen encoder. If false, its hidden states are computed only once.",
     )
     length_pools: LengthPools = False  # authors' code: dataset.py
 
@@ -116,11 +118,13 @@ class Task(Section):
     corpus: str = Field(description="Corpus of treebanks (for pos) or sentence pairs (for nli).")
     state: Literal["hidden", "pooler"] = Field(
         "hidden",
-        description="Input to the heads for a sentence pair: the first token's hidden state in the last layer or, as in the "
-        "authors' code, the pooler output.",
+        description=(
+            "Input to the heads for a sentence pair: the first token's last hidden state or, as in the "
+            "authors' code, the pooler output."
+        ),
     )
     segments: bool = Field(False, description="Assigns token type 1 to the hypothesis.")
-    points_per_label: Count = Field(10, description="Number of points sampled per language and label.")
+    points_per_label: Count = Field(10, description="Points sampled per language and label.")
     runs: dict[RunName, Run] = Field(
         description="Training runs by name: the paper's four (table 5) and our controls.",
         json_schema_extra=or_null,
@@ -151,11 +155,10 @@ class Search(Section):
         [],
         description="Experiments to search, such as pos/finetuned.",
     )
-    trials: Count = Field(20, description="Number of hyperparameter combinations sampled per experiment.")
+    trials: Count = Field(20, description="Hyperparameter combinations sampled per experiment.")
     trials_per_job: Count = Field(
         1,
-        description="Number of trials per job. Trials in the same job share hidden states if the encoder is frozen without "
-        "dropout.",
+        description="Trials per job, which share hidden states if the encoder is frozen without dropout.",
     )
     init_sd: list[Positive] = Field([1e-1, 1e-2, 1e-3], description="Candidate values.")
     batch: list[Count] = Field([64, 32, 16], description="Candidate values.")
@@ -163,23 +166,23 @@ class Search(Section):
     encoder_rate: list[Rate] = Field([1e-3, 1e-4, 1e-5, 1e-6], description="Candidate values.")
     reversal: list[Positive] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate values.")
     uniformity: list[Weight] = Field([0.1, 0.3, 0.5, 0.7], description="Candidate values.")
-    seed: int = Field(0, ge=0, description="Random seed for sampling.")
+    seed: int = Field(0, ge=0, description="Seed for sampling.")
 
 
 class Probe(Section):
     """The logistic-regression probe, trained to convergence, and its controls."""
 
-    train_words: Count = Field(500, description="Number of training and test words (texts for nli) per language.")
+    train_words: Count = Field(500, description="Training and test words (texts for nli) per language.")
     test_words: Count = Field(
         400,
-        description="Number of training and test words (texts for nli) per language.",
+        description="Training and test words (texts for nli) per language.",
     )
     penalties: list[Positive] = Field(
         [0.01, 0.1, 1.0, 10.0, 100.0],
         min_length=1,
-        description="Candidate values of C, scikit-learn's inverse regularisation strength.",
+        description="Candidate values of C, scikit-learn's inverse regularisation.",
     )
-    tolerance: Positive = Field(1e-6, description="Convergence threshold for the largest gradient component.")
+    tolerance: Positive = Field(1e-6, description="Largest gradient component at convergence.")
 
 
 class UnitTexts(Section):
@@ -192,10 +195,10 @@ class UnitTexts(Section):
 class Clustering(Section):
     """V-measure of k-means clusters of the appendix B samples."""
 
-    runs: Count = Field(10, description="Number of k-means runs over which the V-measure is averaged.")
-    points_per_language: Count = Field(100, description="Number of Wikipedia points per language.")
+    runs: Count = Field(10, description="K-means runs over which the V-measure is averaged.")
+    points_per_language: Count = Field(100, description="Wikipedia points per language.")
     language_clusters: Count | None = Field(
-        None, description="Number of clusters when clusters are compared with languages; if null, one per language."
+        None, description="Clusters in the comparison with languages (null: one per language)."
     )
 
 
@@ -204,7 +207,7 @@ class Tsne(Section):
 
     perplexity: Positive = Field(30.0, description="Perplexity.")
     learning_rate: Positive = Field(200.0, description="Learning rate.")
-    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Number of iterations.")
+    iterations: Annotated[int, Field(ge=250)] = Field(1000, description="Iterations.")
     seed: int = Field(0, ge=0, description="Random seed.")
 
 

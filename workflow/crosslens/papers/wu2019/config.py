@@ -24,10 +24,10 @@ class WuTraining(Training):
 
     RECIPE = ("beta2", "epsilon", "dropout", "input_dropout", "init_sd", "encoder_dropout_when_frozen", "length_pools")
 
-    epochs: Count = Field(3, description="Number of epochs.")
-    batch: Count = Field(32, description="Number of examples per step.")
+    epochs: Count = Field(3, description="Epochs.")
+    batch: Count = Field(32, description="Examples per step.")
     rate: Rate = Field(3e-5, description="Learning rate.")
-    head_rate: Rate | None = Field(None, description="Learning rate for the head; if null, `rate` is used.")
+    head_rate: Rate | None = Field(None, description="Learning rate for the head (null: `rate`).")
     warmup: Warmup = 0.1
     weight_decay: WeightDecay = 0.01
     beta2: Share = Field(0.999, description="Beta2 and epsilon of Adam.")
@@ -35,11 +35,11 @@ class WuTraining(Training):
     dropout: Share = Field(0.0, description="Dropout rate before linear heads.")
     input_dropout: Share = Field(
         0.2,
-        description="Dropout rate for the encoder's output. Each input has a single mask, shared by all layers.",
+        description="Dropout rate for the encoder's output, with one mask per input for all layers.",
     )
     init_sd: Positive | None = Field(
         None,
-        description="Standard deviation of the heads' initial weights; if null, PyTorch's initialisation is used.",
+        description="Standard deviation of the heads' initial weights (null: PyTorch's initialisation).",
     )
     encoder_dropout_when_frozen: bool = Field(False, description="Applies dropout in frozen layers.")
     length_pools: LengthPools = False
@@ -48,25 +48,25 @@ class WuTraining(Training):
 class ParserSettings(Section):
     """The biaffine parser."""
 
-    arc: Count = Field(512, description="Number of hidden units in the MLPs for arcs and relations.")
-    relation: Count = Field(128, description="Number of hidden units in the MLPs for arcs and relations.")
+    arc: Count = Field(512, description="Hidden units in the MLPs for arcs and relations.")
+    relation: Count = Field(128, description="Hidden units in the MLPs for arcs and relations.")
     dropout: Share = Field(0.33, description="Dropout rate for the hidden units of the MLPs.")
     activation: Literal["elu", "leaky_relu"] = Field("elu", description="Activation function of the MLPs.")
     root: Literal["vector", "first", "as_released"] = Field(
         "first",
-        description="Representation of the root: a learned vector (`vector`) or the hidden state of [CLS] (`first`). "
-        "`as_released` also masks [CLS] as a possible head, as in the released code.",
+        description=(
+            "Root: a learned vector or the hidden state of [CLS] (`first`). `as_released` also masks [CLS] "
+            "as a possible head, as in the released code."
+        ),
     )
     decoding: Literal["log", "probability"] = Field(
         "probability",
-        description="Decoding criterion: the most probable tree (`log`) or the tree with the highest sum of probabilities "
-        "(`probability`).",
+        description="Decoding: the most probable tree (`log`) or the one with the highest sum of probabilities.",
     )
     initialisation: Literal["orthogonal", "pytorch"] = Field("pytorch", description="Initialisation of the parser's weights.")
     cut_heads: Literal["masked", "last_word"] = Field(
         "masked",
-        description="Treatment of words whose head was truncated: they are ignored in training (`masked`) or attached to the "
-        "last word (`last_word`).",
+        description="Words whose head was truncated are ignored in training (`masked`) or attached to the last word.",
     )
     one_root: bool = Field(
         True,
@@ -80,7 +80,7 @@ class Features(Section):
 
     lstm_layers: Annotated[int, Field(ge=0)] = Field(
         2,
-        description="Number of layers in the bidirectional LSTM; 0 leaves only the weighted sum of the encoder's layers.",
+        description="Layers of the bidirectional LSTM; 0 leaves only the weighted sum of the encoder's layers.",
     )
     lstm_size: Count = Field(
         768,
@@ -88,30 +88,26 @@ class Features(Section):
     )
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description="Input to the LSTM in word-level tasks: the first subword of each word, or all subwords plus [CLS] and "
-        "[SEP].",
+        description=("Input to the LSTM in word-level tasks: each word's first subword, or all subwords plus [CLS] and [SEP]."),
     )
-    rate: Rate = Field(1e-3, description="Learning rate, halved after every epoch that does not improve the development score.")
+    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch without a better development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
-    batch: Count = Field(32, description="Number of examples per step.")
+    batch: Count = Field(32, description="Examples per step.")
     epochs: Count = Field(50, description="Maximum number of epochs.")
 
 
 class WuTask(Section):
     """If `epochs`, `batch`, `rate` or `head_rate` is null, the value in `training` is used."""
 
-    corpora: list[str] = Field(
-        min_length=1, description="Corpora for this task. For each language, the first corpus containing it is used."
-    )
-    tokenisation: str | None = Field(None, description="Tokenisation for this task; if null, the paper's `tokenisation` is used.")
-    epochs: Count | None = Field(None, description="Number of epochs.")
-    batch: Count | None = Field(None, description="Number of examples per step.")
+    corpora: list[str] = Field(min_length=1, description="Corpora; for each language, the first that contains it is used.")
+    tokenisation: str | None = Field(None, description="Tokenisation for this task (null: the paper's `tokenisation`).")
+    epochs: Count | None = Field(None, description="Epochs.")
+    batch: Count | None = Field(None, description="Examples per step.")
     rate: Rate | None = Field(None, description="Learning rate.")
     head_rate: Rate | None = Field(None, description="Learning rate for the head.")
     selection: Literal["own", "source"] = Field(
         "own",
-        description="Language of the development data used to select the epoch: the training language (`own`) or "
-        "`source_language` (`source`).",
+        description="Language on which the epoch is selected: the training language (`own`) or `source_language`.",
     )
 
 
@@ -120,23 +116,21 @@ class Identification(Section):
 
     corpus: str = Field("wili", description="Corpus of documents labelled with their language.")
     tokenisation: str = Field("sentence_pairs_english", description="Tokenisation of the documents.")
-    rate: Rate = Field(1e-3, description="Learning rate, halved after every epoch that does not improve the development score.")
+    rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch without a better development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")
-    batch: Count = Field(32, description="Number of documents per step.")
+    batch: Count = Field(32, description="Documents per step.")
     epochs: Count = Field(50, description="Maximum number of epochs.")
 
 
 class Overlap(Section):
     """Figure 3 and overlap.csv: subwords shared by English training data and the test sets."""
 
-    encoder: str | None = Field(None, description="Encoder whose tokenizer is used; if null, the paper's encoder is used.")
+    encoder: str | None = Field(None, description="Encoder whose tokenizer is used (null: the paper's encoder).")
     tokenisation: str = Field(
         "uncut",
         description="Tokenisation of the texts, without windows.",
     )
-    corpora: dict[TaskName, list[str] | None] = Field(
-        {}, description="Corpora used instead of those in `tasks` to measure overlap."
-    )
+    corpora: dict[TaskName, list[str] | None] = Field({}, description="Corpora that replace those in `tasks`.")
     typology: str | None = Field(
         "wals",
         description="Corpus used to compute typological distances from English.",
@@ -159,18 +153,16 @@ class Wu2019(PaperSection):
     seeds: Seeds = Field(
         [42],
         min_length=1,
-        description="Random seeds for the training runs.",
+        description="Seeds of the training runs.",
     )
     source_language: Language = Field("en", description="Source language for zero-shot transfer.")
     tasks: dict[TaskName, WuTask] = Field(min_length=1, description="The paper's tasks.", json_schema_extra=or_null)
     segments: bool = Field(True, description="Assigns token type 1 to the second sentence of a pair.")
     training: WuTraining = Field(WuTraining(), description="Settings for all training runs.")
     parser: ParserSettings = Field(ParserSettings(), description="The parser.")
-    released_root: bool = Field(
-        True, description="Also trains, for comparison, a parser that represents the root as in the released code."
-    )
+    released_root: bool = Field(True, description="Also trains a parser that represents the root as in the released code.")
     frozen: list[Annotated[int, Field(ge=0)]] = Field(
-        [0, 3, 6, 9], description="Numbers of bottom layers to freeze (figure 1). With 0, only the embeddings are frozen."
+        [0, 3, 6, 9], description="Numbers of lower layers to freeze (figure 1); 0 freezes only the embeddings."
     )
     features: Features | None = Field(Features(), description="The feature-based model; null omits it.")
     identification: Identification | None = Field(Identification(), description="Figure 2; null omits it.")

@@ -44,7 +44,7 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
             parts.append(Panel(title, names, [*languages, AVERAGE], values, differences, apart=1))
     if not parts:
         raise DataError(
-            "figure1: expected scores with frozen bottom blocks or from features, found none: configure a task's data"
+            "figure1: expected scores with frozen bottom layers or from features, found none: configure a task's data"
         )
     seeds = records["seed"].nunique()
     source = study.names.get(study.source, study.source)

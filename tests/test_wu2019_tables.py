@@ -148,5 +148,5 @@ def test_the_heat_map_has_a_panel_a_task_and_languages_by_score():
     assert_golden(pd.DataFrame(rows, columns=["panel", "name", "values"]), "wu2019/figure1")
     two = study({"ner": ["en", "de"], "pos": ["en"]})
     assert len(figures.heat_map(records(two, ["accuracy", "F1"]), two).axes) == 3
-    with pytest.raises(DataError, match="figure1: expected scores with frozen bottom blocks or from features, found none"):
+    with pytest.raises(DataError, match="figure1: expected scores with frozen bottom layers or from features, found none"):
         figures.heat_map(found[found["recipe"].str.endswith("/full")], shown)

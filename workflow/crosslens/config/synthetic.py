@@ -45,7 +45,7 @@ class SyntheticCorpus(Section):
         if unknown:
             raise ValueError(
                 f"{', '.join(unknown)} not among the synthetic languages ({', '.join(present)}): docs/new-language.md says "
-                "how to write one; other languages need real data, for instance at the laptop scale"
+                "how to write one; other languages need real data, for instance with the laptop preset"
             )
         return languages
 

@@ -38,7 +38,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 PAPER = Paper(
     key="wu2019",
     about="Wu and Dredze (2019), *Beto, Bentz, Becas: the surprising cross-lingual effectiveness of BERT*: five tasks in 39 "
-    "languages, in each language and from English alone; with frozen bottom blocks and from features; which language a text is "
+    "languages, in each language and from English alone; with frozen bottom layers and from features; which language a text is "
     "in by layer; and the overlap of subwords.",
     recipes=recipes,
     trials=trials,

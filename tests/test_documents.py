@@ -136,16 +136,21 @@ def test_the_region_of_a_claim_is_read_back_from_its_words(words):
 
 
 def test_pictures_of_verdicts_show_the_numbers_of_the_table(root):
-    """Effects of all central claims that were measured, each with its interval where it has one."""
-    claims = pd.read_csv(ROOT / "docs/results/laptop/claims.csv").query("central and encoder.notna() and effect.notna()")
+    """Effects and controls of all central claims that were measured, with their intervals; as many decimals for all of a claim."""
+    claims = pd.read_csv(ROOT / "docs/results/laptop/claims.csv", dtype=str).query("central == 'True'")
+    claims = claims[claims["encoder"].notna() & claims["effect"].notna()]
     pictures = {name: ElementTree.fromstring(text) for name, text in verdicts.documents(root).items()}
     numbers = [
-        [float(number) for number in re.findall(r"-?[\d.]+", text.text.replace("−", "-"))]
+        re.findall(r"-?[\d.]+", text.text.replace("−", "-"))
         for paper in claims["paper"].unique()
         for text in pictures[f"docs/what-holds-{paper}.svg"].iterfind(".//*[@class='number']")
     ]
-    columns = (("effect", "low", "high"), ("control", "control_low", "control_high"))
-    rows = [list(row[list(names)].dropna()) for _, row in claims.iterrows() for names in columns if pd.notna(row[names[0]])]
+    columns = (["effect", "low", "high"], ["control", "control_low", "control_high"])
+    rows = []
+    for _, claim in claims.iterrows():
+        lines = [line for line in (claim[names].dropna() for names in columns) if len(line)]
+        digits = min(max(len(value.partition(".")[2]) for value in line) for line in lines)
+        rows += [[f"{float(value):.{digits}f}" for value in line] for line in lines]
     assert numbers == rows and len(rows) > 20
     assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("what-holds*.svg")} == pictures.keys()
 

@@ -116,7 +116,7 @@ test-slurm: install ## Run a slice of the study on a real SLURM started on this 
 test-deployment: install ## Run jobs in conda environments and in the container's image, by stand-ins for both (a minute)
 	$(BIN)/python -m pytest -m deployment tests/test_deployment.py
 
-test-gpu: install ## Compare trainings on a GPU with the same on a processor (a minute; skipped without a GPU)
+test-gpu: install ## Compare training runs on a GPU with the same runs on a processor (a minute; skipped without a GPU)
 	$(BIN)/python -m pytest -rs tests/test_on_a_gpu.py
 
 test-faults: install ## Try every fault as often as tests/faults/counts.csv counts, and write the counts (10 min)
@@ -145,7 +145,7 @@ format: install ## Format Python and rule files
 docs: install ## Write the generated documents and pictures: configuration, data, verdicts, those of workflow/crosslens/commands/documents/templates
 	PYTHONPATH=workflow $(BIN)/python -m crosslens.commands.documents
 
-lock: install ## Write requirements.lock anew; versions stay, except of make lock PACKAGES="NAME ..."
+lock: install ## Rewrite requirements.lock; versions stay, except with make lock PACKAGES="NAME ..."
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python envs/lock.py $$PACKAGES
 
 # What pages consist of, and the files that they link to.

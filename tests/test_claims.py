@@ -195,7 +195,7 @@ def test_a_training_with_the_same_score_with_all_seeds_has_learned(tmp_path):
 
 def test_a_training_without_a_floor_decides_nothing(tmp_path):
     (decision,) = verdicts(tmp_path, scores(0.05), claim(), learned=[])
-    assert decision.reason == "no floor is stated for p/tuned"
+    assert decision.reason == "no baseline is stated for p/tuned"
 
 
 def test_what_is_not_there_is_not_measured(tmp_path):

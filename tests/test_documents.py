@@ -136,7 +136,7 @@ def test_the_region_of_a_claim_is_read_back_from_its_words(words):
 
 
 def test_pictures_of_verdicts_show_the_numbers_of_the_table(root):
-    """Effects and controls of all central claims that were measured, with their intervals; as many decimals for all of a claim."""
+    """Effects and controls of all measured central claims, with their intervals; a claim has the same decimals throughout."""
     claims = pd.read_csv(ROOT / "docs/results/laptop/claims.csv", dtype=str).query("central == 'True'")
     claims = claims[claims["encoder"].notna() & claims["effect"].notna()]
     pictures = {name: ElementTree.fromstring(text) for name, text in verdicts.documents(root).items()}

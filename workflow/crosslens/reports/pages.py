@@ -16,6 +16,8 @@ from crosslens.reports.templates import read_template
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 Terms = Mapping[str, Any]  # resources/terms.yaml
+BELOW = re.compile(r"\s*Below (a|each) \w+ are [^.]*\.")
+"""Sentence of a caption about intervals and n below values; left out where the table shows none."""
 
 
 def page(
@@ -68,6 +70,9 @@ def _item(
     laid_out = table(_cells(verified(file)), settings["decimals"], widths, settings["decides"])
     for part in laid_out["parts"]:
         part |= meanings(part.pop("cells"), names, definitions)
+    first = laid_out["parts"][0]
+    if not any(cell and cell["details"] for lines in first["groups"].values() for line in lines for cell in line["cells"]):
+        item["caption"] = BELOW.sub("", settings["caption"])
     return item | {"table": laid_out}
 
 

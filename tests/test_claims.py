@@ -30,6 +30,7 @@ from crosslens.reports.claims.claims_file import ClaimsFile, Region, Selection, 
 from crosslens.reports.claims.decisions import outcome_of
 from crosslens.reports.claims.effects import Effects, Part, excess, part_of
 from crosslens.reports.claims.evidence import Evidence, Numbers
+from crosslens.reports.claims.pages import _counts
 from crosslens.reports.claims.verdicts import Decision, decide
 from scipy import stats
 
@@ -664,3 +665,13 @@ def test_correlations_with_a_shared_variable_are_compared_whichever_it_is():
 
     shared_x, shared_y = (excess(*map(part, pair)).estimate for pair in (tables, swapped))
     assert shared_x == shared_y and shared_x.error > 0
+
+
+def test_claims_of_one_seed_count_as_directions():
+    claims = [
+        {"verdict": "undecided", "cause": "one seed", "direction": "−6.7, as claimed (below 0)"},
+        {"verdict": "undecided", "cause": "wide interval", "direction": ""},
+        {"verdict": "holds", "cause": "", "direction": ""},
+    ]
+    expected = [("holds", 1, ""), ("undecided", 1, "1 wide interval"), ("direction only (one seed)", 1, "")]
+    assert _counts(claims) == expected

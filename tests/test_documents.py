@@ -115,7 +115,7 @@ ERRORS = {
     'value("demo/table1", "UDPOS Init.", rwo="Lang. ID")': "column: expected one of .*found 'rwo'; did you mean 'row'",
     f"value({TASK})": "expected one number for row='Target task', found 51.25, 58.84",
     'value("demo/table2", "UDPOS Init.")': "table2.csv is missing; copy table and record",
-    'claim("laptop", "tanti2021-c28", "holds")': "c28: expected the verdict .*, 'holds', found 'undecided'; write",
+    'claim("laptop", "tanti2021-c28", "holds")': "c28: expected the verdict .*, 'holds', found 'undecided'; rewrite",
     "valeu()": "'valeu' is undefined",
 }
 

@@ -17,7 +17,7 @@ from crosslens.papers.configuration import load
 from crosslens.reports.about import About
 from crosslens.reports.cells import line, set_apart, table
 from crosslens.reports.figures.save import save
-from crosslens.reports.pages import meanings, page, read_terms
+from crosslens.reports.pages import _item, meanings, page, read_terms
 from crosslens.reports.pages import table as laid_out
 from crosslens.reports.provenance import write_record, write_table
 from crosslens.reports.studies import Studies
@@ -352,6 +352,14 @@ def test_a_page_stands_alone(values, folder):
     assert "(-0.07)" not in text and "±" not in text
     comparable = written(about(values, {}), folder, "table8")
     assert "Not comparable" not in comparable and '<span class="published">paper 64.2 (-0.1)</span>' in comparable
+
+
+@pytest.mark.parametrize(("numbers", "said"), [({"here": 1.0, "n": 3}, True), ({"here": 1.0}, False)])
+def test_a_caption_says_what_is_below_values_only_where_something_is(folder, numbers, said):
+    write_table(table([line("a", "b", "F1", "F1", numbers)], "muller2021", "table8"), Path("table8.csv"), {}, {})
+    below = " Below a value are its 95 % interval (from t), if there is one, and n, the number of units."
+    settings = {"caption": f"Scores.{below} More.", "decimals": 1, "decides": []}
+    assert _item(settings, folder / "table8.csv", {}, {}, {})["caption"] == f"Scores.{below if said else ''} More."
 
 
 def test_a_report_has_contents_and_whatever_it_shows_in_one_file(values, folder):

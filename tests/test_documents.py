@@ -9,9 +9,11 @@ import pytest
 from crosslens.commands.documents import verdicts
 from crosslens.commands.documents.__main__ import ROOT, main
 from crosslens.commands.documents.templates import FRONT_PAGE, TERMS, Tables
+from crosslens.jobs.checksums import write_checksums
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.reports.cells import line, table
 from crosslens.reports.claims.claims_file import Region
+from crosslens.reports.claims.decisions import main_result
 from crosslens.reports.provenance import write_table
 from study import edit
 
@@ -173,3 +175,13 @@ def test_the_adversaries_of_the_documents_trained_and_their_tasks_were_learned(p
     )
     assert under > alone - 10
     assert under > untrained + 10
+
+
+def test_a_report_begins_with_the_main_result_of_its_tables(tmp_path):
+    file = ROOT / "workflow/crosslens/papers/tanti2021/claims.yaml"
+    tables = {name: tmp_path / f"{name}.csv" for name in ("table1", "table2")}
+    for name, path in tables.items():
+        shutil.copy(ROOT / f"docs/results/demo/{name}.csv", path)
+        write_checksums(path)
+    assert re.fullmatch(r"After fine-tuning .* of \d\d\.\d % of the words, \d\d\.\d % before\.", main_result(file, {}, tables))
+    assert main_result(file, {}, {}) == ""

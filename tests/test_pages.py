@@ -298,7 +298,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def written(found, folder, *names, report=False):
+def written(found, folder, *names, report=False, result=""):
     paper = next(paper for paper in papers() if paper.key == "muller2021")
     items = {name: paper.items(found.config)[name] for name in names}
     for name, item in items.items():
@@ -306,7 +306,7 @@ def written(found, folder, *names, report=False):
             made = set_apart(table(LINES, paper.key, name), found.apart(paper, found.uses(paper, item)))
             write_table(made, Path(f"{name}.csv"), {}, {})
     files = [folder / f"{name}.{'csv' if name.startswith('table') else 'svg'}" for name in names]
-    return page(found.page(paper, items, report), files, TERMS, "snakemake all")
+    return page(found.page(paper, items, report), files, TERMS, "snakemake all", result=result)
 
 
 def training_record(folder, name, **best_epochs):
@@ -363,7 +363,8 @@ def test_a_caption_says_what_is_below_values_only_where_something_is(folder, num
 
 
 def test_a_report_has_contents_and_whatever_it_shows_in_one_file(values, folder):
-    text = written(about(values, {}), folder, "table8", "figure8", report=True)
+    text = written(about(values, {}), folder, "table8", "figure8", report=True, result="The probe is right.")
+    assert text.index("The probe is right.") < text.index('id="summary"')
     links, ids, sources = (re.findall(f'{name}="([^"]*)"', text) for name in ("href", "id", "src"))
     inside = {link.removeprefix("#") for link in links if link.startswith("#")}
     assert inside == {"table8", "figure8"} <= set(ids) and text.index('id="summary"') < text.index('id="table8"')

@@ -27,12 +27,14 @@ def page(
     command: str | None,
     several: Iterable[Path] = (),
     template: Path = TEMPLATE,
+    result: str = "",
 ) -> str:
     """A page of one or several items, as HTML.
 
     settings: see `crosslens.reports.about.About.page`; files: ITEM.csv or ITEM.svg of each item, in the order of the settings,
     with its record beside it; terms: see `read_terms`; command: with which the page is made; several: tables of the same items
-    and preset over several seeds, from which the spread of a single one is known.
+    and preset over several seeds, from which the spread of a single one is known;
+    result: the paper's main result as a sentence, with which a report begins; "" for none.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
     spreads = {file.stem: spread(_cells(file)) for file in several}
@@ -40,7 +42,7 @@ def page(
         _item(item, file, spreads.get(file.stem, {}), *glossary) for item, file in zip(settings["items"], files, strict=True)
     ]
     style = template.with_name("page.css").read_text("utf-8")
-    content = {**settings, "items": items, "command": command, "style": style}
+    content = {**settings, "items": items, "command": command, "style": style, "result": result}
     return read_template(template).render(content)
 
 

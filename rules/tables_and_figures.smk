@@ -60,7 +60,7 @@ rule page:
     conda:
         "../envs/figures.yaml"
     params:
-        **params(GRAPH.page, "several", *contents(PAGE)),
+        **params(GRAPH.page, "several", "claims", *contents(PAGE)),
     message:
         "Lay out {wildcards.page}"
     script:

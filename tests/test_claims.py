@@ -31,6 +31,7 @@ from crosslens.reports.claims.claims_file import ClaimsFile, Region, Selection, 
 from crosslens.reports.claims.decisions import outcome_of
 from crosslens.reports.claims.effects import Effects, Part, excess, part_of
 from crosslens.reports.claims.evidence import Evidence, Numbers
+from crosslens.reports.claims.pages import _counts
 from crosslens.reports.claims.verdicts import Decision, decide
 from scipy import stats
 
@@ -199,7 +200,7 @@ def test_a_training_with_the_same_score_with_all_seeds_has_learned(tmp_path):
 
 def test_a_training_without_a_floor_decides_nothing(tmp_path):
     (decision,) = verdicts(tmp_path, scores(0.05), claim(), learned=[])
-    assert decision.reason == "no floor is stated for p/tuned"
+    assert decision.reason == "no baseline is stated for p/tuned"
 
 
 def test_what_is_not_there_is_not_measured(tmp_path):
@@ -668,3 +669,13 @@ def test_correlations_with_a_shared_variable_are_compared_whichever_it_is():
 
     shared_x, shared_y = (excess(*map(part, pair)).estimate for pair in (tables, swapped))
     assert shared_x == shared_y and shared_x.error > 0
+
+
+def test_claims_of_one_seed_count_as_directions():
+    claims = [
+        {"verdict": "undecided", "cause": "one seed", "direction": "−6.7, as claimed (below 0)"},
+        {"verdict": "undecided", "cause": "wide interval", "direction": ""},
+        {"verdict": "holds", "cause": "", "direction": ""},
+    ]
+    expected = [("holds", 1, ""), ("undecided", 1, "1 wide interval"), ("direction only (one seed)", 1, "")]
+    assert _counts(claims) == expected

@@ -9,9 +9,11 @@ import pytest
 from crosslens.commands.documents import verdicts
 from crosslens.commands.documents.__main__ import ROOT, main
 from crosslens.commands.documents.templates import FRONT_PAGE, TERMS, Tables
+from crosslens.jobs.checksums import write_checksums
 from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_START, TRANSFER
 from crosslens.reports.cells import line, table
 from crosslens.reports.claims.claims_file import Region
+from crosslens.reports.claims.decisions import main_result
 from crosslens.reports.provenance import write_table
 from study import edit
 
@@ -115,7 +117,7 @@ ERRORS = {
     'value("demo/table1", "UDPOS Init.", rwo="Lang. ID")': "column: expected one of .*found 'rwo'; did you mean 'row'",
     f"value({TASK})": "expected one number for row='Target task', found 51.25, 58.84",
     'value("demo/table2", "UDPOS Init.")': "table2.csv is missing; copy table and record",
-    'claim("laptop", "tanti2021-c28", "holds")': "c28: expected the verdict .*, 'holds', found 'undecided'; write",
+    'claim("laptop", "tanti2021-c28", "holds")': "c28: expected the verdict .*, 'holds', found 'undecided'; rewrite",
     "valeu()": "'valeu' is undefined",
 }
 
@@ -136,16 +138,21 @@ def test_the_region_of_a_claim_is_read_back_from_its_words(words):
 
 
 def test_pictures_of_verdicts_show_the_numbers_of_the_table(root):
-    """Effects of all central claims that were measured, each with its interval where it has one."""
-    claims = pd.read_csv(ROOT / "docs/results/laptop/claims.csv").query("central and encoder.notna() and effect.notna()")
+    """Effects and controls of all measured central claims, with their intervals; a claim has the same decimals throughout."""
+    claims = pd.read_csv(ROOT / "docs/results/laptop/claims.csv", dtype=str).query("central == 'True'")
+    claims = claims[claims["encoder"].notna() & claims["effect"].notna()]
     pictures = {name: ElementTree.fromstring(text) for name, text in verdicts.documents(root).items()}
     numbers = [
-        [float(number) for number in re.findall(r"-?[\d.]+", text.text.replace("−", "-"))]
+        re.findall(r"-?[\d.]+", text.text.replace("−", "-"))
         for paper in claims["paper"].unique()
         for text in pictures[f"docs/what-holds-{paper}.svg"].iterfind(".//*[@class='number']")
     ]
-    columns = (("effect", "low", "high"), ("control", "control_low", "control_high"))
-    rows = [list(row[list(names)].dropna()) for _, row in claims.iterrows() for names in columns if pd.notna(row[names[0]])]
+    columns = (["effect", "low", "high"], ["control", "control_low", "control_high"])
+    rows = []
+    for _, claim in claims.iterrows():
+        lines = [line for line in (claim[names].dropna() for names in columns) if len(line)]
+        digits = min(max(len(value.partition(".")[2]) for value in line) for line in lines)
+        rows += [[f"{float(value):.{digits}f}" for value in line] for line in lines]
     assert numbers == rows and len(rows) > 20
     assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("what-holds*.svg")} == pictures.keys()
 
@@ -168,3 +175,13 @@ def test_the_adversaries_of_the_documents_trained_and_their_tasks_were_learned(p
     )
     assert under > alone - 10
     assert under > untrained + 10
+
+
+def test_a_report_begins_with_the_main_result_of_its_tables(tmp_path):
+    file = ROOT / "workflow/crosslens/papers/tanti2021/claims.yaml"
+    tables = {name: tmp_path / f"{name}.csv" for name in ("table1", "table2")}
+    for name, path in tables.items():
+        shutil.copy(ROOT / f"docs/results/demo/{name}.csv", path)
+        write_checksums(path)
+    assert re.fullmatch(r"After fine-tuning .* of \d\d\.\d % of the words, \d\d\.\d % before\.", main_result(file, {}, tables))
+    assert main_result(file, {}, {}) == ""

@@ -131,9 +131,12 @@ def test_further_sets_of_layers_have_curves_of_their_own():
 def test_a_set_of_layers_has_one_look_in_all_tasks_and_the_appendix_has_the_other_definitions(records):
     looks = [
         {text.get_text(): line.get_color() for text, line in zip(legend.get_texts(), legend.legend_handles, strict=True)}
-        for legend in (figure(name, records[records["language"] == "fr"]).legends[0] for name in ("figure6", "figure7"))
+        for name in ("figure5", "figure6", "figure7")
+        for legend in figure(name, records[records["language"] == "fr"]).legends
     ]
-    assert looks[0] == looks[1] and len(set(looks[0].values())) == len(looks[0])
+    of_tasks, *edited = looks
+    assert [of_figure.pop("REF") for of_figure in edited] == [of_tasks["parsing"], of_tasks["POS"]]
+    assert edited[0] == edited[1] and len({*edited[0].values(), *of_tasks.values()}) == len(edited[0] | of_tasks)
     assert [definition for part in PARTS.values() for definition in part] == list(COLUMNS)
 
 

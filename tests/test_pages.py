@@ -17,7 +17,7 @@ from crosslens.papers.configuration import load
 from crosslens.reports.about import About
 from crosslens.reports.cells import line, set_apart, table
 from crosslens.reports.figures.save import save
-from crosslens.reports.pages import meanings, page, read_terms
+from crosslens.reports.pages import _item, meanings, page, read_terms
 from crosslens.reports.pages import table as laid_out
 from crosslens.reports.provenance import write_record, write_table
 from crosslens.reports.studies import Studies
@@ -298,7 +298,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def written(found, folder, *names, report=False):
+def written(found, folder, *names, report=False, result=""):
     paper = next(paper for paper in papers() if paper.key == "muller2021")
     items = {name: paper.items(found.config)[name] for name in names}
     for name, item in items.items():
@@ -306,7 +306,7 @@ def written(found, folder, *names, report=False):
             made = set_apart(table(LINES, paper.key, name), found.apart(paper, found.uses(paper, item)))
             write_table(made, Path(f"{name}.csv"), {}, {})
     files = [folder / f"{name}.{'csv' if name.startswith('table') else 'svg'}" for name in names]
-    return page(found.page(paper, items, report), files, TERMS, "snakemake all")
+    return page(found.page(paper, items, report), files, TERMS, "snakemake all", result=result)
 
 
 def training_record(folder, name, **best_epochs):
@@ -354,8 +354,17 @@ def test_a_page_stands_alone(values, folder):
     assert "Not comparable" not in comparable and '<span class="published">paper 64.2 (-0.1)</span>' in comparable
 
 
+@pytest.mark.parametrize(("numbers", "said"), [({"here": 1.0, "n": 3}, True), ({"here": 1.0}, False)])
+def test_a_caption_says_what_is_below_values_only_where_something_is(folder, numbers, said):
+    write_table(table([line("a", "b", "F1", "F1", numbers)], "muller2021", "table8"), Path("table8.csv"), {}, {})
+    below = " Below a value are its 95 % interval (from t), if there is one, and n, the number of units."
+    settings = {"caption": f"Scores.{below} More.", "decimals": 1, "decides": []}
+    assert _item(settings, folder / "table8.csv", {}, {}, {})["caption"] == f"Scores.{below if said else ''} More."
+
+
 def test_a_report_has_contents_and_whatever_it_shows_in_one_file(values, folder):
-    text = written(about(values, {}), folder, "table8", "figure8", report=True)
+    text = written(about(values, {}), folder, "table8", "figure8", report=True, result="The probe is right.")
+    assert text.index("The probe is right.") < text.index('id="summary"')
     links, ids, sources = (re.findall(f'{name}="([^"]*)"', text) for name in ("href", "id", "src"))
     inside = {link.removeprefix("#") for link in links if link.startswith("#")}
     assert inside == {"table8", "figure8"} <= set(ids) and text.index('id="summary"') < text.index('id="table8"')

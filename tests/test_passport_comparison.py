@@ -93,7 +93,7 @@ def test_languages_are_told_apart_by_coverage(tmp_path: Path) -> None:
     ],
 )
 def test_passports_that_cannot_be_compared_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=f"^passports of large and small: {message}.*; make both again$"):
+    with pytest.raises(DataError, match=f"^passports of large and small: {message}.*; rebuild both$"):
         pair(tmp_path, **changes)
 
 

@@ -109,7 +109,7 @@ class Phase(Frozen):
 
     terms: tuple[Term, ...]
     update: tuple[str, ...]  # ENCODER and head names
-    # Number of the encoder's lowest blocks that are not updated, nor are its embeddings; their dropout is off unless the recipe's
+    # Number of the encoder's lowest layers that are not updated, nor are its embeddings; their dropout is off unless the recipe's
     # encoder_dropout_when_frozen says otherwise. None: all is updated.
     frozen_layers: Annotated[int, Field(ge=0)] | None = None
     at_most: Data | None = None  # data whose number of texts limits a pass, for which texts are drawn anew each time
@@ -337,7 +337,7 @@ class Recipe(Frozen):
         return not (stage.trains_encoder() or self.encoder_dropout_when_frozen)
 
     def frozen_bottom(self, stage: Stage) -> int | None:
-        """Number of the encoder's lowest blocks whose outputs are computed once for a stage; None if all run in each step.
+        """Number of the encoder's lowest layers whose outputs are computed once for a stage; None if all run in each step.
 
         They run in each step if their dropout is on, or if a head or penalty reads a layer other than the last.
         """

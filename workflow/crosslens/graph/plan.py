@@ -242,6 +242,8 @@ class Graph(Artefacts):
         paper, items = self.pages[page]
         files = [f"{self.results}/{paper.path(name)}{ENDINGS[item.form][0]}" for name, item in items.items()]
         template, style, terms = PAGE
+        is_report = page not in self.studies.items
+        claims = self.claims_files.get(paper.key, [])[:1] if is_report else []  # says what the main result is
         tables = spread.tables(self.root, self.about.preset, map(paper.path, items))
         several = [path.relative_to(self.root).as_posix() for path in tables]  # over several seeds
         inputs = {
@@ -251,9 +253,10 @@ class Graph(Artefacts):
             "style": style,
             "several": several,
             "terms": terms,
+            "claims": claims,
         }
-        settings = self.about.page(paper, items, report=page not in self.studies.items)
-        facts = self.contents_of(PAGE) | {"several": [*map(self.content, several)]}
+        settings = self.about.page(paper, items, report=is_report) | {"names": dict(paper.names(self.config)) if claims else {}}
+        facts = self.contents_of(PAGE) | {"several": [*map(self.content, several)], "claims": [*map(self.content, claims)]}
         return Step("page", "figures", inputs, settings, facts=facts)
 
     def scores(self, paper: str) -> Step:

@@ -52,7 +52,7 @@ class Reuse:
         if not self.files and not self.damaged:
             return ""
         kinds = listed([kind for kind in STAGES if self.files[kind]] or ["corpora", "tokens"])
-        damage = f"; {self.damaged} of the same settings are damaged there, and made again here" * bool(self.damaged)
+        damage = f"; {self.damaged} of the same settings are damaged there and rebuilt here" * bool(self.damaged)
         return f"{self.graph.results}: {self.files.total()} files of {kinds} are taken from {self.source}{damage}"
 
     def fits(self, place: str) -> bool:

@@ -262,4 +262,4 @@ def _encoder(encoder: Encoder) -> str:
         case "vocabulary":
             return f"the vocabulary of {encoder.vocabulary}"
         case "random":
-            return f"{f'a BERT of {encoder.layers} layers' if encoder.layers else 'word embeddings'} from random weights"
+            return f"our own {f'{encoder.layers}-layer BERT' if encoder.layers else 'word embeddings'}"

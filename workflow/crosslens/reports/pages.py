@@ -16,6 +16,8 @@ from crosslens.reports.templates import read_template
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 Terms = Mapping[str, Any]  # resources/terms.yaml
+BELOW = re.compile(r"\s*Below (a|each) \w+ are [^.]*\.")
+"""Sentence of a caption about intervals and n below values; left out where the table shows none."""
 
 
 def page(
@@ -25,12 +27,14 @@ def page(
     command: str | None,
     several: Iterable[Path] = (),
     template: Path = TEMPLATE,
+    result: str = "",
 ) -> str:
     """A page of one or several items, as HTML.
 
     settings: see `crosslens.reports.about.About.page`; files: ITEM.csv or ITEM.svg of each item, in the order of the settings,
     with its record beside it; terms: see `read_terms`; command: with which the page is made; several: tables of the same items
-    and preset over several seeds, from which the spread of a single one is known.
+    and preset over several seeds, from which the spread of a single one is known;
+    result: the paper's main result as a sentence, with which a report begins; "" for none.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
     spreads = {file.stem: spread(_cells(file)) for file in several}
@@ -38,7 +42,7 @@ def page(
         _item(item, file, spreads.get(file.stem, {}), *glossary) for item, file in zip(settings["items"], files, strict=True)
     ]
     style = template.with_name("page.css").read_text("utf-8")
-    content = {**settings, "items": items, "command": command, "style": style}
+    content = {**settings, "items": items, "command": command, "style": style, "result": result}
     return read_template(template).render(content)
 
 
@@ -68,6 +72,9 @@ def _item(
     laid_out = table(_cells(verified(file)), settings["decimals"], widths, settings["decides"])
     for part in laid_out["parts"]:
         part |= meanings(part.pop("cells"), names, definitions)
+    first = laid_out["parts"][0]
+    if not any(cell and cell["details"] for lines in first["groups"].values() for line in lines for cell in line["cells"]):
+        item["caption"] = BELOW.sub("", settings["caption"])
     return item | {"table": laid_out}
 
 

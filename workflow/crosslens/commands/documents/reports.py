@@ -14,11 +14,13 @@ from snakemake.utils import update_config
 from crosslens.commands.documents.templates import TABLES, TERMS
 from crosslens.config.presets import read_yaml
 from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.graph.artefacts import claims_file
 from crosslens.jobs.checksums import write_checksums
 from crosslens.papers import papers
 from crosslens.papers.configuration import load
 from crosslens.reports import spread
 from crosslens.reports.about import About
+from crosslens.reports.claims.decisions import main_result
 from crosslens.reports.pages import page, read_terms
 from crosslens.reports.paper import Paper, TableOrFigure
 from crosslens.reports.studies import Studies
@@ -56,7 +58,9 @@ def write(root: Path, site: Path) -> None:
                 write_checksums(file)
             if items:
                 several = spread.tables(root, preset, map(paper.path, items))
-                text = page(about.page(paper, items, report=True), files, terms, None, several)
+                claims, tables_by_name = root / claims_file(paper.key), dict(zip(items, files, strict=True))
+                result = main_result(claims, paper.names(about.config), tables_by_name) if claims.is_file() else ""
+                text = page(about.page(paper, items, report=True), files, terms, None, several, result=result)
                 (folder / f"{paper.path('report')}.html").write_text(text, "utf-8")
             tables |= {file.relative_to(site).as_posix() for file in files}
     for document in site.rglob("*.md"):

@@ -103,7 +103,7 @@ class Tables:
         if rows[name]["verdict"] != verdict:
             raise DataError(
                 f"{TABLES}/{preset}/claims.csv: {name}: expected the verdict that the sentence is about, '{verdict}', found "
-                f"'{rows[name]['verdict']}'; write the sentence again"
+                f"'{rows[name]['verdict']}'; rewrite the sentence"
             )
         return rows[name]
 

@@ -48,6 +48,8 @@ def picture(rows: list[dict[str, str]]) -> str:
     for row in rows:
         words, bottom = _words(_texts(row), row["verdict"])
         lines = [line for line in (_line("effect", row), _line("control", row)) if not math.isnan(line.value)]
+        digits = min(line.digits for line in lines)
+        lines = [line._replace(digits=digits) for line in lines]
         plot, height = drawing(lines, [Region.model_validate(row["claimed"])] * len(lines))
         claims.append(
             f'<g transform="translate(0 {top:g})"><path class="rule" d="M0 0H{LEFT + WIDTH:g}"/><g class="words">{words}</g>'
@@ -55,9 +57,7 @@ def picture(rows: list[dict[str, str]]) -> str:
         )
         top += max(bottom, height + SPACE) + SPACE
     encoders = ", ".join(dict.fromkeys(name for row in rows for name in row["encoder"].split(", ")))
-    note, bottom = _words(
-        [("note", f"Scores are percentages and differences are in points; lines are 95 % intervals. Encoder: {encoders}.")]
-    )
+    note, bottom = _words([("note", f"Lines are 95 % intervals. Encoder: {encoders}.")])
     claims.append(f'<g class="words" transform="translate(0 {top:g})">{note}</g>')
     top += bottom + SPACE
     title = "; ".join(f"{row['says'].removesuffix('.')}: {row['verdict']}" for row in rows)
@@ -89,6 +89,7 @@ def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Kinds and texts of what is said of a claim."""
     yield "verdict", ": ".join(filter(None, (row["verdict"], row["cause"])))
     yield "claim", row["says"]
+    yield "fact", f"Quantity: {row['quantity']}"
     yield "fact", f"Claimed: {row['claimed']}; measured over {counted(int(row['n']), row['unit'])}"
     if (level := float(row["level"])) < LEVEL:
         yield "fact", f"Decided at {100 * (1 - level):.1f} % (Holm); the line is at 95 %"
@@ -101,6 +102,6 @@ def _line(kind: str, row: dict[str, str]) -> Line:
     """The effect or the control of a claim as a line of a plot; its value is nan where the claim has none."""
     names = ("effect", "low", "high") if kind == "effect" else ("control", "control_low", "control_high")
     texts = [row[name] for name in names]
-    decimals = max(len(text.partition(".")[2]) for text in texts)  # of the table, so that nothing is rounded twice
+    digits = max(len(text.partition(".")[2]) for text in texts)
     value, low, high = (float(text or "nan") for text in texts)
-    return Line(kind, "", value, low, high, decimals, signed=False, symbol="")
+    return Line(kind, row[f"{kind}_of"], value, low, high, digits, signed=False, symbol="")

@@ -56,7 +56,7 @@ def content_in_mirror(file: str, mirror: Sequence[Path], contents: Contents, pin
     if pin not in (None, digest):
         raise DataError(
             f"{copy}: expected sha256 {pin}, pinned in {LOCK} when it was first read, found {digest}; restore that copy or, if "
-            f"the change is intended, delete the line of {file} in {LOCK}, and what follows from it is made again"
+            f"the change is intended, delete the line of {file} in {LOCK}; what depends on it is then rebuilt"
         )
     return digest
 

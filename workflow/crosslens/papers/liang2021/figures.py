@@ -115,10 +115,10 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
                 of_method = where(at_dimension, recipe=recipe, subspace=method)
                 curves += _curve(_of_task(of_method, task, FIRST), "layer", look(number), METHODS[method])
             of_method = where(at_dimension, recipe=recipe, subspace=settings["methods"][0])
-            curves += _curve(_of_task(of_method, task, SCATTERED), "layer", GREY, "random directions")
+            curves += _curve(_of_task(of_method, task, SCATTERED), "layer", DOTTED, "random directions")
             control = settings["untrained"].get(recipe)
             of_control = where(at_dimension, recipe=control, subspace=settings["methods"][0])
-            curves += _curve(_of_task(of_control, task, FIRST), "layer", DOTTED, "untrained encoder")
+            curves += _curve(_of_task(of_control, task, FIRST), "layer", GREY, "untrained encoder")
             grid[row][encoder] = curves
     title = "Scores of probes on the first x directions of a language subspace, by layer"
     note = f"Random directions and the untrained encoder: {METHODS[settings['methods'][0]]}. {_note(records)}"
@@ -150,7 +150,7 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
             of_method = where(last, recipe=recipe, subspace=method)
             curves += _curve(where(of_method, definition=definition, window=FIRST), "x", look(number), METHODS[method])
         of_method = where(last, recipe=recipe, subspace=settings["methods"][0])
-        curves += _curve(where(of_method, definition=definition, window=SCATTERED), "x", GREY, "random directions")
+        curves += _curve(where(of_method, definition=definition, window=SCATTERED), "x", DOTTED, "random directions")
         grid[row] = {"": curves}
     title = "Languages told apart by the first x directions of language subspaces"
     note = f"{spread(last, recipe, settings['methods'][0])} {_note(records)}".strip()

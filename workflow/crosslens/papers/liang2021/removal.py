@@ -14,10 +14,10 @@ from crosslens.papers.inputs import Inputs
 from crosslens.papers.liang2021.names import TASKS, Study
 from crosslens.papers.wording import by_seeds
 from crosslens.reports.figures.curves import Curve, panels
-from crosslens.reports.figures.style import GREY, Look, look
+from crosslens.reports.figures.style import DOTTED, Look, look
 
 LOOKS: Mapping[bool, tuple[str, Look]] = {
-    True: ("random directions", GREY),
+    True: ("random directions", DOTTED),
     False: ("language directions", look(0)),
 }
 FROZEN, TUNED = "frozen encoder", "fine-tuned encoder"

@@ -31,7 +31,7 @@ def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
         for model, recipe in recipes.items()
         if (recipe, MODEL) in shares
     ]
-    return f" Masked subwords of held-out text that are named (by the bigram): {', '.join(parts)}." if parts else ""
+    return f" Masked subwords of held-out text predicted correctly (by the bigram): {', '.join(parts)}." if parts else ""
 
 
 def of_sizes(study: Study, sizes: Sequence[str]) -> dict[str, str]:

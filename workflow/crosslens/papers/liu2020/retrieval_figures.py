@@ -12,7 +12,8 @@ from crosslens.papers.liu2020 import masked_predictions
 from crosslens.papers.liu2020.names import RELEASED, UNTRAINED, Study, pretraining, title
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN, RANK, released
 from crosslens.reports import cells
-from crosslens.reports.figures.dots import Dots, Panel, looks, panels
+from crosslens.reports.figures.dots import Dots, Look, Panel, looks, panels
+from crosslens.reports.figures.style import GREY
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
@@ -45,7 +46,6 @@ def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[st
         sentences = f"at most {study.sizes[size]:,} sentences a language"
         columns, levels = [*languages, MEAN], np.array([*chance, np.mean(chance) if chance else np.nan])
         parts.append(Panel(sentences, "MRR (%)", columns, series, levels, (0, max(10, highest)), apart=1))
-    names = list(dict.fromkeys(series.name for part in parts for series in part.series))
     words = records[records["item"].isin([f"{study.source}-{code}" for code in languages])]
     number, contexts = (
         cells.extent(words["value"][words["definition"] == name]) for name in ("source words", "median contexts of source words")
@@ -54,7 +54,13 @@ def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[st
     note += "mean: over the languages. Lines: 95 % intervals over words."
     note += f" Without a dictionary: {', '.join(missing)}." if missing else ""
     heading = f"Word retrieval from {study.names[study.source]}" + (" by window and amount of text" * (name == "figure5"))
-    return panels(parts, looks(names), heading, note.strip() + masked_note)
+    return panels(parts, looks_of_models(study), heading, note.strip() + masked_note)
+
+
+def looks_of_models(study: Study) -> dict[str, Look]:
+    """Look of each model by its name without the size of its data, in figures 1 to 6; random weights are grey in all papers."""
+    by_name = looks([*dict.fromkeys(map(title, study.models)), study.encoder])
+    return by_name | {released(study): by_name[study.encoder], BLANK: Look(str(GREY["color"]), "X")}
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:

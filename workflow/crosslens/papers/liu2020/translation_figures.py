@@ -46,7 +46,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
         _curve(pd.concat([zero, where(grid, layer=layer)]), "weight", look(len(by_layer) + number), f"layer {layer:.0f}")
         for number, layer in enumerate(chosen)
     ]
-    note = "Bands: 95 % interval over pairs. Weight 0: the subwords that are named without shift." + masked_note
+    note = "Bands: 95 % interval over pairs. Weight 0: the subwords predicted without a shift." + masked_note
     rows = {"by weight": {"": by_weight}, "by layer": {"": by_layer}}
     xlabels = {"by weight": "alpha, the weight of the shift", "by layer": "layer of the shift"}
     return panels(rows, title, note, ylabel="BLEU-1 (points)", ylim=(0, 20), xlabel=xlabels)

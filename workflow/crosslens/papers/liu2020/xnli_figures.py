@@ -1,6 +1,7 @@
 """liu2020: figures 2, 4 and 6, XNLI from pretrained models; the paper prints no numbers of them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import masked_predictions
 from crosslens.papers.liu2020.names import OVER_PAIRS, THIRD, Study
 from crosslens.papers.liu2020.retrieval import BLANK, MEAN
+from crosslens.papers.liu2020.retrieval_figures import looks_of_models
 from crosslens.papers.liu2020.xnli import FROZEN, all_models, in_languages, loss, mean_by_seed, tested, tuned, window_pairs
 from crosslens.papers.wording import interval
 from crosslens.reports import cells
-from crosslens.reports.figures.dots import Dots, Look, Panel, looks, panels
+from crosslens.reports.figures.dots import Dots, Look, Panel, panels
+from crosslens.reports.figures.style import COLOURS, MARKERS
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
@@ -33,7 +36,7 @@ def figure_of(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_
     languages = tested(scored, study)
     all_of_ways = [model for model in all_models(study, tagged=False) if model.way in (FROZEN, tuned(study))]
     models = {size: [model for model in all_of_ways if model.size in ("", size)] for size in sizes}
-    marks = looks(list(dict.fromkeys(model.name for models_of_size in models.values() for model in models_of_size)))
+    look_by_model = looks_of_models(study)
     looks_by_label: dict[str, Look] = {}
     parts = []
     for size, models_of_size in models.items():
@@ -41,8 +44,7 @@ def figure_of(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_
         for model in models_of_size:
             if len(rows := cells.where(scored, recipe=model.recipe)):
                 label = f"{model.name}, {'frozen' if model.way == FROZEN else 'fine-tuned'}"
-                look = marks[model.name]
-                looks_by_label[label] = Look(look.colour, look.marker, hollow=model.way != FROZEN)
+                looks_by_label[label] = replace(look_by_model[model.name], hollow=model.way != FROZEN)
                 series.append(_dots(label, rows, languages, study.source))
         columns, level = [*languages, MEAN], np.full(len(languages) + 1, THIRD)
         heading = f"at most {study.sizes[size]:,} sentences a language"
@@ -51,14 +53,20 @@ def figure_of(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_
 
 
 def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figure:
-    """Fine-tuned BERTs by window and size (6a), and what the short window costs (6b)."""
+    """Fine-tuned BERTs by window and size (6a), and what the short window costs (6b); hollow marks for the least text."""
     scored = in_languages(records)
     languages = tested(scored, study)
     columns, level = [*languages, MEAN], np.full(len(languages) + 1, THIRD)
     models = [model for model in all_models(study) if model.way != FROZEN and (model.size or model.name == BLANK)]
     accuracies = [_dots(model.name, cells.where(scored, recipe=model.recipe), languages, study.source) for model in models]
-    drops = []
+    look_by_model, (least, *_) = looks_of_models(study), study.sizes
+    looks_by_name = {
+        model.name: replace(look_by_model[model.name.removesuffix(f" ({model.size})")], hollow=model.size == least)
+        for model in models
+    }
+    drops: list[Dots] = []
     for name, long, short in window_pairs(study):
+        looks_by_name[name] = Look(COLOURS[-1], MARKERS[len(drops) // len(study.sizes)], hollow=short.endswith(f"/{least}"))
         by_language = [cells.cell(loss(scored, long, short, [code]), 1, score=False) for code in languages]
         targets = [code for code in languages if code != study.source]
         drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, targets), 1, score=False)]))
@@ -66,9 +74,8 @@ def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figur
     parts = [Panel(f"{letter}accuracy", "accuracy (%)", columns, accuracies, level, (30, 40), apart=1)]
     if drops:
         parts.append(Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1))
-    names = [dots.name for dots in [*accuracies, *drops]]
     title = "XNLI from fine-tuned BERTs by window and amount of text"
-    return panels(parts, looks(names), title, _note(scored, study, losses=bool(drops)) + masked_note)
+    return panels(parts, looks_by_name, title, _note(scored, study, losses=bool(drops)) + masked_note)
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:

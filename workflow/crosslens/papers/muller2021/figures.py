@@ -67,16 +67,18 @@ def similarities(
 
     Figure 4 has a row for each encoder, and a curve for each target. records: the paper's; curves without records are left out.
     study: its parallel languages in their order (where Russian is missing, figures 1 and 2 show the first available one);
-    layers: sets of re-initialised blocks, which figures 2 and 6 to 8 show next to the encoder without any, the same looks for
+    layers: sets of re-initialised layers, which figures 2 and 6 to 8 show next to the encoder without any, the same looks for
     all tasks; columns: definition -> heading. Raises DataError when no curve of a fine-tuned encoder is left.
     """
     targets, tasks, edited = COMPARED[name]
     tuned = [_tuned(task) for task in tasks]
     if edited:
-        names = {REF: "REF"} | {blocks: f"re-init. {blocks}" for blocks in layers}
         tuned = [
-            Encoder(recipe_name(tasks[0], "en", blocks), label, look(number))
-            for number, (blocks, label) in enumerate(names.items())
+            tuned[0]._replace(name="REF"),
+            *(
+                Encoder(recipe_name(tasks[0], "en", blocks), f"re-init. {blocks}", look(number))
+                for number, blocks in enumerate(layers, len(TASKS))
+            ),
         ]
     chosen = records[records["measure"].isin([CKA, FLOOR]) & records["definition"].isin(columns)].dropna(subset=["value"])
     tables: Similarities = dict(iter(chosen.groupby(["measure", "recipe", "language", "definition"])))  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ class Pair:
         """Two passports. Raises DataError, a line that says what differs, where their numbers are not comparable."""
         names = f"{a.facts['name']} and {b.facts['name']}"
         for reason in _differences(a.facts, b.facts):
-            raise DataError(f"passports of {names}: expected the same {reason}; make both again")
+            raise DataError(f"passports of {names}: expected the same {reason}; rebuild both")
         return cls(a, b)
 
 

@@ -121,6 +121,7 @@ def _draw(axis: Axes, title: str, curves: Sequence[Curve], passport: Passport) -
     axis.set_ylim(-0.03, 1.03)
     axis.set_title(title, loc="left")
     axis.set_xlabel("relative depth (0: embeddings)")
+    axis.set_ylabel("share (0 to 1)")
 
 
 def _name(axis: Axes, curves: Sequence[Curve]) -> None:

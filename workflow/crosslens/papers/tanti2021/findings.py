@@ -106,7 +106,7 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
 
 
 def _head_rate(scores: pd.DataFrame, runs: Settings) -> Lines:
-    """Scores of the same encoders under language heads that differ in their learning rate only, and under a converged probe."""
+    """Scores of the same encoders under language heads that differ only in their learning rate, and under a probe."""
     heads = sorted({item.split(",")[0] for item in scores["item"] if item.startswith("language ")})
     for task in runs:
         for item in LANGUAGE_ITEMS:

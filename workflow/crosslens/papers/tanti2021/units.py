@@ -1,4 +1,4 @@
-"""tanti2021: the language of words and of whole texts, by converged probes of the same encoders.
+"""tanti2021: the language of words and of whole texts, by probes of the same encoders.
 
 The paper probes tagging on words and inference on texts, and names that as a limit (section 6).
 """

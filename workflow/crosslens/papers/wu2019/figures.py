@@ -1,4 +1,4 @@
-"""wu2019: figure 1, zero-shot transfer with a frozen bottom and from features, less full fine-tuning."""
+"""wu2019: figure 1, zero-shot transfer with frozen bottom layers and from features, less full fine-tuning."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from crosslens.papers.wu2019.scores import Scores
 from crosslens.reports.figures.heatmap import Panel, panels
 
 REFERENCE = "Full"
-LIMITS = (1, 2, 5, 10, 20, 50)  # of the preset of colours
+LIMITS = (1, 2, 5, 10, 20, 50)  # of the scale of colours
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
@@ -48,10 +48,10 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
         )
     seeds = records["seed"].nunique()
     source = study.names.get(study.source, study.source)
-    title = f"Zero-shot transfer from {source} with the lowest blocks frozen, and from features"
+    title = f"Zero-shot transfer from {source} with the lowest layers frozen, and from features"
     note = (
         f"{REFERENCE}: full fine-tuning, the reference, by whose score languages are sorted. Feat: features of all layers, the "
-        f"encoder frozen. Lay n: embeddings and the n lowest blocks frozen. {AVERAGE}: mean, {source} included. "
+        f"encoder frozen. Lay n: embeddings and the n lowest layers frozen. {AVERAGE}: mean, {source} included. "
         f"Number of seeds: {seeds}."
     )
     return panels(parts, title, note, legend=DIFFERENCE, limit=_limit(parts))

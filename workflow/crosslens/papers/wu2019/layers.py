@@ -1,4 +1,4 @@
-"""wu2019: the cells of figure 1, zero-shot transfer with frozen bottom blocks and from features, less full fine-tuning."""
+"""wu2019: the cells of figure 1, zero-shot transfer with frozen bottom layers and from features, less full fine-tuning."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product

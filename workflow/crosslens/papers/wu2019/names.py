@@ -1,6 +1,7 @@
 """wu2019: names of the recipes, and the rows and columns of the tables and figures.
 
-Wu and Dredze (2019), Beto, Bentz, Becas. Blocks count from 1; freezing 0 freezes the embeddings alone, n the lowest n blocks too.
+Wu and Dredze (2019), Beto, Bentz, Becas. Layers count from 1. Freezing 0 freezes only the embeddings; freezing n
+also freezes the lowest n layers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ class Variant(NamedTuple):
     """A way to train a task.
 
     name: the last part of the recipe's name; row: of figure 1 as printed, "" where it is not shown; frozen: number of frozen
-    bottom blocks, None where the embeddings are trained too.
+    bottom layers, None where the embeddings are trained too.
     """
 
     name: str
@@ -44,7 +45,7 @@ IDENTIFICATION, UNTRAINED = "wu2019/language/pretrained", "wu2019/language/untra
 
 
 def freeze(number: int) -> Variant:
-    """The variant with this number of frozen bottom blocks."""
+    """The variant with this number of frozen bottom layers."""
     return Variant(f"freeze{number}", f"Lay {number}", number)
 
 
@@ -61,7 +62,7 @@ def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
 class Study:
     """The configured training runs and test sets.
 
-    tests, trains: task -> language -> corpus of its test set, or of its training data. frozen: numbers of frozen blocks. names:
+    tests, trains: task -> language -> corpus of its test set, or of its training data. frozen: numbers of frozen layers. names:
     language -> name. substitutes: task -> names of its corpora where they are not the paper's. chance: task -> score by guessing
     among its classes, in percent, of tasks whose classes are about equally frequent.
     """

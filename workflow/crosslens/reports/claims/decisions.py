@@ -1,5 +1,6 @@
 """Decisions on the claims of several papers, and their main findings, by the tables and records that exist."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -59,6 +60,22 @@ def _decide(paper: str, file: Path, claims_file: ClaimsFile, evidence: Evidence)
         return decide(claims_file, evidence, function)
     except DataError as error:
         raise DataError(f"{file}: {error}" if str(error).startswith("claims.") else str(error)) from None
+
+
+def main_result(file: Path, names: Mapping[str, Any], tables: Mapping[str, Path]) -> str:
+    """The main result of a paper as a sentence; "" where its claims file states none, or tables do not have its numbers.
+
+    names: see `read_claims_file`. tables: by name.
+    """
+    claims_file = read_claims_file(file, names)
+    if (finding := claims_file.finding) is None:
+        return ""
+    rows = {  # cells are read without the training runs that they rest on, which only count seeds
+        name: [selection._replace(recipes=()) for selection in row] for name, row in finding.rows.items()
+    }
+    evidence = Evidence({"tables": defaultdict(str, tables), "records": {}, "recipes": {}})
+    outcome = outcome_of(claims_file.model_copy(update={"finding": finding.model_copy(update={"rows": rows})}), evidence)
+    return outcome.says if outcome else ""
 
 
 def outcome_of(claims_file: ClaimsFile, evidence: Evidence) -> Outcome | None:

@@ -69,6 +69,8 @@ def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | Non
     lines = [_line(kind, part.name, part.estimate) for kind, group in groups for part in group]
     if not lines:
         return ""
+    digits = max(line.digits for line in lines)
+    lines = [line._replace(digits=digits) for line in lines]
     lines += [Line("printed", "the paper", printed, printed, printed, *lines[0][5:])] if printed is not None else []
     regions = [part.region for part in parts]
     common = regions[0] if len({region.ends for region in regions}) == 1 else None

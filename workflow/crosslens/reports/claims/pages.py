@@ -35,6 +35,7 @@ MEANINGS = {
     CONTROL_FAILS: "the control shows the same effect, and the effect does not surely exceed the control",
     NOT_MEASURED: "no run has produced the numbers that decide the claim",
 }
+DIRECTION = "direction only (one seed)"  # in counts, instead of undecided
 NAMES = 4  # effects of a claim that are named; of more, only their number is given
 MOST = 4  # parts of a claim that a picture of the front page shows; of more, only the least certain one
 MOST_OF_ALL = 24  # parts that the picture on the page of all claims shows; of more, the least certain ones
@@ -67,7 +68,7 @@ def pages(
         "papers": papers,
         "meanings": MEANINGS,
         "preset": preset,
-        "opening": frequencies(claim["verdict"] for claim in central),
+        "opening": frequencies(map(_counted_as, central)),
         **styles,
     }
     page = read_template(template)
@@ -78,6 +79,7 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
     """A paper and its claims, as the template shows them."""
     claims = [_claim(key, name, decision, settings, folder) for name, decision in decisions.items()]
     central = _by_source([claim for claim in claims if claim["central"]])
+    claims.sort(key=lambda claim: (not claim["measured"], claim["in_print"]))
     report = folder / f"{settings['report']}.html"
     return {
         "key": key,
@@ -116,10 +118,15 @@ def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 
 
 def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
-    """Verdicts in the order of MEANINGS, how many claims have each, and causes of the undecided ones in words."""
-    verdicts = Counter(claim["verdict"] for claim in claims)
-    causes = frequencies(claim["cause"] for claim in claims)
-    return [(name, verdicts[name], causes if name == UNDECIDED else "") for name in MEANINGS if verdicts[name]]
+    """Verdicts in the order of MEANINGS, then DIRECTION; how many claims have each; causes of the undecided ones in words."""
+    verdicts = Counter(map(_counted_as, claims))
+    causes = frequencies(claim["cause"] for claim in claims if not claim["direction"])
+    return [(name, verdicts[name], causes if name == UNDECIDED else "") for name in (*MEANINGS, DIRECTION) if verdicts[name]]
+
+
+def _counted_as(claim: Mapping[str, Any]) -> str:
+    """Verdict of a claim in counts; a claim that is undecided only because of its one seed counts as a direction."""
+    return DIRECTION if claim["direction"] else str(claim["verdict"])
 
 
 def frequencies(names: Iterable[str]) -> str:
@@ -215,7 +222,7 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         "in part": "part of it follows from the published numbers",
         "not": "the published numbers contradict it",
     }
-    replicates = f"the claim, not its number: {'; '.join(decision.apart)}" if decision.apart else "the claim and its number"
+    tested = f"the claim, not its number: {'; '.join(decision.apart)}" if decision.apart else "the claim and its number"
     facts = {
         "Quantity": claim.quantity,
         "Where": claim.where,
@@ -229,7 +236,7 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         + " (Holm, over the paper's central claims)" * (decision.level != LEVEL),
         "Limits": claim.note if decision.reason != claim.note else "",
         "Encoder": encoder(decision, settings) or "none: decided by published numbers" * decision.in_print,
-        "Replicates": replicates * bool(decision.parts and not decision.in_print),
+        "What is tested": tested * bool(decision.parts and not decision.in_print),
         "Command": command(decision, settings) if decision.verdict == NOT_MEASURED else "",
     }  # fmt: skip
     yield from ((name, text) for name, text in facts.items() if text)

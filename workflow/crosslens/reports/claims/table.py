@@ -37,7 +37,7 @@ correction for central claims.
 claimed: region in which the paper claims the effect to be.
 cause: two or three words that say why the claim is undecided.
 encoder: encoders on which the claim was decided.
-comparable: whether encoder and corpora are the paper's; if not, the claim is replicated, but not its number.
+comparable: whether encoder and corpora are the paper's; if not, the claim is tested, but not its number.
 item: tables and figures that decide the claim.
 command: command that makes what is missing.
 """

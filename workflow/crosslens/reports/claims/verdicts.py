@@ -394,7 +394,7 @@ class Learning:
         """Reason why a training run is not known to have learned, as a clause; "" where it has."""
         scores = [(learned, score) for learned in self.levels for score in learned.selections if recipe in self._runs(score)]
         lacks = (self._shortfall(recipe, learned, score._replace(recipes=(recipe,))) for learned, score in scores)
-        return next(filter(None, lacks), "") if scores else f"no floor is stated for {recipe}"
+        return next(filter(None, lacks), "") if scores else f"no baseline is stated for {recipe}"
 
     def _runs(self, score: Selection) -> set[str]:
         return {name for pattern in score.recipes or () for name in self.effects.evidence.training_runs(pattern)}
@@ -410,7 +410,7 @@ class Learning:
                 if math.isnan(part.estimate.error):  # the same score with all seeds; texts vary all the same
                     (part,) = self.effects.parts(effect.model_copy(update={"over": "text"}))
             except Missing as missing:
-                return f"{recipe} has no score beside {level}: {missing}"
+                return f"{recipe} has no score to compare with {level}: {missing}"
             if sure(part) < 0:
                 continue
             value, is_above = part.estimate.value, _side(part) < 0

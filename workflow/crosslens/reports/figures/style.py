@@ -26,7 +26,7 @@ Look = Mapping[str, str | float]
 """Arguments of matplotlib's `plot`."""
 GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
 DOTTED: Look = {**GREY, "linestyle": ":"}
-"""Looks of controls and levels with which curves are compared."""
+"""Looks of controls: random weights are dashed in all papers, random directions and levels such as chance dotted."""
 
 Mark = tuple[str, str]
 """Colour and marker."""

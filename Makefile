@@ -65,15 +65,15 @@ convert: install ## Add safetensors or tokenizer.json to an encoder: make conver
 
 ##@ Look at results, and plan
 
-status: install ## Show what is built, stale, missing or running: make status PAPER=wu2019
+status: install ## Show what is built, stale or missing (default: all begun studies): make status PAPER=wu2019
 	@PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.status $${PAPER:+--paper="$$PAPER"} \
 		-- $${RESULTS:+"$$RESULTS"}
 
-cost: install ## Estimate time, memory and disk space: make cost TARGET=results/table2.csv PROFILE=slurm
+cost: install ## Estimate time and memory (default: full study): make cost TARGET=FILE PROFILE=slurm
 	@set -f; PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.cost $${PROFILE:+--profile="$$PROFILE"} \
 		$${OVERLAY:+--overlay="$$OVERLAY"} $${GPUS:+--gpus="$$GPUS"} $${REHEARSE:+--config "rehearse=$$REHEARSE"} -- $$TARGET
 
-prefetch: install ## Download official files: make prefetch TARGET=results/table2.csv PROFILE=slurm
+prefetch: install ## Download files (default: full study): make prefetch TARGET=results/table2.csv PROFILE=slurm
 	@set -f; PYTHONPATH=workflow PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python -m crosslens.commands.prefetch $${PROFILE:+--profile="$$PROFILE"} \
 		$${OVERLAY:+--overlay="$$OVERLAY"} $${LIST:+--dry-run} -- $$TARGET
 

@@ -144,6 +144,13 @@ WRONG = [  # key, its value, the key that the message names if it is another, an
     ("seeds", [], "", "at least 1 item"),
     ("papers", GONE, "", "expected a value, found none"),
     ("encoders.random.source", "randon", "encoders.random", "found 'randon'; did you mean 'random'?"),
+    (
+        "encoders.e5-large",
+        {"corpora": ["xnli"]},
+        "",
+        "expected a `source`, found none: this preset does not define e5-large; set its `source`, or remove e5-large",
+    ),
+    ("corpora.udpso", {"languages": ["en"]}, "", "expected a `kind`, found none: this preset does not define udpso; set its"),
     ("encoders.mbert.id", "../../etc", "", "expected a name on the hub"),
     ("corpora.udpos.languages", ["en", "de", "en"], "", "expected each entry once, found 'en' a second time"),
     (

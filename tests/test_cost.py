@@ -121,6 +121,7 @@ def test_without_a_table_of_the_folder_nothing_is_guessed(config):
     *_, total = cost(jobs, Estimator(config))
     assert total.bases == {"measured": 1, "": 1}
     assert total.cells() == ["all", "2", "< 0.01", "unknown", "", "", "unknown"]
+    assert Estimator(config).on_gpus and not Estimator(load_config(merged("demo"))).on_gpus
     *_, total = cost(jobs[1:], Estimator(config))
     assert total.cells() == ["all", "1", "", "unknown", "unknown", "", "unknown"]
 
@@ -139,7 +140,7 @@ def test_lines_add_up(config):
 
 
 def test_hours_are_rounded_to_what_they_are_worth():
-    ranges = {"17 (6 to 51)": 61_200, "< 0.01": 30, "0.3 (0.1 to 1)": 1200, "": 0}
+    ranges = {"17 (6 to 51)": 61_200, "10 (3 to 30)": 35_990, "< 0.01": 30, "0.3 (0.1 to 1)": 1200, "": 0}
     assert [spent([seconds / 3, seconds, 3 * seconds]) for seconds in ranges.values()] == [*ranges]
     durations = {"10 h": 35_700, "4 h": 15_780, "80 min": 4_800, "6 min": 350, "40 s": 40}
     assert [rounded(seconds) for seconds in durations.values()] == [*durations]

@@ -133,6 +133,7 @@ def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
         ("fetch", "Missing output files: b"),
         ("train", other),
         ("page", "Input files updated"),
+        ("results/demo/figure3.svg", "Input files updated"),  # the target itself
     ]
     records = [
         logging.makeLogRecord(
@@ -148,7 +149,9 @@ def test_a_dry_run_counts_what_is_fetched_and_gives_reasons_at_the_end():
         )
         for rule, reason in jobs
     ]
-    assert [*map(dry_run.filter, records)] == [False, False, True, True]
+    assert [*map(dry_run.filter, records)] == [False, False, True, True, False]
+    counts = logging.makeLogRecord({"msg": "Job stats:", "levelno": logging.INFO, "event": "run_info"})
+    assert [dry_run.filter(counts), dry_run.filter(counts)] == [False, True]
     last = logging.makeLogRecord({"msg": "Reasons:\n    (check individual jobs above)", "levelno": logging.INFO})
     assert dry_run.filter(last) and last.msg.splitlines() == [
         "Files to fetch: 2 of ud", "Missing: outputs of 2 jobs", "Because of settings: 1 job: Make train",

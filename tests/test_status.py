@@ -142,6 +142,8 @@ def test_studies_are_those_that_are_begun_or_named(root, monkeypatch, capsys):
     assert options("demo", "results/") == ["--profile demo", "--profile slurm"]
     with pytest.raises(SystemExit, match="status: expected demo, laptop, published or a folder of results, found dmeo; did you"):
         main(["dmeo"], root)
+    with pytest.raises(SystemExit, match="status: results/mien: not built yet: build a table or figure there, or"):
+        main(["results/mien"], root)
     with pytest.raises(SystemExit, match="found nosuch; correct RESULTS, or build that folder first"):
         main(["nosuch"], root)
 

@@ -134,11 +134,17 @@ class DryRun:
         self.files: Counter[str] = Counter()  # to be fetched, by source
         self.fetched: list[str] = []
         self.titles: dict[str, list[str]] = defaultdict(list)  # of jobs, by why they would run
+        self.counted = False  # whether Snakemake has counted the jobs, which it does again after listing them
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether Snakemake itself shows a record."""
         job: Any = record
+        if event_of(record) == "run_info":
+            shown, self.counted = self.counted, True
+            return shown
         if event_of(record) == "job_info":
+            if "/" in job.rule_name:  # a rule that stands for a target, and runs nothing
+                return False
             self.titles[cause(job.reason) or ("missing" if "Missing output" in job.reason else "")].append(_title(job))
             job.reason = changed_keys(job.reason)
             if job.rule_name in ("fetch", "dump_sample"):

@@ -74,6 +74,8 @@ def studies(names: Sequence[str], root: Path) -> list[Study]:
     chosen = []
     for name in names or [folder for folder in folders if is_begun(root / folder)] or [presets[0].name]:
         folder = name.rstrip("/")
+        if folder not in studies_by_name and folder.startswith("results/") and not (root / folder).exists():
+            raise DataError(f"{folder}: not built yet: build a table or figure there, or correct RESULTS")
         if folder not in studies_by_name and not (root / folder).is_dir():
             expected = ", ".join(study.name for study in presets)
             remedy = nearest(name, studies_by_name) or "; correct RESULTS, or build that folder first"

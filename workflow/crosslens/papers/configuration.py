@@ -48,6 +48,9 @@ def _line(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
         return key, "expected a value, found none", ""
     if kind == "extra_forbidden":
         return key, f"unknown key{nearest(location[-1])}", ""
+    if kind == "union_tag_not_found":
+        tag, name = context["discriminator"].strip("'"), shown(str(location[-1]))
+        return key, f"expected a `{tag}`, found none: this preset does not define {name}; set its `{tag}`, or remove {name}", ""
     names = re.findall("'([^']+)'", str(context.get("expected") or context.get("expected_tags") or ""))
     value = context.get("tag", value)
     hint = TRUTHS if isinstance(value, bool) else nearest(value, names)

@@ -18,7 +18,8 @@ from crosslens.config.presets import read_presets
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.quantities import counted, readable, rounded
 
-COLUMNS = ("jobs", "GPU hours", "CPU hours", "longest job", "memory requested", "disk")
+COLUMNS = ("longest job", "memory requested", "disk")
+HOURS_COLUMNS = {True: ("GPU hours", "CPU hours"), False: ("encoder hours", "other hours")}  # by whether they are of a GPU
 BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
@@ -75,7 +76,7 @@ def spent(seconds: Sequence[float]) -> str:
         return ""
     if seconds[1] < 36:
         return "< 0.01"
-    low, likely, high = (f"{time / 3600:,.0f}" if time >= 36000 else f"{time / 3600:.1g}" for time in seconds)
+    low, likely, high = (f"{time / 3600:,.0f}" if time >= 36000 else f"{float(f'{time / 3600:.1g}'):g}" for time in seconds)
     return f"{likely} ({low} to {high})"
 
 
@@ -89,10 +90,10 @@ def cost(jobs: Sequence[Job], estimator: Estimator) -> list[Line]:
     return [*sorted(lines.values(), key=lambda line: (-line.encoders[1], -line.others[1])), total]
 
 
-def table(lines: Sequence[Line]) -> Table:
-    """Table with a row for each rule, and one for all."""
+def table(lines: Sequence[Line], on_gpus: bool = True) -> Table:
+    """Table with a row for each rule, and one for all. on_gpus: whether hours of jobs that run an encoder are those of a GPU."""
     grid = Table("rule", title="What would run, and what it takes", title_justify="left")
-    for column in COLUMNS:
+    for column in ("jobs", *HOURS_COLUMNS[on_gpus], *COLUMNS):
         grid.add_column(column, justify="right")
     for line in lines:
         if line is lines[-1]:
@@ -155,12 +156,14 @@ def main(arguments: list[str]) -> None:
         console.print(rehearsal.table(estimator, jobs, config.rehearse))
         return
     lines = cost(jobs, estimator)
-    console.print(table(lines))
+    console.print(table(lines, estimator.on_gpus))
     sentences = assumptions(lines)
     if named_options.gpus:
         likely, (low, mean, high) = wall_time(jobs, estimator, named_options.gpus), lines[-1].encoders
         times = " to ".join(rounded(likely * total / mean) for total in (low, high)) if mean else "others alone"
-        sentences.insert(0, f"Wall time on {named_options.gpus} GPUs: about {rounded(likely)} ({times}).")
+        number = named_options.gpus
+        where_run = f"on {counted(number, 'GPU')}" if estimator.on_gpus else f"with {counted(number, 'encoder job')} at a time"
+        sentences.insert(0, f"Wall time {where_run}: about {rounded(likely)} ({times}).")
     for sentence in sentences:
         console.print(f"- {sentence}", soft_wrap=True, highlight=False, markup=False)
 

@@ -67,7 +67,9 @@ class Estimator:
         self.logs, self.official = f"{config.results}/logs", f"{config.results}/sources"
         self.sources = load(additions=config.sources)
         study, rehearsal = (config.results, config.counterpart)[:: -1 if config.rehearse else 1]
-        self.rows = next(filter(None, map(tabulated, (study, *config.reuse, like))), {})
+        table = next(filter(tabulated, (study, *config.reuse, like)), "")
+        self.rows = tabulated(table)
+        self.on_gpus = table in ("results", "")  # those of the small presets are of two cores
         self.kinds = self.rows or tabulated("results")
         reused = {kind: jobs for results in config.reuse for kind, jobs in self._by_kind(results).items()}
         self.finished = {"measured": self._by_kind(study), "rehearsed": self._by_kind(rehearsal), "scaled": reused}

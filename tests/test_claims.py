@@ -165,7 +165,7 @@ def test_one_seed_decides_nothing_of_a_training_but_all_of_an_untouched_encoder(
     assert decision.cause == "one seed"
     assert decision.part.estimate.interval().low == pytest.approx(20 - np.hypot(1, 1), abs=0.1)
     (decision,) = verdicts(tmp_path, numbers, claim(), trained=())
-    assert decision.verdict == "holds" and decision.part.unit == "texts" and decision.part.n == 100
+    assert decision.verdict == "holds" and decision.part.unit == "test instances" and decision.part.n == 100
 
 
 def test_the_single_seed_of_an_untouched_encoder_is_not_that_of_the_training_beside_it(tmp_path):

@@ -140,8 +140,8 @@ class DryRun:
         """Whether Snakemake itself shows a record."""
         job: Any = record
         if event_of(record) == "run_info":
-            shown, self.counted = self.counted, True
-            return shown
+            is_repeated, self.counted = self.counted, True
+            return is_repeated
         if event_of(record) == "job_info":
             if "/" in job.rule_name:  # a rule that stands for a target, and runs nothing
                 return False

@@ -213,7 +213,7 @@ class Effects:
         fewest = values.shape[1] if several else min((int(term.numbers.rows["seeds"].min()) for term in tables), default=0)
         texts = int(min(term.n.min() for term in terms)) if all(term.n.notna().all() for term in terms) else None
         return part_of(
-            name, effect.claimed, values, f"{axis}s" if axis else "seeds" if several or tables else "texts",
+            name, effect.claimed, values, f"{axis}s" if axis else "seeds" if several or tables else "test instances",
             error=_error_of_single(single, bool(several or tables)), runs=runs,
             shared=max(numbers.selection.shared for _, numbers in signed),
             bounds=(-100.0 * len(effect.minus), 100.0 * len(effect.plus)) if effect.score else UNBOUNDED,

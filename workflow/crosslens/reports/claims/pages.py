@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crosslens.numerics.estimates import Correlation
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.decisions import Outcome
 from crosslens.reports.claims.effects import Part
-from crosslens.reports.claims.forest import STYLE, forest, interval, number
+from crosslens.reports.claims.forest import STYLE, forest, interval
 from crosslens.reports.claims.table import command, encoder
 from crosslens.reports.claims.verdicts import (
     CONTROL_FAILS,
@@ -186,17 +185,18 @@ def _sides(decision: Decision) -> str:
         names = f" ({', '.join(part.name for part in parts)})" * (0 < len(parts) <= NAMES)
         texts.append(f"{len(parts)} {words}{names}")
     needed = f"; {decision.claim.at_least} must be as claimed" if decision.claim.at_least else ""
-    return f"{', '.join(texts)}; taken together, at least {decision.supported} are shown to be as claimed{needed}"
+    together = f"; taken together, at least {decision.supported} are shown to be as claimed" * bool(decision.supported)
+    return f"{', '.join(texts)}{together}{needed}"
 
 
 def _direction(decision: Decision) -> str:
-    """Where the effects of a claim lie with the one seed that there is, in words."""
-    lies_inside = [part.region.ends[0] <= part.estimate.value <= part.region.ends[1] for part in decision.parts]
-    if len(lies_inside) > 1:
-        return f"{sum(lies_inside)} of {len(lies_inside)} effects as claimed"
+    """Where the effects of a claim lie with the one seed that there is, in words; intervals are over texts."""
+    sides = [sure(part) for part in decision.parts]
+    if len(sides) > 1:
+        return f"{sides.count(-1)} of {len(sides)} effects as claimed, {sides.count(1)} not as claimed, {sides.count(0)} unclear"
     (part,) = decision.parts
-    value = number(part.estimate.value, 2 if isinstance(part.estimate, Correlation) else 1)
-    return f"{value}, {'' if lies_inside[0] else 'not '}as claimed ({part.region})"
+    answer = {-1: "as claimed", 0: "unclear", 1: "not as claimed"}[sides[0]]
+    return f"{interval(part.estimate)}, {answer} ({part.region})"
 
 
 def counted(number: int, unit: str) -> str:
@@ -223,6 +223,12 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         "not": "the published numbers contradict it",
     }
     tested = f"the claim, not its number: {'; '.join(decision.apart)}" if decision.apart else "the claim and its number"
+    controls = (
+        f"whether {comparison.control.says}: {comparison.answer}, {_describe(comparison.part)}"
+        for comparison in decision.controls
+    )
+    probability = "" if math.isnan(decision.tested) else f"{decision.p:.2g}, compared with {decision.level:.3g}"
+    probability += " (Holm, over the paper's central claims)" * bool(probability and decision.level != LEVEL)
     facts = {
         "Quantity": claim.quantity,
         "Where": claim.where,
@@ -230,10 +236,9 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
         "In print": "; ".join(filter(None, (printed.text, holds.get(printed.holds or "", "")))),
         "Verdict": f"{decision.verdict}{': ' * bool(decision.reason)}{decision.reason}",
         "Effect": "; ".join(_describe(part) for part in decision.parts),
-        "Control": "; ".join(f"{control.says}: {_describe(part)}" for control, part, _ in decision.controls),
+        "Control": "; ".join(controls),
         "Languages at large": decision.at_large,
-        "Probability": "" if math.isnan(decision.tested) else f"{decision.p:.2g}, compared with {decision.level:.3g}"
-        + " (Holm, over the paper's central claims)" * (decision.level != LEVEL),
+        "Probability": probability * (decision.cause != ONE_SEED),
         "Limits": claim.note if decision.reason != claim.note else "",
         "Encoder": encoder(decision, settings) or "none: decided by published numbers" * decision.in_print,
         "What is tested": tested * bool(decision.parts and not decision.in_print),

@@ -127,7 +127,7 @@ def test_equal_results_give_equal_bytes_and_what_is_intact_is_made_again_and_equ
     assert any(re.fullmatch(r"wu2019 \d+", paper) for paper in missing)  # nothing of it is in the archive
     status, lines = verify(archive, capsys)
     assert status == 0 and lines[0].endswith("not as archived: none") and "of these differ: none" in lines
-    assert "probes" in lines[-2] and any(re.match("made again: [3-9] tables and [1-9]", line) for line in lines)
+    assert "probes" in lines[-2] and any(re.match("recomputed: [3-9] tables and [1-9]", line) for line in lines)
 
 
 @pytest.mark.long
@@ -138,7 +138,7 @@ def test_a_file_that_is_changed_missing_or_added_is_named_and_nothing_is_run(arc
     del content[f"{RESULTS}/claims.csv.json"]
     content |= {name: flipped(content[name]), f"{RESULTS}/other.csv": b""}
     status, lines = verify(write_archive(tmp_path / "a.zip", content), capsys)
-    assert status == 1 and len(lines) == 5 and lines[-1].startswith("nothing was made again")
+    assert status == 1 and len(lines) == 5 and lines[-1].startswith("nothing was recomputed")
     assert {f"{name}: changed", f"{RESULTS}/other.csv: added", f"{RESULTS}/claims.csv.json: missing"} == {*lines[1:-1]}
 
 
@@ -149,7 +149,7 @@ def test_what_was_changed_with_its_digests_is_found_by_making_it_again_or_by_its
     table = content[name].replace(f",{here},".encode(), b",99.99,", 1)
     status, lines = verify(write_archive(tmp_path / "a.zip", with_digests(content, {name: table})), capsys)
     assert status == 1 and lines[0].endswith("not as archived: none")
-    assert "table2.csv: made again, it has other values" in lines and "of these differ: 1" in lines
+    assert "table2.csv: recomputed, it has other values" in lines and "of these differ: 1" in lines
     name = f"{RESULTS}/{PROBES}"
     edited = with_digests(content | {name: flipped(content[name])}, {})
     status, lines = verify(write_archive(tmp_path / "b.zip", edited), capsys)

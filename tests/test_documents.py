@@ -183,5 +183,6 @@ def test_a_report_begins_with_the_main_result_of_its_tables(tmp_path):
     for name, path in tables.items():
         shutil.copy(ROOT / f"docs/results/demo/{name}.csv", path)
         write_checksums(path)
-    assert re.fullmatch(r"After fine-tuning .* of \d\d\.\d % of the words, \d\d\.\d % before\.", main_result(file, {}, tables))
+    pattern = r"After fine-tuning .* of \d\d\.\d % of words \(\d\d\.\d % before; \d\d\.\d % with random weights\)\."
+    assert re.fullmatch(pattern, main_result(file, {}, tables))
     assert main_result(file, {}, {}) == ""

@@ -91,7 +91,7 @@ def test_the_authors_own_paragraphs_have_their_splits(tmp_path):
     train = lines["Wikipedia", "train", "paragraphs"]
     assert (train.here, train.published, train.remark) == (14, 115_500, "2 of 33 languages; 2 texts dropped for unknown subwords")
     assert lines["Wikipedia", "validation", "paragraphs"].remark == train.remark
-    assert lines["Wikipedia, de", "all splits", "paragraphs"].remark == "25.0% of the paragraphs read have unknown subwords"
+    assert lines["Wikipedia, de", "all splits", "paragraphs"].remark == "25.0 % of the paragraphs read have unknown subwords"
 
 
 def test_a_task_that_is_left_out():

@@ -174,14 +174,16 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
 def _check_unknown(purpose: Purpose, path: Path, description: Description) -> None:
     """Raise DataError where a tokenizer lacks much of the purpose's texts, and its overlay does not say what is done with these.
 
-    The texts are those of the synthetic corpus, whose words are tokenised. path: of the overlay.
+    The texts are those of the synthetic corpus in the languages of the purpose's corpora; their words are tokenised. path: of the
+    overlay.
     """
     stated = read_yaml(path).get("tokenisations", {}).get(purpose.tokenisation, {})
     if "drop_unknown" in stated or not _configured(purpose, "drop_unknown"):
         return
     tokenizer = description.word_tokenizer()
     unknown, shares = unknown_subword(tokenizer), {}
-    for file in sorted(SYNTHETIC.glob("*/lexicon.csv")):
+    languages = _languages(purpose)
+    for file in sorted(file for file in SYNTHETIC.glob("*/lexicon.csv") if file.parent.name in languages):
         lines = (line for line in file.read_text("utf-8").splitlines() if not line.startswith("#"))
         words = [row["lemma"] for row in csv.DictReader(lines)]
         subwords = tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False).ids
@@ -208,9 +210,23 @@ def _configured(purpose: Purpose, key: str) -> Any:
     return values.get(key, getattr(Tokenisation(), key))
 
 
+def _languages(purpose: Purpose) -> set[str]:
+    """Languages of the purpose's corpora, without the overlay of an encoder."""
+    languages: dict[str, list[str]] = {}
+    for file in purpose.files:
+        corpora = read_yaml(Path(file)).get("corpora", {})
+        languages |= {key: corpora[key]["languages"] for key in purpose.corpora if "languages" in (corpora.get(key) or {})}
+    return {code for codes in languages.values() for code in codes}
+
+
 def _snakemake(*options: str) -> int:
     """Status of a call of snakemake."""
-    return subprocess.run([sys.executable, "-m", "snakemake", *options]).returncode
+    process = subprocess.Popen([sys.executable, "-m", "snakemake", *options])
+    try:
+        return process.wait()
+    except KeyboardInterrupt:  # Ctrl-C reaches Snakemake, too, which says how to resume
+        process.wait()
+        return 130
 
 
 def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:

@@ -41,18 +41,18 @@ def verify(file: Path) -> int:
         for place, fault in sorted(faults.items()):
             print(shown(f"{place}: {fault}", 1000))
         if faults:
-            print("nothing was made again, since not everything is as archived")
+            print("nothing was recomputed, since not everything is as archived")
             return 1
         archive.rebuild()
         differing = archive.differing()
         for place in differing:
-            print(f"{place}: made again, it has other values")
+            print(f"{place}: recomputed, it has other values")
         remade = (*archive.rebuilt, *archive.summaries)
         measures = [place for place in remade if place.startswith("measures/")]
-        print(f"made again: {len(remade) - len(measures)} tables and {len(measures)} files of measures")
+        print(f"recomputed: {len(remade) - len(measures)} tables and {len(measures)} files of measures")
         print(f"of these differ: {len(differing) or 'none'}")
         kinds = dict.fromkeys(place.split("/")[1] for place in archive.kept if place.startswith("measures/"))
-        print("not made again, since what they are made of is not in the archive:")
+        print("not recomputed, since what they are made from is not in the archive:")
         print(f"  tables: {', '.join(filter(is_table, archive.kept)) or 'none'}")
         print(f"  measures: {', '.join(kinds) or 'none'}")
     print(f"in {duration(time.monotonic() - start)}")

@@ -22,9 +22,9 @@ PROBES = {"language, target": PROBE_WITHIN, "language, wiki": PROBE_ACROSS}
 UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "NLI label")}
 HEADER = ("in percent", "V", "chance V", "head accuracy", "head F1", "probe")
 CAPTION = (
-    "t-SNE; marks: figure 2. V: V-measure of k-means on the full vectors; where it is at most {near} points above chance, labels "
-    "have no names. Head: predicts what the panel shows; its F1 is that of the authors' code ({paper}). Probe: accuracy of a "
-    "probe trained on the same corpus. Seeds of the scores: {seeds}; of the points: {seed}."
+    "t-SNE; marks: figure 2. V: V-measure of k-means on the full vectors; where it is at most {near} points above chance, the "
+    "labels' names are left out. Head: predicts what the panel shows; its F1 is that of the authors' code ({paper}). Probe: "
+    "accuracy of a probe trained on the same corpus. Seeds of the scores: {seeds}; of the points: {seed}."
 )
 KEY_CAPTION = "Circles: branches of Indo-European; triangles: other families."
 

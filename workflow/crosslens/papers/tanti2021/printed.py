@@ -15,9 +15,9 @@ from crosslens.papers.tanti2021.names import (
 from crosslens.reports.paper import Place, same_place
 
 POINTS = {  # row of appendix B -> metrics of its largest number of points a unit, and of all points
-    "UDPOS": ("points a label and language (pos)", "words (pos)"),
-    "XNLI": ("points a label and language (nli)", "pairs (nli)"),
-    "Wikipedia": ("points a language (pos)", "words (pos)"),
+    "UDPOS": ("points per label and language (pos)", "words (pos)"),
+    "XNLI": ("points per label and language (nli)", "pairs (nli)"),
+    "Wikipedia": ("points per language (pos)", "words (pos)"),
 }
 SIZES = {"UDPOS": "sentences", "XNLI": "pairs", "Wikipedia": "paragraphs"}
 

@@ -125,7 +125,7 @@ def _size(row: Mapping[Any, Any], data: Data | None, drop_unknown: bool) -> Iter
                 )
             else:
                 numbers = {"here": cap, "explanation": "as configured"}
-                yield from _lines(corpus, part, f"points a {data.printed.cell} ({task})", numbers, published)
+                yield from _lines(corpus, part, f"points per {data.printed.cell} ({task})", numbers, published)
 
 
 def _lines(
@@ -152,7 +152,7 @@ def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
             reasons.append(f"{corpus.paragraphs:,} of 5,000 paragraphs per language")
         share, printed = corpus.shares[split], 0.7 if split == "train" else 0.1
         if share != printed:
-            reasons.append(f"{share:.0%} of them, not {printed:.0%}")
+            reasons.append(f"{100 * share:.0f} % of them, not {100 * printed:.0f} %")
         configured = len(files) * apportion(corpus.paragraphs, corpus.shares)[split]
         if numbers["here"] < configured:
             reasons.append(f"too little text for {configured - numbers['here']:,} of {configured:,} paragraphs")
@@ -160,9 +160,9 @@ def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
         if split in ("dev", "test") or isinstance(corpus, DocumentCorpus):
             reasons += data.languages(len(files))
         elif corpus.validation_share != 0.1:
-            reasons.append(f"validation is {corpus.validation_share:.0%} of train, not 10%")
+            reasons.append(f"validation is {100 * corpus.validation_share:.0f} % of train, not 10 %")
         elif corpus.files_of(corpus.source_languages[0], "validation"):
-            reasons.append("validation has its own file instead of 10% of train")
+            reasons.append("validation has its own file instead of 10 % of train")
         if split in corpus.limits:
             reasons.append(f"at most {corpus.limits[split]:,} {data.printed.texts} per language (limit)")
         if not drop_unknown:
@@ -203,9 +203,9 @@ def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
         numbers = _tokenised([languages[language] for languages in files_by_split if language in languages])
         texts, dropped, reasons = numbers["here"], numbers["dropped for unknown subwords"], []
         if dropped:
-            reasons.append(f"{dropped / numbers['texts read']:.1%} of the {unit} read have unknown subwords")
+            reasons.append(f"{100 * dropped / numbers['texts read']:.1f} % of the {unit} read have unknown subwords")
         if isinstance(corpus, ParagraphCorpus) and texts < corpus.paragraphs:
             reasons.append(f"too little text for {corpus.paragraphs - texts:,} of {corpus.paragraphs:,} paragraphs")
         if numbers["cut texts"]:
-            reasons.append(f"{numbers['cut texts'] / texts:.1%} are truncated")
+            reasons.append(f"{100 * numbers['cut texts'] / texts:.1f} % are truncated")
         yield from _lines(f"{name}, {language}", "all splits", unit, numbers | {"explanation": "; ".join(reasons)})

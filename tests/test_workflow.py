@@ -142,7 +142,7 @@ TRACKED = {  # script -> what of the repository its rule names among its params,
     "paragraphs": ("resources/mediawiki.yaml",),
     "table": ("resources/published/", "resources/languages.csv"),  # against which the settings of corpora are checked once more
     "figure": ("resources/published/",),
-    "page": ("resources/terms.yaml", "workflow/crosslens/reports/page."),
+    "page": ("resources/terms.yaml", "workflow/crosslens/reports/page.", "workflow/crosslens/papers/"),  # claims files
     "claims": (
         "workflow/crosslens/papers/",
         "resources/published/",
@@ -254,7 +254,7 @@ def test_a_run_that_is_done_reruns_nothing(own):
         "measures/projection.py": ('"""Projection of hidden states', '"""Another docstring of hidden states'),
         "training/loop.py": ('"""The training loop', '"""A training loop'),
         "jobs/progress.py": ("EVERY = 10.0", "EVERY = 20.0"),
-        "papers/tanti2021/config.py": ('"Number of examples per step."', '"Examples in a step."'),
+        "papers/tanti2021/config.py": ('"Examples per step."', '"Examples in a step."'),
         "config/tokenisations.py": (
             'description="Maximum number of subwords',
             'description="In other words, maximum number of subwords',

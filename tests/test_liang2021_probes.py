@@ -144,11 +144,11 @@ def test_lower_layers_are_read_by_few_directions(identified):
 
 def test_subspaces_are_fitted_on_a_share_of_words_that_no_probe_sees(folder):
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
-    fits = subspaces(paths, 1, ["densray"], SEEDS, 0.5)
+    fits = subspaces(paths, 1, ["densray"], words_of_seeds(paths, "train", SEEDS, 0.5), 0.5)
     assert not np.allclose(fits[0]["densray"].basis[:, 0], fits[1]["densray"].basis[:, 0])
-    alone = subspaces(paths, 1, ["densray"], [1], 0.5)
+    alone = subspaces(paths, 1, ["densray"], words_of_seeds(paths, "train", [1], 0.5), 0.5)
     assert np.array_equal(alone[1]["densray"].basis, fits[1]["densray"].basis)  # whatever other seeds there are
-    states = held_out(paths, 1, SEEDS, 0.5)[0]
+    states = held_out(paths, 1, words_of_seeds(paths, "test", SEEDS, 0.5))[0]
     train, test = split_words(states, 0)
     assert {(len(train[name]), len(test[name])) for name in states} == {(240, 60)}
     for name in states:
@@ -162,7 +162,8 @@ def test_subspaces_are_fitted_on_a_share_of_words_that_no_probe_sees(folder):
 
 def test_without_a_share_no_two_seeds_read_the_same_text(folder):
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
-    states, texts = held_out(paths, 1, SEEDS, None), held_out_texts(paths, SEEDS, None)
+    fit_words, test_words = (words_of_seeds(paths, split, SEEDS, None) for split in ("train", "test"))
+    states, texts = held_out(paths, 1, test_words), held_out_texts(paths, test_words)
     for language, path in paths.items():
         of_seeds = [set(texts[seed][language]) for seed in SEEDS]
         assert set.union(*of_seeds) == set(files.read_random_texts(path, "test"))
@@ -170,13 +171,13 @@ def test_without_a_share_no_two_seeds_read_the_same_text(folder):
         whole = {tuple(row) for row in files.read_random(path, 1, "test")}
         assert {tuple(row) for seed in SEEDS for row in states[seed][language]} == whole
         assert all(len(states[seed][language]) == len(texts[seed][language]) for seed in SEEDS)
-    fits = subspaces(paths, 1, ["densray"], SEEDS, None)
+    fits = subspaces(paths, 1, ["densray"], fit_words, None)
     for seed in SEEDS:
         subspace = fits[seed]["densray"]
-        words = [files.read_random(path, 1, "train")[words_of_seeds(path, "train", SEEDS, None)[seed]] for path in paths.values()]
+        words = [files.read_random(path, 1, "train")[fit_words[seed][name]] for name, path in paths.items()]
         assert np.allclose(subspace.centre, np.mean([vectors.mean(0, dtype=float) for vectors in words], axis=0), atol=1e-5)
     with pytest.raises(DataError, match="expected a test text for each of 100 seeds"):
-        held_out(paths, 1, range(100), None)
+        words_of_seeds(paths, "test", range(100), None)
 
 
 def test_languages_with_a_single_text_are_not_split_by_text(folder):
@@ -187,8 +188,8 @@ def test_languages_with_a_single_text_are_not_split_by_text(folder):
 
 def test_texts_are_held_out_whole(folder):
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
-    states = held_out(paths, 1, SEEDS, 0.5)[0]
-    texts = held_out_texts(paths, SEEDS, 0.5)[0]
+    states = held_out(paths, 1, words_of_seeds(paths, "test", SEEDS, 0.5))[0]
+    texts = held_out_texts(paths, words_of_seeds(paths, "test", SEEDS, 0.5))[0]
     assert all(len(texts[language]) == TEST and len(set(texts[language])) == TEXTS for language in states)
     train, test = split_texts(states, texts, 0)
     for language, vectors in states.items():
@@ -243,8 +244,8 @@ def test_features_are_learnt_by_learning_languages(told):
 def test_micro_f1_is_scikit_learns(folder, multinomial):
     """Features of two and three values, in the split of words and with families held out, against both of its defaults."""
     paths = {path.stem: path for path in sorted((folder / "text").glob("*.parquet"))}
-    subspace = subspaces(paths, 1, ["densray"], [0], 1.0)[0]["densray"]
-    train, test = split_words(held_out(paths, 1, [0], 1.0)[0], 0, 100)
+    subspace = subspaces(paths, 1, ["densray"], words_of_seeds(paths, "train", [0], 1.0), 1.0)[0]["densray"]
+    train, test = split_words(held_out(paths, 1, words_of_seeds(paths, "test", [0], 1.0))[0], 0, 100)
     shown = [Window(FIRST, 3, (np.arange(3),)), Window(SCATTERED, 2, (np.array([0, 5]), np.array([2, 4])))]
     read = Coordinates.of(subspace, train, test, shown)
     values = {language: 1 + number % 3 for number, language in enumerate(GENERA)}
@@ -312,8 +313,10 @@ def test_clusters_agree_with_genera(given):
     assert value(beyond, definition=scores.AMI_CENTRED) < value(beyond, definition=scores.V_CENTRED) - 0.2
     # As the released code has it: single linkage, cosine, on coordinates that are not centred (LS_figure1n3.py, lines 17-25).
     paths = {path.stem: path for path in sorted((given.folder / "text").glob("*.parquet"))}
-    subspace = subspaces(paths, 1, ["densray"], SEEDS, 0.5)[0]["densray"]
-    means = np.array([vectors.mean(0, dtype=float) for vectors in held_out(paths, 1, SEEDS, 0.5)[0].values()])
+    subspace = subspaces(paths, 1, ["densray"], words_of_seeds(paths, "train", SEEDS, 0.5), 0.5)[0]["densray"]
+    means = np.array(
+        [vectors.mean(0, dtype=float) for vectors in held_out(paths, 1, words_of_seeds(paths, "test", SEEDS, 0.5))[0].values()]
+    )
     for centred, name in ((False, scores.V_UNCENTRED), (True, scores.V_CENTRED)):
         points = (means - subspace.centre * centred) @ subspace.basis[:, :4]
         clusters = fcluster(linkage(points, method="single", metric="cosine"), 4, criterion="maxclust")

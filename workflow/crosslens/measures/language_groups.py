@@ -7,7 +7,7 @@ import numpy as np
 
 from crosslens.encoding.stored_states import by_language, layers
 from crosslens.measures.language_identification import language_pairs_of, of_pairs
-from crosslens.measures.shared.coordinates import held_out, split_words, subspaces
+from crosslens.measures.shared.coordinates import held_out, split_words, subspaces, words_of_seeds
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import PAIRS
 from crosslens.numerics.streams import stream
@@ -28,11 +28,12 @@ def measure(
     paths = by_language(subject.folder / corpus)
     layer = layers(subject.folder / corpus)[-1]
     common = {"corpus": corpus, "layer": layer, "measure": "language identification", "definition": PAIRS, "subspace": method}
-    for seed, states in held_out(paths, layer, seeds, share).items():
+    fit_words, test_words = (words_of_seeds(paths, split, seeds, share) for split in ("train", "test"))
+    for seed, states in held_out(paths, layer, test_words).items():
         sample = np.random.default_rng(stream(seed, "languages")).permutation(sorted(paths))[:size].tolist()
         for name, languages in {**groups, random: sorted(sample)}.items():
             group_paths = {language: paths[language] for language in languages}
-            fitted = subspaces(group_paths, layer, [method], seeds, share)[seed][method]
+            fitted = subspaces(group_paths, layer, [method], {seed: fit_words[seed]}, share)[seed][method]
             words = split_words({language: states[language] for language in languages}, seed)
             place = len(fitted.basis), fitted.rank
             group_windows = windows([BAND], bands, *place, size=SIZE, draws=1, seed=seed)

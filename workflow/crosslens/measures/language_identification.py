@@ -16,6 +16,7 @@ from crosslens.measures.shared.coordinates import (
     split_texts,
     split_words,
     subspaces,
+    words_of_seeds,
 )
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import (
@@ -36,8 +37,7 @@ AT_ONCE = 2**25  # coordinates of pairs of languages in memory at once
 
 def measure(
     subject: Subject, *, corpus: str, methods: Sequence[str], compared: Sequence[str], seeds: Sequence[int],
-    share: float | None,
-    dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int, pairs: int,
+    share: float | None, dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int, pairs: int,
     rest_words: int, tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the accuracy of linear probes for pairs of languages; each seed has its own fit, pairs, words and random windows.
@@ -46,16 +46,17 @@ def measure(
     windows of all kinds: of `dimensions` coordinates, and of `band` coordinates that end at `bands`; for `compared` methods the
     first coordinates alone. At the last layer there are also probes that are tested on other texts, probes with shuffled labels,
     probes of each language against the rest with `rest_words` words each, and the variation of the fits apart from that of pairs
-    and words. share: fraction of the words that a subspace is fitted on; None: each seed has texts
-    that no other seed reads, for subspaces and probes. pairs: number of pairs of languages.
+    and words. share: fraction of the words that a subspace is fitted on; None: no two seeds share a text, either for
+    subspaces or for probes. pairs: number of pairs of languages.
     """
     paths = by_language(subject.folder / corpus)
-    texts = held_out_texts(paths, seeds, share)
+    fit_words, test_words = (words_of_seeds(paths, split, seeds, share) for split in ("train", "test"))
+    texts = held_out_texts(paths, test_words)
     stored_layers = layers(subject.folder / corpus)
     for layer in stored_layers:
         last = layer == stored_layers[-1]
-        fits = subspaces(paths, layer, [*methods, *compared] if last else methods, seeds, share)
-        states_of_seeds = held_out(paths, layer, seeds, share)
+        fits = subspaces(paths, layer, [*methods, *compared] if last else methods, fit_words, share)
+        states_of_seeds = held_out(paths, layer, test_words)
         common = {"corpus": corpus, "item": "language", "layer": layer, "measure": "language identification"}
         for seed, states in states_of_seeds.items():
             words, chosen = split_words(states, seed), language_pairs_of(states, pairs, seed)

@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
 from crosslens.encoding.stored_states import by_language, layers
-from crosslens.measures.shared.coordinates import held_out, subspaces
+from crosslens.measures.shared.coordinates import held_out, subspaces, words_of_seeds
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import AMI_CENTRED, AMI_UNCENTRED, V_CENTRED, V_CHANCE, V_UNCENTRED
 from crosslens.numerics.streams import stream
@@ -31,11 +31,12 @@ def measure(
     """
     paths = by_language(subject.folder / corpus)
     stored_layers = layers(subject.folder / corpus)
+    fit_words, test_words = (words_of_seeds(paths, split, seeds, share) for split in ("train", "test"))
     for layer in stored_layers:
-        fits = subspaces(paths, layer, methods, seeds, share)
-        states = held_out(paths, layer, seeds, share)
+        fits = subspaces(paths, layer, methods, fit_words, share)
         means_of_seeds = {
-            seed: {language: vectors.mean(0, dtype=np.float64) for language, vectors in states[seed].items()} for seed in seeds
+            seed: {language: vectors.mean(0, dtype=np.float64) for language, vectors in states.items()}
+            for seed, states in held_out(paths, layer, test_words).items()
         }
         for seed, method in ((seed, method) for seed in seeds for method in methods):
             subspace, means = fits[seed][method], means_of_seeds[seed]

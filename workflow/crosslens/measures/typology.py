@@ -12,7 +12,7 @@ import numpy as np
 
 from crosslens.encoding.stored_states import by_language, layers
 from crosslens.jobs import parquet
-from crosslens.measures.shared.coordinates import Coordinates, States, held_out, split_words, subspaces
+from crosslens.measures.shared.coordinates import Coordinates, States, held_out, split_words, subspaces, words_of_seeds
 from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import (
     FEATURES,
@@ -49,9 +49,10 @@ def measure(
     assert subject.typology is not None
     table = parquet.read(subject.typology, columns=["feature", "language", "value"])
     feature_values = of_languages(values_of(*(table[name].to_pylist() for name in table.column_names)), paths)
+    fit_words, test_words = (words_of_seeds(paths, split, seeds, share) for split in ("train", "test"))
     for layer in stored_layers:
-        fits = subspaces(paths, layer, methods, seeds, share)
-        for seed, states in held_out(paths, layer, seeds, share).items():
+        fits = subspaces(paths, layer, methods, fit_words, share)
+        for seed, states in held_out(paths, layer, test_words).items():
             chosen = sample_features(feature_values, features, seed)
             mixed, parts = shuffled(chosen, seed), folds_of(states, family, folds, seed)
             same, split_for_families = split_words(states, seed, words), split_words(states, seed, held_out_words)

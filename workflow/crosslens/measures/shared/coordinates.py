@@ -23,24 +23,47 @@ INLP_ROUNDS, INLP_WORDS = 2, 300  # rounds of at most n - 1 directions; words of
 
 States = Mapping[str, np.ndarray]
 """Language -> (m, d)."""
+Words = Mapping[int, Mapping[str, np.ndarray | slice]]
+"""Seed -> language -> indices among the evenly drawn words of a split."""
+
+
+def words_of_seeds(paths: Mapping[str, Path], split: str, seeds: Sequence[int], share: float | None) -> Words:
+    """Return the words of a split that each seed may read: all of them or, if `share` is None, those of its own texts.
+
+    paths: language -> file of states. Texts are divided at random among the seeds, about as many for each. Raises DataError if a
+    language has fewer texts than there are seeds.
+    """
+    if share is not None:
+        return {seed: dict.fromkeys(paths, slice(None)) for seed in seeds}
+    words: dict[int, dict[str, np.ndarray | slice]] = {seed: {} for seed in seeds}
+    for language, path in paths.items():
+        names, numbers = np.unique(read_random_texts(path, split), return_inverse=True)
+        if len(names) < len(seeds):
+            raise DataError(
+                f"{path}: expected a {split} text for each of {len(seeds)} seeds, found {len(names)}; set a share of words"
+            )
+        places = np.random.default_rng(stream(0, "texts of seeds")).permutation(len(names)) % len(seeds)
+        for place, seed in enumerate(seeds):
+            words[seed][language] = np.flatnonzero(places[numbers] == place)
+    return words
 
 
 def subspaces(
-    paths: Mapping[str, Path], layer: int, methods: Sequence[str], seeds: Sequence[int], share: float | None
+    paths: Mapping[str, Path], layer: int, methods: Sequence[str], words: Words, share: float | None
 ) -> dict[int, dict[str, Subspace]]:
-    """Return seed -> method -> subspace of all d directions, fitted on a random share of each language's words to train on.
+    """Return seed -> method -> subspace of all d directions, fitted on a random share of the words that the seed may read.
 
-    paths: language -> file of states. share: fraction of the evenly drawn words; None: all words of the seed's texts, see
-    `words_of_seeds`. The released code has half the words, one draw
-    for all seeds and layers (liang2021: densray_lda.py, lines 61-64, and no fit of a second seed, lines 72 and 88); here each
-    seed has its own draw, the same at all layers. One language is in memory at a time, and a few words of all for INLP.
+    paths: language -> file of states. words: those of `words_of_seeds` to train on. share: None means all of them. The released
+    code has half the words, one draw for all seeds and layers (liang2021: densray_lda.py, lines 61-64, and no fit of a second
+    seed, lines 72 and 88); here each seed has its own draw, the same at all layers. One language is in memory at a time, and a
+    few words of all for INLP.
     """
-    sums = {seed: Statistics(width(next(iter(paths.values())), layer)) for seed in seeds}
-    samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in seeds}
+    sums = {seed: Statistics(width(next(iter(paths.values())), layer)) for seed in words}
+    samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in words}
     for language, path in paths.items():
         states = read_random(path, layer, "train")
-        for seed, words in words_of_seeds(path, "train", seeds, share).items():
-            readable = states[words]
+        for seed in words:
+            readable = states[words[seed][language]]
             order = np.random.default_rng(stream(seed, "fit", language)).permutation(len(readable))
             chosen = readable[order[: max(1, round((1 if share is None else share) * len(readable)))]]
             sums[seed].update(chosen, language)
@@ -51,44 +74,25 @@ def subspaces(
             method: (inlp(samples[seed], INLP_ROUNDS) if method == INLP else METHODS[method](sums[seed])).completed(seed=seed)
             for method in methods
         }
-        for seed in seeds
+        for seed in words
     }
 
 
-def words_of_seeds(path: Path, split: str, seeds: Sequence[int], share: float | None) -> dict[int, np.ndarray | slice]:
-    """Return seed -> indices of a split's evenly drawn words that the seed may read: all of them or, if `share` is None, those of
-    about as many random texts as any seed has, so that no two seeds read the same text.
+def held_out(paths: Mapping[str, Path], layer: int, words: Words) -> dict[int, dict[str, np.ndarray]]:
+    """Return seed -> language -> states of words of texts on which no subspace was fitted, (m, d) float32 each.
 
-    Raises DataError if there are fewer texts than seeds.
+    words: those of `words_of_seeds` to test on.
     """
-    if share is not None:
-        return dict.fromkeys(seeds, slice(None))
-    names, numbers = np.unique(read_random_texts(path, split), return_inverse=True)
-    if len(names) < len(seeds):
-        raise DataError(
-            f"{path}: expected a {split} text for each of {len(seeds)} seeds, found {len(names)}; set a share of words"
-        )
-    places = np.random.default_rng(stream(0, "texts of seeds")).permutation(len(names)) % len(seeds)
-    return {seed: np.flatnonzero(places[numbers] == place) for place, seed in enumerate(seeds)}
+    return _by_seed({language: read_random(path, layer, "test") for language, path in paths.items()}, words)
 
 
-def held_out(
-    paths: Mapping[str, Path], layer: int, seeds: Sequence[int], share: float | None
-) -> dict[int, dict[str, np.ndarray]]:
-    """Return seed -> language -> states of words of texts on which no subspace was fitted, (m, d) float32 each."""
-    return _by_seed(paths, {language: read_random(path, layer, "test") for language, path in paths.items()}, seeds, share)
-
-
-def held_out_texts(paths: Mapping[str, Path], seeds: Sequence[int], share: float | None) -> dict[int, dict[str, np.ndarray]]:
+def held_out_texts(paths: Mapping[str, Path], words: Words) -> dict[int, dict[str, np.ndarray]]:
     """Return seed -> language -> text of each word of `held_out`, (m,)."""
-    return _by_seed(paths, {language: read_random_texts(path, "test") for language, path in paths.items()}, seeds, share)
+    return _by_seed({language: read_random_texts(path, "test") for language, path in paths.items()}, words)
 
 
-def _by_seed(
-    paths: Mapping[str, Path], arrays: Mapping[str, np.ndarray], seeds: Sequence[int], share: float | None
-) -> dict[int, dict[str, np.ndarray]]:  # fmt: skip
-    words = {language: words_of_seeds(path, "test", seeds, share) for language, path in paths.items()}
-    return {seed: {language: array[words[language][seed]] for language, array in arrays.items()} for seed in seeds}
+def _by_seed(arrays: Mapping[str, np.ndarray], words: Words) -> dict[int, dict[str, np.ndarray]]:
+    return {seed: {language: arrays[language][chosen] for language, chosen in words[seed].items()} for seed in words}
 
 
 def split_words(states: States, seed: int, most: int | None = None) -> tuple[States, States]:

@@ -176,7 +176,7 @@ class TreebankCorpus(OfficialCorpus):
     kind: Literal["treebank"]
     treebanks: dict[Language, list[str]] = Field(
         {},
-        description=("Treebanks of each language, as file-name prefixes such as [cs_pdt, cs_cac], for {treebank} in `files`."),
+        description="Treebanks of each language, as file-name prefixes such as [cs_pdt, cs_cac], for {treebank} in `files`.",
     )
     withheld: Literal["paper", "clean", "xtreme"] = Field(
         "clean",

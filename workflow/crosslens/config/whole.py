@@ -59,7 +59,7 @@ class Config(Section):
     )
     reuse: list[Annotated[str, AfterValidator(plain)]] = Field(
         [],
-        description=("Other results folders whose corpora, encoders, tokens and samples are reused where their settings match."),
+        description="Other results folders whose corpora, encoders, tokens and samples are reused where their settings match.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0],

@@ -58,7 +58,7 @@ class Source(Section):
     checksums: str | None = Field(None, description="Tab-separated table of files with the columns path, sha256 and bytes.")
     complete: list[str] = Field(
         [],
-        description="Path patterns of which `files` or `checksums` lists every file in the release.",
+        description="Path patterns whose matches in the release are all listed in `files` or `checksums`.",
     )
     estimates: dict[str, Annotated[float, Field(gt=0)]] = Field(
         {}, description="Rough sizes in MB by path pattern, for files of unknown size."

@@ -43,7 +43,7 @@ class MullerTraining(Training):
     )
     divide_twice: bool = Field(
         False,
-        description=("Divides the mean tagging loss by the number of tags again, as in the authors' code for a related paper."),
+        description="Divides the mean tagging loss by the number of tags again, as in the authors' code for a related paper.",
     )
     length_pools: LengthPools = False
     initialisation: Literal["bert", "released"] = Field(

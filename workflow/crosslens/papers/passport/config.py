@@ -23,7 +23,7 @@ class Passport(PaperSection):
     topics: str = Field("sib200_english", description="Corpus of English sentences on which the topic probes are trained.")
     block: Count = Field(
         50,
-        description="Consecutive sentence numbers (index_id) per block, all of which fall into the same half of the data.",
+        description="Number of consecutive sentences (by index_id) in a block; each block lies entirely in one half of the data.",
     )
     seeds: list[Annotated[int, Field(ge=0)]] = Field(
         [0, 1], min_length=1, description="Random seeds for the randomly initialised versions of each encoder."

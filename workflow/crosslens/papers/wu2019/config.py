@@ -88,7 +88,7 @@ class Features(Section):
     )
     reads: Literal["words", "subwords"] = Field(
         "words",
-        description=("Input to the LSTM in word-level tasks: each word's first subword, or all subwords plus [CLS] and [SEP]."),
+        description="Input to the LSTM in word-level tasks: each word's first subword, or all subwords plus [CLS] and [SEP].",
     )
     rate: Rate = Field(1e-3, description="Learning rate, halved after each epoch without a better development score.")
     floor: Rate = Field(1e-5, description="Learning rate below which training ends.")

@@ -17,7 +17,7 @@ from crosslens.numerics.statistics import Statistics
 Weighting = Literal["tokens", "texts", "released"]
 BLOCKS, BLOCK, BLOCK_SEED = 16, 512, 42
 """Number of blocks, subwords per block and seed of the "released" mean. The successor paper's code (Liangtaiwan/lang-rep,
-extract_wiki_feature.py) cuts running text into blocks of 510 subwords and 2 special ones (lines 69-94), samples blocks at random
+extract_wiki_feature.py) cuts running text into blocks of 510 subwords and 2 special ones (lines 69-94), samples blocks randomly
 (162) and includes special subwords (196-201). It is meant to stop after int(512 / block_size) * 10000 blocks, but block_size is
 still -1 there (395, before 440), so that the loop ends after its first batch."""
 

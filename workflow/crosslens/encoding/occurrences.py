@@ -155,7 +155,7 @@ def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences
     owners = np.searchsorted(texts.subword_offsets, occurrences.rows, side="right") - 1
     before, around = texts.edges.before, texts.edges.around
     running = occurrences.rows - around * owners - before  # index without special subwords
-    inside = windows.subword_offsets - around * np.arange(len(windows) + 1)  # where windows begin, also without special subwords
+    inside = windows.subword_offsets - around * np.arange(len(windows) + 1)  # where windows begin, without special subwords too
     owners = np.searchsorted(inside, running, side="right") - 1
     lengths = np.minimum(occurrences.lengths, inside[owners + 1] - running)
     return Occurrences(occurrences.words, running + around * owners + before, lengths)

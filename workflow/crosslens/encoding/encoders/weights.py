@@ -17,7 +17,7 @@ from crosslens.jobs.quantities import readable
 
 PYTORCH, INDEX = "pytorch_model.bin", ".index.json"
 SETS = ("*.safetensors", "*.safetensors" + INDEX, "*model*.bin", "*model*.bin" + INDEX)
-"""Patterns of PyTorch's files of weights, whole or in parts, and of indices of parts; files of other frameworks do not matter."""
+"""Patterns of PyTorch's files of weights, whole or in parts, and of indices of parts; other frameworks' files do not matter."""
 LARGEST = 65504.0  # of float16; larger weights are due to damage, and their squares may come close to the limit of float32
 HOLES = 0.1  # largest share of a file that may be missing from the disk
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"

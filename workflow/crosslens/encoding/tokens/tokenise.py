@@ -26,8 +26,8 @@ from crosslens.jobs.checksums import checksummed, verified
 from crosslens.jobs.errors import DataError
 
 CUT = -1  # head of a word whose head was cut off, or has no subword
-# The columns of TOKENS; the place of the row's text in the corpus; whether the row is the first window of its text; the number of
-# words of the text without a subword (0 in further windows).
+# The columns of TOKENS; the place of the row's text in the corpus; whether the row is the first window of its text; the number
+# of words of the text without a subword (0 in further windows).
 PLACED = pa.schema(
     [*TOKENS, pa.field("place", pa.int32()), pa.field("first", pa.bool_()), pa.field("words_without_subword", pa.int32())]
 )

@@ -163,10 +163,10 @@ def load(
 
     task_labels, languages: names of the classes of the two kinds; anything else is IGNORED. unit: what has a label.
     trees: the task's labels are relations, without subtypes (as in the official evaluation of CoNLL 2018) unless `subtypes`.
-    This adds two kinds: 'arc' is the head of each word, numbered from 1 among the text's labelled words (0: root, IGNORED: cut
-    off), and 'upos' is its tag. Raises DataError if the files have no trees.
-    led: the first subword of each text is a unit of its own before the words. With unit 'text', it alone is labelled and
-    scored; with unit 'word', it is neither.
+    This adds two kinds: 'arc' is the head of each word, numbered from 1 among the text's labelled words (0: root, IGNORED: not
+    among them), and 'upos' is its tag. Raises DataError if the files have no trees.
+    led: the first subword of each text is a unit of its own before the words. With unit 'text', only it is labelled and scored;
+    with unit 'word', it is neither.
     every_subword: every subword is a unit, but only those that carry a word's label are labelled and scored. They have label 0
     in the further kind 'word'.
     """

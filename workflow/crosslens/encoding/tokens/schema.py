@@ -16,7 +16,7 @@ TOKENS = pa.schema(
         ("words", pa.list_(pa.string())),  # labelled words, as long as positions
         ("positions", pa.list_(pa.int16())),  # index into subwords for each labelled word
         ("labels", pa.list_(pa.string())),  # UPOS or entity tag of each labelled word; '' if the corpus has none
-        ("heads", pa.list_(pa.int16())),  # of each labelled word, counted among these from 1; 0 root, -1 cut away; [] no trees
+        ("heads", pa.list_(pa.int16())),  # of each labelled word, counted among these from 1; 0 root, -1 missing; [] no trees
         ("relations", pa.list_(pa.string())),  # of each labelled word, with subtypes; [] if the corpus has no trees
         ("label", pa.string()),  # of a whole text, pair or document; '' if the corpus has none
         ("second", pa.int16()),  # index of the first subword of a pair's second text; 0 for a single text

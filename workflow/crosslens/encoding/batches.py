@@ -1,4 +1,4 @@
-"""Batches of texts, padded side by side, and passes over whole sets of texts."""
+"""Padded batches of texts, and passes over whole sets of texts."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,19 +10,22 @@ from torch import nn
 from crosslens.encoding.layers import KNOWN, handing_on, transformer_layers
 from crosslens.encoding.texts import Edges, Texts
 
-# Padded subwords a batch: on a CPU few enough that a batch's states stay in the cache and little is padded.
+# Padded subwords per batch; on a CPU few enough that the states of a batch stay in the cache and little is padded.
 SUBWORDS_A_THREAD, SUBWORDS_ON_A_GPU = 512, 65536
 
 
 def device_copy(values: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Values on a device. A GPU copies them from pinned memory, since for others the host waits until it has done so."""
+    """Values on a device. Copies to a GPU go through pinned memory; otherwise the host would wait for each copy."""
     if device.type == "cuda" and values.device.type == "cpu":
         return values.pin_memory().to(device, non_blocking=True)
     return values.to(device)
 
 
 def host_copy(values: torch.Tensor) -> torch.Tensor:
-    """Values on the CPU. Those of a GPU arrive later, so that only what a step of `for_each_batch` returns may read them."""
+    """Values on the CPU.
+
+    Those from a GPU arrive later: only the function that a step of `for_each_batch` returns may read them.
+    """
     if values.device.type == "cpu":
         return values
     return torch.empty(values.shape, dtype=values.dtype, pin_memory=True).copy_(values, non_blocking=True)
@@ -35,14 +38,17 @@ def device_of(module: nn.Module) -> torch.device:
 
 @dataclass(frozen=True)
 class Padding:
-    """Where the n items of B texts, one text after the other, are when each text is padded to T items."""
+    """Places of the n items of B consecutive texts once each text is padded to T items."""
 
     inside: torch.Tensor  # (B, T) bool: whether a place has an item
-    places: torch.Tensor  # (n,) of the items, among B * T
+    places: torch.Tensor  # (n,) place of each item among the B * T
 
     @classmethod
     def of(cls, sizes: torch.Tensor, device: torch.device | None = None) -> "Padding":
-        """The padding of texts to their longest, on a device. sizes: items of each text, (B,), on the CPU."""
+        """Padding of texts to the longest of them.
+
+        sizes: number of items of each text, (B,), on the CPU. device: where the padding is used; None: the CPU.
+        """
         inside = torch.arange(int(sizes.max())) < sizes[:, None]
         places = inside.flatten().nonzero()[:, 0]
         return cls(inside, places) if device is None else cls(device_copy(inside, device), device_copy(places, device))
@@ -55,20 +61,23 @@ class Padding:
 
 @dataclass(frozen=True)
 class Batch:
-    """B texts padded to their longest, T subwords."""
+    """B texts, padded to the T subwords of the longest."""
 
     input_ids: torch.Tensor  # (B, T)
-    attention_mask: torch.Tensor | None  # (B, T); None where nothing is padded, for the fast attention kernels
-    token_types: torch.Tensor | None  # (B, T); None where all are 0
-    rows: torch.Tensor  # (n_words,) text of each labelled word within the batch
-    columns: torch.Tensor  # (n_words,) its subword
+    attention_mask: torch.Tensor | None  # (B, T); None if nothing is padded, for the fast attention kernels
+    token_types: torch.Tensor | None  # (B, T); None: all are 0
+    rows: torch.Tensor  # (n_words,) row of each labelled word: its text within the batch
+    columns: torch.Tensor  # (n_words,) its column: its subword within the text
     words: np.ndarray  # (n_words,) its index in the Texts
-    second: torch.Tensor | None = None  # (B,) first subword of the second text of a pair, 0 where there is none
+    second: torch.Tensor | None = None  # (B,) first subword of the second text of a pair; 0 for a single text
     edges: Edges = Edges()
 
 
 def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:
-    """A batch of the chosen texts. padding: number of the padding subword. segments: whether second texts have token type 1."""
+    """Batch of the chosen texts.
+
+    chosen: numbers of the texts. padding: number of the padding subword. segments: whether second texts have token type 1.
+    """
     lengths, second = texts.lengths_of(chosen), texts.second[chosen, None]
     columns = np.arange(lengths.max())[None, :]
     inside = columns < lengths[:, None]
@@ -90,7 +99,10 @@ def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = Fal
 
 
 def sorted_batches(lengths: np.ndarray, subwords: int) -> Iterator[np.ndarray]:
-    """Batches of texts sorted by length, of at most `subwords` padded subwords; the longest first, so that memory peaks early."""
+    """Numbers of texts, sorted by length, in batches of at most `subwords` padded subwords or of a single text.
+
+    The longest come first, so that memory peaks early.
+    """
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -103,16 +115,17 @@ def for_each_batch(
     texts: Texts, encoder: nn.Module, segments: bool, step: Callable[[Batch], Callable[[], None] | None],
     *, needs_last_layer: bool = False,
 ) -> None:  # fmt: skip
-    """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for the memory is halved.
+    """Call `step` on length-sorted batches of all texts, without gradients; a batch too large for memory is halved.
 
-    What `step` returns is called once its results have arrived from the device: on a GPU after the next batch was begun, so that
-    the GPU need not wait for the host.
+    What `step` returns is called once the results of the batch have arrived from the device. On a GPU this happens after the
+    next batch has begun, so that the GPU need not wait for the host.
 
-    A batch has texts of one language, so that those of a file of tokens are batched alike, and have the same states bit for bit,
-    whether they are encoded alone or with other files.
+    Each batch has texts of one language. The texts of a token file are therefore batched alike, and have the same states bit
+    for bit, whether they are encoded alone or with files of other languages.
 
-    In a rehearsal (config.rehearse) the layers hand on the states of all batches after so many texts, which takes hardly any time
-    and the same memory. needs_last_block: whether the last layer runs all the same, since `step` reads states inside it.
+    In a rehearsal (config.rehearse), the layers return their input unchanged once that many texts are encoded. The remaining
+    batches then take hardly any time but the same memory. needs_last_layer: whether the last layer runs nevertheless, because
+    `step` reads states inside it.
     """
     device, padding = device_of(encoder), int(encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
     budget = SUBWORDS_ON_A_GPU if device.type == "cuda" else SUBWORDS_A_THREAD * torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Extraction of hidden states from files of sampled words to files of states."""
+"""Extraction of hidden states of sampled words, from the files that list the words to files of states."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -42,13 +42,15 @@ def run(
     threads: int,
     log: logging.Logger,
 ) -> None:
-    """Write output/CORPUS/LANG.parquet for each corpus of `draws`; the encoder is loaded once, if it must encode anything.
+    """Write output/CORPUS/LANG.parquet for each corpus of `samples`.
 
-    States that a training run has left are not computed again, and then deleted.
+    The encoder is loaded once, and only if states must be computed. States that a training run has left are used instead if
+    they suffice, and deleted at the end.
 
-    weights: model files of training runs, see load_encoder. words: folder of sampled words, CORPUS/LANG.parquet. tokens: corpus
-    -> its folder of tokens, from which they were drawn. layers: layers beside the one that heads read, for draws that do not have
-    all. precision: of the forward pass; dtype: of the stored states, float16 or float32.
+    weights: model files of training runs, see `load_encoder`. words: folder of sampled words, CORPUS/LANG.parquet. tokens:
+    corpus -> folder of the token files from which the words were sampled. layers: layers to store besides the states that heads
+    read; corpora with `all_layers` or `means` store all layers. precision: of the forward pass, a key of DTYPES. dtype: of the
+    stored states, float16 or float32.
     """
     torch.set_num_threads(threads)
     verified(encoder), verified(words)
@@ -61,7 +63,7 @@ def run(
     sampled_units = units.model_copy(update={"unit": samples.unit})
     final_states = FinalStates([encoder / WEIGHTS, *weights], sampled_units, machine(threads, precision))
     files = [(corpus, language) for corpus, sampling in samples.corpora.items() for language in sampling.languages]
-    files = [file for file in files if (words / "{}/{}.parquet".format(*file)).exists()]  # others cannot be measured
+    files = [file for file in files if (words / "{}/{}.parquet".format(*file)).exists()]  # unmeasurable ones have none
     with checksummed(output) as temporary:
         for corpus, language in Progress(len(files), f"states for {output}: languages", log).over(files):
             table, parts = parquet.read(words / corpus / f"{language}.parquet", schema=SCHEMA), []

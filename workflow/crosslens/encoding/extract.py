@@ -12,13 +12,13 @@ from crosslens.encoding.batches import Batch, device_copy, device_of, for_each_b
 from crosslens.encoding.texts import Texts
 from crosslens.encoding.unit_states import unit_states, unspecial
 
-WHOLE_BYTES = 2**23  # largest size of the states of a file's words at a layer for which all its texts are encoded
+WHOLE_BYTES = 2**23  # all texts of a file are encoded if its words' states at a layer take at most so many
 
 
 def text_means(encoder: nn.Module, texts: Texts) -> dict[str, np.ndarray]:
-    """Mean states of each text without its special subwords, `layer_I` -> (n_texts, d) float32.
+    """Mean state of each text without its special subwords, `layer_I` -> (n_texts, d) float32.
 
-    Layer 0 is the embedding output. texts: with whole texts as units. nan for a text of special subwords alone.
+    Layer 0 is the embedding output. A text with only special subwords gets NaN. texts: loaded with whole texts as units.
     Source: muller2021, section 4.2.
     """
     device = device_of(encoder)
@@ -51,10 +51,11 @@ def extract(
     layers: Sequence[int],
     units: Units,
 ) -> dict[str, np.ndarray]:
-    """States of the labelled words `rows` (ascending indices): column name -> (n_rows, d) float32.
+    """States of some labelled words: column name -> (n_rows, d) float32.
 
-    layers: as for `unit_states`. If the states of all words take at most WHOLE_BYTES, all texts are encoded, in the batches of a
-    training (crosslens.encoding.final_states); otherwise only those with a chosen word, or one if no word is chosen.
+    rows: indices of the words, ascending. layers: as for `unit_states`. If the states of all words take at most WHOLE_BYTES,
+    all texts are encoded, in the same batches as in a training run (crosslens.encoding.final_states). Otherwise only texts with
+    one of these words are encoded, or a single text if `rows` is empty.
     """
     n_words, size = int(texts.word_offsets[-1]), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     slots = np.full(n_words, -1)

@@ -1,9 +1,8 @@
-"""States that a training run has computed with its final weights, left beside these for the job that stores states of sampled
-words.
+"""States that a training run computed with its final weights and left for the job that stores states of sampled words.
 
-That job would encode the same texts with the same weights in the same batches, so that what it stores is the same byte for byte
-whether it reads this file or not. The file is no output: where it is missing, damaged, or made by other weights or on another
-machine, the texts are encoded.
+They are in a file next to the weights. The job would encode the same texts with the same weights in the same batches. What it
+stores is therefore the same byte for byte, whether or not it reads this file. The file is not an output: if it is missing,
+damaged, or from other weights or another machine, the texts are encoded.
 """
 
 import json
@@ -23,10 +22,10 @@ from crosslens.jobs.files import remove
 
 
 class FinalStates:
-    """The file of states that a training leaves, of all labelled units of files of tokens, at the layer that heads read.
+    """The file of states that a training run leaves: all labelled units of token files, at the layer that heads read.
 
-    models: files of weights in the order of loading, the training run's own last. machine: facts that can move a number, as in
-    records.
+    models: files of weights in the order of loading, the training run's own last. units: which states were computed. machine:
+    facts that can change a number, as in records.
     """
 
     def __init__(self, models: Sequence[Path], units: Units, machine: Mapping[str, Any]) -> None:
@@ -38,9 +37,9 @@ class FinalStates:
         }
 
     def write(self, column: str, states: Mapping[Path, np.ndarray]) -> None:
-        """Write the states of those files of tokens that `extract` encodes whole.
+        """Write the states of those token files that `extract` encodes whole.
 
-        column: name of the layer, `layer_12` or `pooler`. states: file of tokens -> (n, d) float32.
+        column: name of the layer, `layer_12`, or `pooler`. states: token file -> (n, d) float32.
         """
         arrays = {digest(tokens): values for tokens, values in states.items() if values.nbytes <= WHOLE_BYTES}
         if arrays:
@@ -48,7 +47,7 @@ class FinalStates:
                 save_file(arrays, temporary, metadata=self.origin | {"column": column})
 
     def read(self, tokens: Path) -> dict[str, np.ndarray]:
-        """Return the states of all labelled units of a file of tokens, column name -> (n, d) float32; {} where none were left."""
+        """States of all labelled units of a token file, column name -> (n, d) float32; {} if none were left."""
         try:
             file = verified(self.file)
         except DataError:

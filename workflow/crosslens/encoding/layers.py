@@ -1,4 +1,4 @@
-"""The layers of a transformer encoder, and passes through some of them alone."""
+"""Access to the layers of a transformer encoder, and forward passes through only some of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -9,12 +9,15 @@ from torch import nn
 
 from crosslens.jobs.errors import DataError
 
-EMBEDDINGS = ("embeddings", "embed_tokens")  # names of the module whose output is layer 0; the second in ports of decoders
-KNOWN = ("bert", "xlm-roberta")  # supported kinds of encoders: nothing follows their last layer
+EMBEDDINGS = ("embeddings", "embed_tokens")  # names of the module whose output is layer 0; the second occurs in ported decoders
+KNOWN = ("bert", "xlm-roberta")  # model types whose layers can be skipped: nothing follows their last layer
 
 
 def transformer_layers(encoder: nn.Module) -> list[nn.Module]:
-    """The layers 1 to L of a transformer encoder: its only list of as many modules as it has layers."""
+    """Layers 1 to L of a transformer encoder, which are its only ModuleList of length L; [] if L is 0.
+
+    Raises DataError unless there is exactly one such list.
+    """
     layers = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if not layers:
         return []
@@ -28,7 +31,7 @@ def transformer_layers(encoder: nn.Module) -> list[nn.Module]:
 
 
 def embeddings(encoder: nn.Module) -> nn.Module:
-    """The module whose output is layer 0. Raises DataError where no single module is."""
+    """The module whose output is layer 0. Raises DataError if no single module computes it."""
     parts = [getattr(encoder, name, None) for name in EMBEDDINGS]
     module = next((part for part in parts if isinstance(part, nn.Module)), None)
     if module is None or str(encoder.config.model_type) == "xlm":  # type: ignore[union-attr]
@@ -57,7 +60,7 @@ def _replaced(modules: Sequence[nn.Module], forward: Callable[..., torch.Tensor]
         yield
     finally:
         for module, replacement in zip(modules, before, strict=True):
-            if replacement:  # of a context around this one
+            if replacement:  # set by an enclosing context
                 module.forward = replacement
             else:
                 del module.forward
@@ -70,17 +73,17 @@ def handing_on(modules: Sequence[nn.Module]) -> AbstractContextManager[None]:
 
 @contextmanager
 def starting_from(encoder: nn.Module, number: int, look_up: Callable[..., torch.Tensor]) -> Iterator[None]:
-    """A context in which `look_up` of input_ids replaces the output of the embeddings and the lowest `number` layers."""
+    """A context in which `look_up(input_ids)` replaces the output of the embeddings and the lowest `number` layers."""
     with handing_on(transformer_layers(encoder)[:number]), _replaced([encoder.get_submodule("embeddings")], look_up):
         yield
 
 
 @contextmanager
 def ending_at(encoder: nn.Module, rows: torch.Tensor, columns: torch.Tensor) -> Iterator[None]:
-    """A context in which the last layer of an encoder of `KNOWN` ends at n places alone: last hidden states are (1, n, d).
+    """A context in which the last layer is computed at n places only: the last hidden states are (1, n, d).
 
-    What follows attention in a layer treats each place by itself, so that it need not run for the others.
-    rows, columns: (n,) text and subword of each place.
+    After attention, a layer treats each place by itself, so the other places are not needed. encoder: one of `KNOWN`. rows,
+    columns: (n,) text and subword of each place.
     """
     attention = transformer_layers(encoder)[-1].get_submodule("attention")
     handle = attention.register_forward_hook(lambda _module, _input, output: (output[0][rows, columns][None], *output[1:]))

@@ -1,4 +1,4 @@
-"""Mean of a language's hidden states (liu2020, section 4.1), in variants, since the paper does not define it fully."""
+"""Mean of a language's hidden states (liu2020, section 4.1), in variants, because the paper does not define it fully."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -16,16 +16,17 @@ from crosslens.numerics.statistics import Statistics
 
 Weighting = Literal["tokens", "texts", "released"]
 BLOCKS, BLOCK, BLOCK_SEED = 16, 512, 42
-"""Settings of the successor paper's code (Liangtaiwan/lang-rep, extract_wiki_feature.py): running text in blocks of 510
-subwords and 2 special ones (lines 69-94), drawn at random (162), special ones included (196-201). It would stop after
-int(512 / block_size) * 10000 of them, but block_size is then still -1 (395, before 440): the loop ends after its first batch."""
+"""Number of blocks, subwords per block and seed of the "released" mean. The successor paper's code (Liangtaiwan/lang-rep,
+extract_wiki_feature.py) cuts running text into blocks of 510 subwords and 2 special ones (lines 69-94), samples blocks randomly
+(162) and includes special subwords (196-201). It is meant to stop after int(512 / block_size) * 10000 blocks, but block_size is
+still -1 there (395, before 440), so that the loop ends after its first batch."""
 
 
 class Variant(NamedTuple):
-    """Weighting of subwords in a mean: "tokens", all subwords equally; "texts", all texts equally; "released", a few blocks of
-    text.
+    """Which subwords count in a mean, and how much.
 
-    specials: whether special subwords count; those of "released" do.
+    weighting: "tokens", all subwords equally; "texts", all texts equally; "released", the subwords of a few blocks of text
+    equally. specials: whether special subwords count; in "released" they always do.
     """
 
     weighting: Weighting
@@ -35,9 +36,11 @@ class Variant(NamedTuple):
 def language_means(
     encoder: nn.Module, texts: Mapping[str, Texts], variants: tuple[Variant, ...], segments: bool = False
 ) -> dict[Variant, dict[str, np.ndarray]]:  # fmt: skip
-    """Variant -> language -> mean states at all layers, (L + 1, d) float64, in one pass over the texts of each language.
+    """Variant -> language -> mean states at all layers, (L + 1, d) float64.
 
-    texts: language -> texts. The variant `released` packs them to blocks, in a second pass.
+    texts: language -> texts. All variants share one pass over them, except "released", which packs them into blocks for a pass
+    of its own. segments: whether second texts have token type 1; not in "released". Raises DataError if a language lacks text
+    for a block.
     """
     means_by_variant: dict[Variant, dict[str, np.ndarray]] = {variant: {} for variant in variants}
     whole = tuple(variant for variant in variants if variant.weighting != "released")
@@ -53,9 +56,9 @@ def language_means(
 
 
 def _released(texts: Texts, language: str) -> Texts:
-    """Random blocks of a language as in the released code, which ignores pages and leaves out a last block that is not full.
+    """Random blocks of a language's text as in the released code, which ignores pages and omits an incomplete last block.
 
-    Raises DataError if there is no full block.
+    Raises DataError if no block is full.
     """
     windows = in_windows(texts, BLOCK, np.zeros(len(texts)))
     full = np.flatnonzero(windows.lengths == BLOCK)
@@ -68,7 +71,7 @@ def _released(texts: Texts, language: str) -> Texts:
 
 
 def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segments: bool) -> dict[Variant, np.ndarray]:
-    """Mean states of one language by variant, from the means of its texts, which count equally or by their subwords."""
+    """Mean states of one language by variant, computed from the mean of each text, weighted equally or by its subwords."""
     top, width = int(encoder.config.num_hidden_layers), int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     sums = {variant: [Statistics(width, scatters=False) for _ in range(top + 1)] for variant in variants}
     device = device_of(encoder)
@@ -85,7 +88,7 @@ def _means(encoder: nn.Module, texts: Texts, variants: tuple[Variant, ...], segm
             has_subwords, sizes = (
                 (counts > 0).cpu().numpy(),
                 counts.double().cpu().numpy(),
-            )  # a text may have special subwords alone
+            )  # a text may have only special subwords
             means = [(shares @ states)[:, 0].double().cpu().numpy()[has_subwords] for states in layers]
             for variant, statistics in sums.items():
                 weights = sizes[has_subwords] if variant.weighting == "tokens" else None

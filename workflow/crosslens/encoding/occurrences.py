@@ -19,10 +19,10 @@ from crosslens.jobs.errors import DataError
 
 @dataclass(frozen=True)
 class Occurrences:
-    """n places of words in texts, in the order of the texts."""
+    """n occurrences of words, in the order of the texts."""
 
     words: np.ndarray  # (n,) number of the word
-    rows: np.ndarray  # (n,) its first subword, among all subwords
+    rows: np.ndarray  # (n,) index of its first subword among all subwords
     lengths: np.ndarray  # (n,) number of its subwords
 
     def take(self, chosen: np.ndarray) -> "Occurrences":
@@ -31,7 +31,7 @@ class Occurrences:
 
 
 class Spelling:
-    """Spelling of words by a tokenizer's subwords, in running text split into words or without spaces (Chinese, Japanese)."""
+    """Spelling of words as subwords of a tokenizer, in text with spaces between words or without (Chinese, Japanese)."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Prepare the spelling of words by the tokenizer of an encoder's folder."""
@@ -43,15 +43,15 @@ class Spelling:
         self.wordpiece = isinstance(tokenizer.model, models.WordPiece)
 
     def alone(self, word: str) -> tuple[int, ...]:
-        """Subwords of a single word as it is written, without special ones; () if one is unknown or there are none."""
+        """Subwords of a word as it is written, without special subwords; () if there are none or if one is unknown."""
         subwords = tuple(self.tokenizer.encode(split_words(word), is_pretokenized=True, add_special_tokens=False).ids)
         return () if self.unknown & {*subwords} else subwords
 
     def all(self, words: Sequence[str], *, spaced: bool) -> list[set[tuple[int, ...]]]:
-        """Spellings of each word, as it is written or capitalised, whole or split like running text.
+        """Spellings of each word as it is written and capitalised, both whole and split like running text.
 
-        In unspaced text there are also those within a run, without the mark of a word's beginning. Spellings with unknown
-        subwords are left out.
+        spaced: whether the text has spaces between words. If not, a word may also be spelled without the mark of a word's
+        beginning, as inside a run of characters. Spellings with unknown subwords are left out.
         """
         spellings: list[set[tuple[int, ...]]] = [set() for _ in words]
         pairs = zip(spellings, words, strict=True)
@@ -65,7 +65,7 @@ class Spelling:
         return [{subwords for subwords in variants if subwords and not self.unknown & {*subwords}} for variants in spellings]
 
     def _within(self, subwords: tuple[int, ...]) -> tuple[int, ...]:
-        """The subwords of a word within a run of text, where no word begins; () if the vocabulary lacks the first subword."""
+        """Subwords of a word within a run of text, where no word begins; () if the vocabulary lacks the first of them."""
         first = self.subwords[subwords[0]] if subwords else ""
         if not self.wordpiece and first in MARKS:
             return subwords[1:]
@@ -73,9 +73,9 @@ class Spelling:
         return () if within is None else (within, *subwords[1:])
 
     def begins(self, subwords: np.ndarray) -> np.ndarray:
-        """Whether a word or a special subword begins at each place of running text, and at its end, (n + 1,); subwords: (n,).
+        """Whether a word or a special subword begins at each place of running text and at its end, (n + 1,) bool.
 
-        Raises DataError for a vocabulary whose subwords do not say where words begin or end.
+        subwords: (n,). Raises DataError if no subword of the vocabulary marks the beginning or end of a word.
         """
         special, marked = np.zeros((2, max(self.subwords) + 1), bool)
         special[self.specials] = True
@@ -96,10 +96,11 @@ class Spelling:
 
 
 def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool) -> Occurrences:
-    """All occurrences of words; in spaced text only between the beginnings of words.
+    """All occurrences of words in texts; in spaced text, only those that begin and end where words do.
 
-    Words may overlap, and words with the same subwords have the same occurrences; a word with the mark of its beginning is not
-    counted again without the mark. Special subwords stand between texts, so that no word crosses the end of a text.
+    Occurrences may overlap, and words with the same subwords have the same occurrences. If a word is found at one place both
+    with and without the mark of its beginning, it counts once, with the mark. Special subwords separate the texts, so that no
+    occurrence crosses the end of a text.
     """
     states, ends = _trie(spelling.all(words, spaced=spaced))
     keys = np.array(sorted(states), np.int64)
@@ -134,7 +135,7 @@ def find(texts: Texts, words: Sequence[str], spelling: Spelling, *, spaced: bool
 
 
 def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """A trie of spellings: state x 2^32 + subword -> next state, from state 0; state -> numbers of the words that end there."""
+    """Trie of spellings from state 0: state x 2^32 + subword -> next state; state -> numbers of the words that end there."""
     steps: dict[int, int] = {}
     ends: dict[int, set[int]] = defaultdict(set)
     for number, spelled in enumerate(spellings):
@@ -147,14 +148,14 @@ def _trie(spellings: Sequence[set[tuple[int, ...]]]) -> tuple[dict[int, int], di
 
 
 def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences:
-    """The occurrences in windows of the texts (`packing.in_windows`).
+    """Occurrences in windows (`packing.in_windows`) of the texts in which they were found.
 
-    A word that the end of a window divides keeps only the subwords before it.
+    A word divided by the end of a window keeps only the subwords before it.
     """
     owners = np.searchsorted(texts.subword_offsets, occurrences.rows, side="right") - 1
     before, around = texts.edges.before, texts.edges.around
-    running = occurrences.rows - around * owners - before  # without special subwords
-    inside = windows.subword_offsets - around * np.arange(len(windows) + 1)  # where windows begin, likewise
+    running = occurrences.rows - around * owners - before  # index without special subwords
+    inside = windows.subword_offsets - around * np.arange(len(windows) + 1)  # where windows begin, without special subwords too
     owners = np.searchsorted(inside, running, side="right") - 1
     lengths = np.minimum(occurrences.lengths, inside[owners + 1] - running)
     return Occurrences(occurrences.words, running + around * owners + before, lengths)
@@ -163,10 +164,11 @@ def moved(occurrences: Occurrences, texts: Texts, windows: Texts) -> Occurrences
 def context_vectors(
     encoder: nn.Module, texts: Texts, occurrences: Occurrences, number: int, layers: Sequence[int], specials: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean state of each word over its occurrences, (n_layers, number, d), and mean state of the texts' subwords, (n_layers, d).
+    """Mean state of each word over its occurrences, (n_layers, number, d), and of all subwords, (n_layers, d), float32 both.
 
-    An occurrence is the mean over its subwords; a word without occurrences is NaN. The mean of the texts excludes special
-    subwords and is summed over batches in float64. number: of words; specials: numbers of special subwords.
+    The state of an occurrence is the mean over its subwords; a word without occurrences gets NaN. The mean of all subwords
+    excludes special ones and is accumulated over batches in float64. number: number of words. specials: numbers of the special
+    subwords.
     """
     size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     sums, total, subwords = np.zeros((len(layers), number, size), np.float32), np.zeros((len(layers), size)), 0
@@ -197,7 +199,10 @@ def context_vectors(
 def word_vectors(
     encoder: nn.Module, spelled: Sequence[tuple[int, ...]], layers: Sequence[int], special: SpecialSubwords
 ) -> np.ndarray:
-    """Mean state over the subwords of each single word between the special subwords of a text, (n_layers, n_words, d) float32."""
+    """Mean state over the subwords of each word, encoded as a text of its own, (n_layers, n_words, d) float32.
+
+    spelled: subwords of each word. special: special subwords to put around each word.
+    """
     subwords = [[*special.before, *word, *special.after] for word in spelled]
     lengths, zeros = np.array([len(word) for word in spelled]), np.zeros(len(spelled), np.int64)
     offsets = np.cumsum([0, *map(len, subwords)])
@@ -210,7 +215,7 @@ def word_vectors(
 
 
 def _marked(texts: Texts, occurrences: Occurrences) -> Texts:
-    """Texts whose labelled words are the occurrences."""
+    """The texts, with the occurrences as their labelled words."""
     owners = np.searchsorted(texts.subword_offsets, occurrences.rows, side="right") - 1
     return replace(
         texts, positions=occurrences.rows - texts.subword_offsets[owners], words=[], labels={},
@@ -228,7 +233,7 @@ def _states(encoder: nn.Module, batch: Batch, layers: Sequence[int]) -> list[tor
 
 
 def _span_means(states: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Means over `lengths` subwords from each place (row, column) on, (n, d)."""
+    """Mean over the `lengths` subwords that begin at each place (row, column), (n, d)."""
     rows, columns, lengths = (part.to(states.device) for part in (rows, columns, lengths))
     means = torch.zeros(len(rows), states.shape[-1], device=states.device)
     for step in range(int(lengths.max())):

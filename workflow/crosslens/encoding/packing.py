@@ -18,14 +18,20 @@ def first_texts(texts: Texts, number: int | None) -> Texts:
 
 
 def windows_of(texts: Texts, window: int | None, within: Literal["page", "text"]) -> Texts:
-    """Running text in windows of a page or of each text; window None: the texts unchanged."""
+    """Running text in windows that do not cross the end of a page or of a text.
+
+    window: largest number of subwords, special ones included; None: the texts are returned unchanged.
+    """
     if window is None:
         return texts
     return in_windows(texts, window, of_pages(texts) if within == "page" else np.arange(len(texts)))
 
 
 def of_pages(texts: Texts) -> np.ndarray:
-    """Number of each text's page, (n,), where neighbours of one language and page are together. texts: from `load_pieces`."""
+    """Number of the stretch that each text belongs to, (n,): neighbouring texts of one language and page share a stretch.
+
+    texts: from `load_subwords`.
+    """
     assert texts.pages is not None
     languages = np.array(texts.languages)
     changes = (texts.pages[1:] != texts.pages[:-1]) | (languages[1:] != languages[:-1])
@@ -33,11 +39,11 @@ def of_pages(texts: Texts) -> np.ndarray:
 
 
 def in_windows(texts: Texts, window: int, stretches: np.ndarray) -> Texts:
-    """Texts without labelled words, concatenated in windows of at most `window` subwords, special ones included.
+    """Texts without labelled words, concatenated and cut into windows of at most `window` subwords, special ones included.
 
-    stretches: number of each text's stretch, (n,), whose texts are neighbours. No window crosses the end of a stretch, so that
-    its last window may be shorter. A window may end within a text, and nothing separates two texts, as in BERT's segments. Every
-    subword is in one window; a stretch of special subwords alone has none.
+    stretches: number of each text's stretch, (n,); the texts of a stretch are neighbours. No window crosses the end of a
+    stretch, so that the last window of a stretch may be shorter. A window may end within a text, and nothing separates two
+    texts, as in BERT's segments. Every subword is in one window. A stretch with only special subwords has no window.
     """
     starts = np.flatnonzero(np.diff(stretches, prepend=-1))
     around = texts.edges.around

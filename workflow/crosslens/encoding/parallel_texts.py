@@ -1,4 +1,4 @@
-"""Languages of parallel texts that cannot be measured, as their tokens tell before any state is computed."""
+"""Detection of languages whose parallel texts cannot be measured, from their tokens, before any state is computed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +14,9 @@ MOST_CUT = 0.1  # share of a language's texts that may be cut
 
 
 def unmeasurable(tokens: Path, languages: Sequence[str], pivot: str) -> dict[str, str]:
-    """Languages whose test texts cannot be measured beside their translations into the pivot, each with the reason.
+    """Reason for each language whose test texts cannot be measured together with their translations into the pivot.
 
-    tokens: folder of a corpus. Raises DataError where the pivot is among them, or no other language is left.
+    tokens: folder of a corpus's token files. Raises DataError if the pivot is such a language, or if no other language is left.
     """
     ids = parquet.read(tokens / f"{pivot}.test.parquet", columns=["id"])["id"]
     all_reasons = {language: _reason(tokens / f"{language}.test.parquet", ids, pivot) for language in languages}
@@ -31,7 +31,7 @@ def unmeasurable(tokens: Path, languages: Sequence[str], pivot: str) -> dict[str
 
 
 def _reason(file: Path, ids: pa.ChunkedArray, pivot: str) -> str:
-    """Why the texts of a file cannot be measured, "" where they can. ids: of their translations into the pivot."""
+    """Reason why the texts of a token file cannot be measured; "" if they can. ids: of their translations into the pivot."""
     table = parquet.read(file, columns=["id", "subwords", "cut"])
     before, _, after = parquet.metadata(file)[SPECIAL]
     cut, n = pc.sum(table["cut"]).as_py(), len(table)

@@ -1,4 +1,4 @@
-"""Sampled words on disk: CORPUS/LANG.parquet, a row for each word or text, in the order of splits and tokens."""
+"""Sampled words on disk: CORPUS/LANG.parquet, one row per word or text, in the order of splits and tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ SCHEMA = pa.schema(
     [
         ("id", pa.string()),  # of the text
         ("word", pa.string()),  # the word form, or the text
-        ("label", pa.string()),  # of the task, '' where the corpus has none
+        ("label", pa.string()),  # of the task; '' without a label
         ("language", pa.string()),
         ("split", pa.string()),
         ("sample", pa.bool_()),  # in the figure's sample
         ("random", pa.bool_()),  # among the evenly sampled words
-        ("row", pa.int64()),  # number of the word among those of the split's tokens
+        ("row", pa.int64()),  # number of the word among the labelled words of the split's token file
     ]
 )
 
@@ -35,7 +35,7 @@ class SampledWords:
 
     texts: np.ndarray  # (n,) id of the text
     words: np.ndarray  # (n,) the word form, or the text
-    labels: np.ndarray  # (n,) the task's label, '' where the corpus has none
+    labels: np.ndarray  # (n,) the task's label; '' without one
     languages: np.ndarray  # (n,)
     splits: np.ndarray  # (n,)
     sample: np.ndarray  # (n,) bool: in the figure's sample
@@ -43,9 +43,9 @@ class SampledWords:
 
     @classmethod
     def of(cls, table: pa.Table, **fields: np.ndarray) -> Self:
-        """Words from the columns of SCHEMA. fields: further fields, of a subclass."""
+        """Words from the columns of SCHEMA. fields: values of the fields that a subclass adds."""
         columns = {name: np.array(table[name].to_pylist()) for name in SCHEMA.names if name != "row"}
-        # Texts of two languages may have the same name.
+        # Texts of two languages may have the same id.
         pairs = zip(columns["language"], columns.pop("id"), strict=True)
         texts = np.array([f"{language}/{text}" for language, text in pairs])
         plural = {f"{name}s": columns.pop(name) for name in ("word", "label", "language", "split")}
@@ -65,9 +65,9 @@ class SampledWords:
 
 
 def write(settings: Samples, tokens: Mapping[str, Path], folder: Path) -> None:
-    """Draw words and write them to folder/CORPUS/LANG.parquet. tokens: corpus -> its folder of tokens.
+    """Sample words and write them to folder/CORPUS/LANG.parquet. tokens: corpus -> its folder of token files.
 
-    Languages of parallel texts that cannot be measured have no file. Raises DataError where nothing is left to measure.
+    Languages of parallel texts that cannot be measured get no file. Raises DataError if nothing is left to measure.
     """
     with checksummed(folder) as temporary:
         for corpus, sampling in settings.corpora.items():
@@ -96,7 +96,7 @@ def _sampled(settings: Samples, sampling: Sampling, language: str, split: str, t
 
 
 def read(folder: Path) -> SampledWords:
-    """Sampled words of all languages of a corpus, by language."""
+    """Sampled words of all languages of a corpus, language by language. folder: folder of the corpus."""
     return SampledWords.of(
         pa.concat_tables([parquet.read(path, schema=SCHEMA) for path in sorted(verified(folder).glob("*.parquet"))])
     )

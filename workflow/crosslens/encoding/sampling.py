@@ -8,10 +8,11 @@ from crosslens.numerics.streams import stream
 
 
 def sample_words(texts: Texts, language: str, split: str, settings: Sampling) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sampled words of one language and split: indices (ascending), and whether each is in the sample and among the random words.
+    """Indices of one language's sampled words in a split, ascending, with two masks: the figure's sample, and the random words.
 
-    The sample has at most `sample_per_label` random words of each label, or one random word of each of `sample_per_language`
-    random texts (tanti2021, appendix B, as in the authors' code). Each language and split has its own random stream.
+    The figure's sample has at most `sample_per_label` random words of each label, or one random word from each of
+    `sample_per_language` random texts (tanti2021, appendix B, as in the authors' code). Each language and split has its own
+    random stream. With `means`, all texts are in the sample, and none is random.
     """
     if settings.means:
         everything = np.arange(len(texts))

@@ -16,10 +16,10 @@ from crosslens.jobs.errors import DataError
 
 
 class Shift(NamedTuple):
-    """A shift by weight times vector (d,) of the output of layer `layer`, 1 to L, or of the embeddings, 0.
+    """The addition of weight * vector, (d,), to the output of layer `layer`, 1 to L, or of the embeddings, 0.
 
-    Special subwords and padding are shifted too, as in the code of the successor paper (Liangtaiwan/lang-rep, bert.py: the output
-    of layer i is shifted where i + 1 is the layer).
+    Special subwords and padding are shifted too, as in the code of the successor paper (Liangtaiwan/lang-rep, bert.py, where i
+    counts layers from 0 and the output of layer i is shifted if i + 1 is the layer).
     """
 
     layer: int
@@ -51,14 +51,14 @@ def for_each_shift(
     texts: Texts, encoder: nn.Module, segments: bool, shifts: Mapping[Any, Shift],
     step: Callable[[Hashable, Batch, torch.Tensor], None], layers: Sequence[int] = (),
 ) -> None:  # fmt: skip
-    """Call `step(key, batch, states)` with the last hidden states of the labelled words of each batch, (n_words, d), by shift.
+    """Call `step(key, batch, states)` for each batch and each of `shifts`, key -> shift.
 
-    Layers up to a shift's layer do not depend on it, so they run once a batch for all shifts, and the last one ends at the
-    labelled words (in encoders of `layers.KNOWN`; others run completely for each shift). Raises DataError for a layer that the
-    encoder does not have.
+    states: last hidden states of the batch's labelled words, (n_words, d). layers: if not empty, states are those of these
+    layers, (n_layers, n_words, d). No such layer may be below a shift, and only encoders of `layers.KNOWN` support this.
 
-    layers: states are those of these layers, (layers, n_words, d), none of them below a shift; only in encoders of
-    `layers.KNOWN`.
+    In encoders of `layers.KNOWN`, the layers up to a shift's layer run once per batch for all shifts, since they do not depend
+    on it, and the last layer is computed for the labelled words only. Other encoders run completely for each shift. Raises
+    DataError for a layer that the encoder does not have, and for `layers` with an encoder that does not support them.
     """
     top, device = int(encoder.config.num_hidden_layers), device_of(encoder)  # type: ignore[union-attr, arg-type]
     if wrong := sorted({shift.layer for shift in shifts.values() if not 0 <= shift.layer <= top}):
@@ -101,14 +101,14 @@ def for_each_shift(
 
 
 def random_direction(vector: torch.Tensor, seed: int) -> torch.Tensor:
-    """A random vector as long as `vector`, the control of a shift."""
+    """Random vector with the norm of `vector`, the control of a shift."""
     noise = torch.randn(vector.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     scaled: torch.Tensor = noise * (vector.double().norm() / noise.norm())
     return scaled.to(vector.dtype)
 
 
 def inner_subwords(texts: Texts) -> Texts:
-    """The texts with all subwords except the special ones before and after as labelled words, in their order."""
+    """The texts with all subwords as labelled words, except the special ones before and after a text or pair."""
     counts = np.maximum(texts.lengths - texts.edges.around, 0)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + texts.edges.before

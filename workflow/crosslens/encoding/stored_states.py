@@ -1,4 +1,4 @@
-"""Hidden states on disk: one Parquet file a language, a row a labelled word or text, a fixed-size list a layer."""
+"""Hidden states on disk: one Parquet file per language, one row per labelled word or text, one fixed-size list per layer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,10 @@ class States(SampledWords):
 def write(
     table: pa.Table, states: Mapping[str, np.ndarray], path: Path, dtype: str, metadata: Mapping[str, Any] | None = None
 ) -> None:
-    """Write sampled words and their states by column name (`layer_12`, `pooler`); dtype float16 or float32."""
+    """Write sampled words and their states.
+
+    states: column name (`layer_12`, `pooler`) -> (n, d). dtype: of the stored states, float16 or float32.
+    """
     for name, values in states.items():
         flat = pa.array(np.ascontiguousarray(values, dtype).reshape(-1))
         table = table.append_column(name, pa.FixedSizeListArray.from_arrays(flat, values.shape[1]))
@@ -35,7 +38,10 @@ def write(
 
 
 def read(folder: str | Path, layer: int | None = None) -> States:
-    """Words of all languages of a corpus, by language, with their states at a layer; None: the states that heads read."""
+    """Words of all languages of a corpus, in alphabetical order of languages, with their states at a layer.
+
+    folder: folder of the corpus. layer: None for the states that heads read.
+    """
     paths = list(by_language(Path(folder)).values())
     layer_column = read_by_heads(parquet.schema(paths[0]).names) if layer is None else f"layer_{layer}"
     table = pa.concat_tables([parquet.read(path, columns=[*NAMES, layer_column]) for path in paths]).combine_chunks()
@@ -44,7 +50,7 @@ def read(folder: str | Path, layer: int | None = None) -> States:
 
 
 def by_language(folder: Path) -> dict[str, Path]:
-    """Language -> file of a corpus's folder, in alphabetical order."""
+    """Language -> its file in a corpus's folder, in alphabetical order."""
     return {path.stem: path for path in sorted(verified(folder).glob("*.parquet"))}
 
 
@@ -55,7 +61,7 @@ def layers(folder: Path) -> list[int]:
 
 
 def width(path: Path, layer: int) -> int:
-    """Dimensions of a file's states at a layer."""
+    """Number of dimensions of a file's states at a layer."""
     return int(parquet.schema(path).field(f"layer_{layer}").type.list_size)
 
 
@@ -81,7 +87,7 @@ def read_by_heads(names: Sequence[str]) -> str:
 
 
 def read_layers(path: Path) -> tuple[list[str], list[np.ndarray]]:
-    """Ids of a file's texts, and their states at each stored layer, ascending, (n, d) float32 each."""
+    """Ids of a file's texts, and their states at each stored layer in ascending order, (n, d) float32 each."""
     names = [name for name in parquet.schema(path).names if name.startswith("layer_")]
     table = parquet.read(path, columns=["id", *names])
     columns = [table[name].combine_chunks() for name in names]

@@ -1,4 +1,4 @@
-"""Subspaces of hidden states on disk: measures/subspaces/RECIPE/seedN.parquet, a row a layer and method."""
+"""Subspaces of hidden states on disk: measures/subspaces/RECIPE/seedN.parquet, one row per layer and method."""
 
 from pathlib import Path
 from typing import Any
@@ -9,28 +9,28 @@ import pyarrow as pa
 from crosslens.jobs import parquet
 from crosslens.numerics.subspace import Subspace
 
-COLUMNS = pa.list_(pa.list_(pa.float32()))  # of a matrix of d rows
+COLUMNS = pa.list_(pa.list_(pa.float32()))  # columns of a matrix with d rows
 SCHEMA = pa.schema([
-    ("recipe", pa.string()), ("seed", pa.int64()),  # training whose states they are fitted on
+    ("recipe", pa.string()), ("seed", pa.int64()),  # training run whose states the subspace is fitted on
     ("layer", pa.int64()),  # 0 is the embedding output
     ("method", pa.string()),  # a key of measures.subspaces.METHODS
-    ("languages", pa.list_(pa.string())), ("n", pa.list_(pa.int64())),  # languages, and the number of states of each
+    ("languages", pa.list_(pa.string())), ("n", pa.list_(pa.int64())),  # the languages, and their numbers of states
     ("eigenvalues", pa.list_(pa.float64())),  # one for each direction up to the rank
     ("centre", pa.list_(pa.float32())),
     ("basis", COLUMNS), ("filters", COLUMNS),
 ])  # fmt: skip
-"""The fields of a Subspace; files of earlier versions have two columns more."""
+"""The fields of a Subspace and where it is from; files of earlier versions have two more columns."""
 
 
 def row(subspace: Subspace) -> dict[str, Any]:
-    """A subspace as columns of SCHEMA."""
+    """Fields of a subspace as columns of SCHEMA: languages, eigenvalues, centre, basis and filters."""
     matrices = {name: list(getattr(subspace, name).T) for name in ("basis", "filters")}
     vectors = {name: getattr(subspace, name) for name in ("eigenvalues", "centre")}
     return {"languages": list(subspace.languages)} | vectors | matrices
 
 
 def read(path: Path) -> dict[tuple[str, int], Subspace]:
-    """The subspaces of a file by method and layer, in the order of the file."""
+    """Subspaces of a file, (method, layer) -> subspace, in the order of the file."""
     subspaces = {}
     for batch in parquet.read(path).to_batches(max_chunksize=1):
         method, layer = batch["method"][0].as_py(), batch["layer"][0].as_py()
@@ -41,5 +41,5 @@ def read(path: Path) -> dict[tuple[str, int], Subspace]:
 
 
 def _matrix(columns: pa.ListArray, size: int) -> np.ndarray:
-    """A matrix (size, k) from its columns."""
+    """Matrix (size, k) from its k columns."""
     return np.array(columns.flatten()).reshape(-1, size).T

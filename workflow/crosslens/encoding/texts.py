@@ -1,7 +1,7 @@
 """Tokenised texts in memory.
 
-A label belongs to a word or to a whole text (`Units.unit`); the names here say word for both, and a whole text is then one
-word at its first subword.
+A label belongs to a word or to a whole text (`Units.unit`). The names here say "word" for both: a whole text counts as one word
+at its first subword.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ IGNORED = -100  # label of a word that does not count in losses and scores
 
 
 class Edges(NamedTuple):
-    """How many special subwords there are before a text, between the two texts of a pair, and after them."""
+    """Numbers of special subwords before a text, between the two texts of a pair, and after them."""
 
     before: int = 1
     between: int = 1
@@ -31,51 +31,51 @@ class Edges(NamedTuple):
 
     @property
     def around(self) -> int:
-        """Number of special subwords of a single text."""
+        """Number of special subwords around a single text."""
         return self.before + self.after
 
 
 @dataclass(frozen=True)
 class Texts:
-    """n texts, flattened: text i has subwords[piece_offsets[i]:piece_offsets[i + 1]], and likewise its labelled words."""
+    """n texts, concatenated: text i has subwords[subword_offsets[i]:subword_offsets[i + 1]]; likewise its labelled words."""
 
     ids: list[str]
     languages: list[str]
-    subwords: np.ndarray  # (n_pieces,) int32
+    subwords: np.ndarray  # (n_subwords,) int32
     subword_offsets: np.ndarray  # (n + 1,) int64
-    positions: np.ndarray  # (n_words,) int64, within the text
+    positions: np.ndarray  # (n_words,) int64, subword of each labelled word within its text
     word_offsets: np.ndarray  # (n + 1,) int64
     words: list[str]
-    labels: dict[str, np.ndarray]  # kind (task, language) -> (n_words,) int64, IGNORED where it has no label
-    second: np.ndarray  # (n,) int64, first subword of the second text of a pair, 0 where there is one text
-    cut: np.ndarray  # (n,) bool, if subwords of the text were cut away
-    cut_words: np.ndarray  # (n,) int64, labelled words that were cut away
-    targets: np.ndarray | None = None  # (n_words,) bool, rows whose predictions are scored; None: all
-    pages: np.ndarray | None = None  # (n,) int64, number of the text's page, for running text
-    edges: Edges = Edges()  # BERT's; those of token files are their tokenizer's
+    labels: dict[str, np.ndarray]  # kind ('task', 'language', see `load`) -> (n_words,) int64; IGNORED: no label
+    second: np.ndarray  # (n,) int64, first subword of the second text of a pair; 0 for a single text
+    cut: np.ndarray  # (n,) bool, whether subwords were cut away
+    cut_words: np.ndarray  # (n,) int64, number of labelled words that were cut away
+    targets: np.ndarray | None = None  # (n_words,) bool, words whose predictions are scored; None: all
+    pages: np.ndarray | None = None  # (n,) int64, number of each text's page; None: not running text
+    edges: Edges = Edges()  # of BERT; texts from token files have their tokenizer's
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def lengths(self) -> np.ndarray:
-        """Subwords of each text, (n,)."""
+        """Number of subwords of each text, (n,)."""
         return np.diff(self.subword_offsets)
 
     def lengths_of(self, texts: np.ndarray) -> np.ndarray:
-        """Subwords of some texts, in their order."""
+        """Number of subwords of each of the given texts, in their order."""
         return np.asarray(self.subword_offsets[texts + 1] - self.subword_offsets[texts])
 
     def word_rows(self, texts: np.ndarray) -> np.ndarray:
-        """Indices of all labelled words of some texts, in their order."""
+        """Indices of all labelled words of the given texts, in their order."""
         return _ranges(self.word_offsets[texts], self.word_offsets[texts + 1])
 
     def subword_rows(self, texts: np.ndarray) -> np.ndarray:
-        """Indices of all subwords of some texts, in their order."""
+        """Indices of all subwords of the given texts, in their order."""
         return _ranges(self.subword_offsets[texts], self.subword_offsets[texts + 1])
 
     def end_rows(self, texts: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Indices of the special subwords before and after each of some texts, (n, edges.around)."""
+        """Indices of the special subwords before and after each of the given texts, (n, edges.around)."""
         starts, stops = self.subword_offsets[:-1][texts, None], self.subword_offsets[1:][texts, None]
         return np.concatenate([starts + np.arange(self.edges.before), stops - np.arange(self.edges.after, 0, -1)], 1)
 
@@ -100,7 +100,7 @@ class Texts:
         )
 
     def scored(self) -> np.ndarray:
-        """Rows of the words (or subwords of whole texts) whose predictions are scored."""
+        """Indices of the words whose predictions are scored."""
         return np.arange(len(self.positions)) if self.targets is None else np.flatnonzero(self.targets)
 
 
@@ -114,7 +114,7 @@ def _ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
 
 def load_subwords(files: Sequence[Path]) -> Texts:
-    """Texts of token files without words and labels, for running text. Raises DataError if all files are empty."""
+    """Running text of token files, without words and labels. Raises DataError if all files are empty."""
     table = _table(files, ["id", "language", "page", "subwords", "second", "cut", "cut_words"])
     pages = table["page"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
     subwords, offsets = _flat(table, "subwords")
@@ -133,7 +133,7 @@ def _table(files: Sequence[Path], columns: list[str] | None = None) -> pa.Table:
 
 
 def _edges(files: Sequence[Path]) -> Edges:
-    """Numbers of special subwords of the tokenizer of some token files, which is the same for all."""
+    """Numbers of special subwords that the tokenizer of these token files adds; all files share one tokenizer."""
     return Edges(*parquet.metadata(files[0])[SPECIAL])
 
 
@@ -161,11 +161,14 @@ def load(
 ) -> Texts:
     """Texts of token files, with labels of the kinds 'task' and 'language'. Raises DataError if all files are empty.
 
-    task_labels, languages: names of the classes of the two kinds.
-    trees: the task's labels are relations, without subtypes (as in the official evaluation of CoNLL 2018) unless `subtypes`;
-    there are two more kinds: 'arc', each word's head within its text, counted from 1, 0 for the root and IGNORED if it was cut
-    off, and 'upos', its tag. led: each text's first subword precedes its words; it has the label if texts have labels.
-    every_subword: every subword is a unit, and subwords that carry no word's label have none; the kind 'word' tells which do.
+    task_labels, languages: names of the classes of the two kinds; anything else is IGNORED. unit: what has a label.
+    trees: the task's labels are relations, without subtypes (as in the official evaluation of CoNLL 2018) unless `subtypes`.
+    This adds two kinds: 'arc' is the head of each word, numbered from 1 among the text's labelled words (0: root, IGNORED: not
+    among them), and 'upos' is its tag. Raises DataError if the files have no trees.
+    led: the first subword of each text is a unit of its own before the words. With unit 'text', only it is labelled and scored;
+    with unit 'word', it is neither.
+    every_subword: every subword is a unit, but only those that carry a word's label are labelled and scored. They have label 0
+    in the further kind 'word'.
     """
     table = _table(files)
     flat = partial(_flat, table)
@@ -197,7 +200,7 @@ def load(
         labels["upos"] = np.array([tags.get(name, IGNORED) for name in flat("labels")[0]], np.int64)
     targets = None
     if every_subword:
-        rows = np.repeat(subword_offsets[:-1], np.diff(word_offsets)) + positions  # of words among all subwords
+        rows = np.repeat(subword_offsets[:-1], np.diff(word_offsets)) + positions  # of the labelled words, among all subwords
         targets = np.isin(np.arange(len(subwords)), rows)
         labels[WORD] = np.zeros(len(rows), np.int64)
         for kind in labels:

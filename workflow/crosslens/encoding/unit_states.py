@@ -12,17 +12,17 @@ from crosslens.jobs.errors import DataError
 
 
 def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
-    """States of a batch's labelled units, column name -> (n_words, d).
+    """States of a batch's labelled units, column name -> (n_words, d), or (n_words, 4 d) for pairs.
 
-    The last column has the states that heads read, `pooler` or the last `layer_L`; before it is `layer_I` for each of `layers`, 0
-    for the embedding output. Raises DataError for a layer that the encoder does not have.
+    The last column has the states that heads read, `pooler` or `layer_L` of the last layer. A column `layer_I` precedes it for
+    each of the other `layers`; 0 is the embedding output. Raises DataError for a layer that the encoder does not have.
     """
     device, kind = device_of(encoder), str(encoder.config.model_type)  # type: ignore[union-attr]
     options = {"attention_mask": batch.attention_mask, "token_type_ids": batch.token_types}
     inputs = {name: device_copy(value, device) for name, value in options.items() if value is not None}
     mask = inputs.get("attention_mask")
     if mask is not None and device.type == "cuda" and kind in KNOWN:
-        # As transformers would make it, but it would wait for the GPU to see whether anything is padded.
+        # transformers would make the same mask, but only after waiting for the GPU to find out whether anything is padded.
         inputs["attention_mask"] = mask.bool()[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     if any(layer > top for layer in layers):
@@ -43,7 +43,7 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
 
 
 def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Masks of the subwords of the first and of the second text of each pair, without special ones, (B, T) each."""
+    """Masks of the subwords of the first and of the second text of each pair, without special subwords, (B, T) bool each."""
     assert batch.second is not None
     places, inside = _inside(batch)
     second = batch.second[:, None]
@@ -51,14 +51,14 @@ def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def unspecial(batch: Batch) -> torch.Tensor:
-    """Mask of the subwords that are not special, of single texts and of pairs, (B, T)."""
+    """Mask of the subwords of single texts and pairs that are not special, (B, T) bool."""
     first, second = pair_extents(batch)
     assert batch.second is not None
     return torch.where((batch.second > 0)[:, None], first | second, _inside(batch)[1])
 
 
 def _inside(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Places of subwords, (T,), and mask of those between the special ones at the ends of each text or pair, (B, T)."""
+    """Places of subwords, (T,), and mask of those between the special subwords at the ends of each text or pair, (B, T)."""
     size = batch.input_ids.shape[1]
     lengths = torch.full((len(batch.input_ids),), size) if batch.attention_mask is None else batch.attention_mask.sum(1)
     places = torch.arange(size)
@@ -66,13 +66,16 @@ def _inside(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def pair_means(states: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """u, v, |u - v| and u * v concatenated, (B, 4 d), where u and v are the means of states (B, T, d) under two masks (B, T)."""
+    """u, v, |u - v| and u * v concatenated, (B, 4 d); u and v are the means of states (B, T, d) under the two masks (B, T)."""
     u, v = ((states * inside[:, :, None]).sum(1) / inside.sum(1, keepdim=True).clamp(min=1) for inside in (first, second))
     return torch.cat([u, v, (u - v).abs(), u * v], 1)
 
 
 def text_means(states: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """Mean over the subwords of each text, special ones included, (B, d); states (B, T, d), mask (B, T) or None."""
+    """Mean state of each text over its subwords, special ones included, (B, d).
+
+    states: (B, T, d). mask: (B, T), 1 for subwords and 0 for padding; None: nothing is padded.
+    """
     if mask is None:
         return states.mean(1)
     inside = mask[:, :, None].to(states.dtype)

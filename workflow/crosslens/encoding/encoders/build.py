@@ -30,9 +30,11 @@ def build(
 ) -> None:
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and source.json into `folder`.
 
+    The head of a masked language model, if there is one, goes into language_model.safetensors.
     tokenizer: folder of the encoder without its weights, written by crosslens.encoding.encoders.describe. hub: folder with the
-    weights of an encoder from the hub. package: version and digest of the package of a packaged encoder. rehearse: number
-    of updates and of texts after which a rehearsal ends training runs and passes of the encoder; None: no rehearsal.
+    weights of an encoder from the hub. package: version and digest of the package of a packaged encoder. rehearse: number of
+    updates after which a rehearsal ends training runs, and of texts after which it ends passes of the encoder; None: no
+    rehearsal.
     """
     with checksummed(folder) as temporary:
         temporary.mkdir(parents=True)
@@ -40,7 +42,7 @@ def build(
         state, origin = _weights(settings, description, hub, package)
         head = _language_model(settings, description, hub)
         if description.kept is not None:
-            # A folder's files may be of two checkpoints; those of the hub are of one commit.
+            # Only a folder's files may be from two checkpoints; those from the hub are from one commit.
             whole = read_config(Path(settings.path))["vocab_size"] if isinstance(settings, FolderEncoder) else None
             head = head and weights.trimmed(head, description.kept, whole, "bias")
             state = weights.trimmed(state, description.kept, whole)
@@ -86,14 +88,14 @@ def _weights(
 
 
 def _language_model(settings: Encoder, description: Description, hub: Path | None) -> weights.State | None:
-    """The head of a masked language model for the whole vocabulary; None if the encoder has none, or one without GELU."""
+    """The head of a masked language model for the whole vocabulary; None if there is none, or if its activation is not GELU."""
     if not isinstance(settings, HubEncoder | FolderEncoder) or description.config.get("hidden_act", "gelu") != "gelu":
         return None
     return weights.read_head(_file(settings, hub))
 
 
 def _file(settings: HubEncoder | FolderEncoder, hub: Path | None) -> Path:
-    """The official file of weights."""
+    """Official file of the encoder's weights."""
     if isinstance(settings, FolderEncoder):
         return Path(settings.path) / WEIGHTS
     assert hub is not None

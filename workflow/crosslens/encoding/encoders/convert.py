@@ -2,9 +2,9 @@
 
 `make convert ENCODER=FOLDER OUT=NEW`: python -m crosslens.encoding.encoders.convert FOLDER NEW
 
-Weights are copied as they are; of files of PyTorch only tensors are read, never other objects. Where tokenizer.json is missing,
-transformers makes it, for which SentencePiece models need the packages sentencepiece and protobuf. No code of the folder runs.
-In the place of the folder there may be a GGUF file, whose weights are dequantised, with the packages gguf and accelerate.
+Weights are copied unchanged; only tensors are read from PyTorch's files, never other objects. If tokenizer.json is missing,
+transformers makes it; SentencePiece models need the packages sentencepiece and protobuf for this. No code of the folder runs.
+FOLDER may also be a GGUF file. Its weights are dequantised, which needs the packages gguf and accelerate.
 """
 
 import json
@@ -27,13 +27,13 @@ from crosslens.jobs.files import sha256, written
 
 COPIED = (*PARTS.values(), SPECIALS, ADDED, SENTENCES)
 GGUF = ".gguf"
-OF_THE_FILE = ("quantization_config", "_model_name_or_path")  # keys with which transformers describes a GGUF file
+OF_THE_FILE = ("quantization_config", "_model_name_or_path")  # keys that describe the GGUF file, not the encoder
 
 
 def convert(encoder: Path, output: Path) -> dict[str, str]:
-    """Convert a folder, or a GGUF file, and return the sha256 of each file of the new folder, by name.
+    """Convert a folder, or a GGUF file, and return the SHA-256 of each file of the new folder by name.
 
-    Raises DataError where the new folder exists, or where weights or tokenizer cannot be read or converted.
+    Raises DataError if the new folder exists, or if weights or tokenizer cannot be read or converted.
     """
     if output.exists():
         raise DataError(f"{output}: expected no such folder, found one: name another, or remove it")
@@ -61,11 +61,11 @@ def convert(encoder: Path, output: Path) -> dict[str, str]:
 
 
 def _from_gguf(file: Path, output: Path) -> dict[str, torch.Tensor]:
-    """Write configuration and tokenizer of a GGUF file; return its weights in float32, by transformers' names for an encoder."""
+    """Write configuration and tokenizer of a GGUF file; return its weights in float32, named as in transformers' encoders."""
     options: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
     try:
         model, report = AutoModel.from_pretrained(file.parent, dtype=torch.float32, output_loading_info=True, **options)
-        if missing := sorted(report["missing_keys"]):  # which transformers would initialise
+        if missing := sorted(report["missing_keys"]):  # transformers would initialise them
             raise ValueError(f"no weights {missing[0]}")
         AutoTokenizer.from_pretrained(file.parent, **options).save_pretrained(output)
     except Exception as error:  # transformers checks little beforehand
@@ -81,25 +81,25 @@ def _from_gguf(file: Path, output: Path) -> dict[str, torch.Tensor]:
 
 
 def _weights(folder: Path) -> dict[str, torch.Tensor]:
-    """All tensors of a folder's weights, each with a memory of its own."""
+    """All tensors of a folder's weights, each in its own memory."""
     state: dict[str, torch.Tensor] = {}
     for file in files(folder):
         try:
             tensors = load_file(file) if file.suffix == ".safetensors" else torch.load(file, "cpu", weights_only=True)
-        except Exception as error:  # of either library
+        except Exception as error:  # raised by either library
             reason = message(error)
             raise DataError(f"{file}: expected tensors and nothing else, found {reason}: fetch the file again") from None
         if not isinstance(tensors, dict) or not all(isinstance(value, torch.Tensor) for value in tensors.values()):
             raise DataError(f"{file}: expected tensors by name, found other objects: use the weights that transformers saved")
         state |= tensors
-    return {name: value.clone(memory_format=torch.contiguous_format) for name, value in state.items()}  # some share theirs
+    return {name: value.clone(memory_format=torch.contiguous_format) for name, value in state.items()}  # some share memory
 
 
 def _write_tokenizer(folder: Path, output: Path) -> None:
-    """Make the files of a fast tokenizer with transformers."""
+    """Write the files of a fast tokenizer, made by transformers."""
     try:
         AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False).save_pretrained(output)
-        content = json_object(output / PARTS["tokenizer"])  # some have no such form
+        content = json_object(output / PARTS["tokenizer"])  # some tokenizers have no fast form
     except Exception as error:  # transformers checks little beforehand
         reason = f"{type(error).__name__}: {message(error)}"
         raise DataError(
@@ -108,7 +108,7 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
         ) from None
     vocabulary = content["model"]["vocab"]
     subwords = {subword for subword, _ in vocabulary} if isinstance(vocabulary, list) else vocabulary.keys()
-    if subwords >= {*BYTES}:  # transformers forgets byte fallback
+    if subwords >= {*BYTES}:  # transformers does not set byte_fallback
         content["model"]["byte_fallback"] = True
         (output / PARTS["tokenizer"]).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8")
     names = json_object(output / PARTS["tokenizer_config"]) | {"tokenizer_class": "PreTrainedTokenizerFast"}
@@ -116,7 +116,7 @@ def _write_tokenizer(folder: Path, output: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Convert a folder and print the digests of the new one."""
+    """Convert a folder and print the digests of the files of the new one."""
     try:
         if len(arguments) != 2 or not all(arguments):
             words = " ".join(arguments).strip() or "none"

@@ -1,4 +1,4 @@
-"""An encoder of the configuration without its weights: configuration and tokenizer, its vocabulary trimmed or learnt."""
+"""A configured encoder without its weights: its configuration, and its tokenizer, whose vocabulary may be trimmed or learnt."""
 
 import json
 import logging
@@ -31,15 +31,15 @@ def describe(
     hub: Path | None = None,
     package: Mapping[str, str] | None = None,
 ) -> None:
-    """Write config.json, tokenizer.json, tokenizer_config.json and, of a trimmed vocabulary, kept.json into `folder`.
+    """Write config.json, tokenizer.json, tokenizer_config.json and, for a trimmed vocabulary, kept.json into `folder`.
 
     corpora: texts to which the vocabulary is trimmed, or from which it is learnt. hub: folder with the official files of an
-    encoder from the hub or of a vocabulary, or with the tokenizer that the encoder shares. package: version and digest of the
-    package of a packaged encoder.
+    encoder from the hub or of a vocabulary, or with the tokenizer that a random encoder shares. package: version and digest of
+    the package of a packaged encoder.
     """
     with checksummed(folder) as temporary:
         description = _described(settings, corpora, hub, package)
-        if description.folder != Path():  # the files are somebody else's
+        if description.folder != Path():  # files that crosslens has not made
             try_tokenizer(description.folder)
         if corpora and not isinstance(settings, RandomEncoder):
             before = description.config["vocab_size"]
@@ -76,7 +76,7 @@ def _described(settings: Encoder, corpora: Sequence[Path], hub: Path | None, pac
 
 
 def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> Description:
-    """An untrained BERT, with a WordPiece vocabulary of the corpora's characters and their most frequent words.
+    """An untrained BERT, with a WordPiece vocabulary of the corpora's characters and most frequent words.
 
     The WordPieceTrainer of tokenizers is not used, because ties make its vocabulary differ between runs.
     """
@@ -90,7 +90,7 @@ def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> Description:
 
 
 def _shape(settings: RandomEncoder) -> dict[str, Any]:
-    """The configured entries of config.json; for static embeddings the shape alone."""
+    """Entries of config.json that the settings determine; for static embeddings only the shape."""
     if not settings.layers:
         return {"model_type": "static", "hidden_size": settings.hidden, "num_hidden_layers": 0}
     return {
@@ -100,13 +100,16 @@ def _shape(settings: RandomEncoder) -> dict[str, Any]:
 
 
 def _shaped(settings: RandomEncoder, description: Description) -> Description:
-    """An untrained encoder with the tokenizer of another."""
+    """An untrained encoder with the tokenizer of another encoder."""
     config = {name: description.config[name] for name in ("vocab_size", "pad_token_id") if name in description.config}
     return Description({"model_type": "bert"} | config | _shape(settings), description.tokenizer, description.tokenizer_config)
 
 
 def _vocabulary(path: Path) -> Description:
-    """A cased BERT's tokenizer from its vocab.txt, a subword a line in the order of their numbers. Raises DataError."""
+    """The tokenizer of a cased BERT from its vocab.txt, which has one subword per line in the order of their numbers.
+
+    Raises DataError if the file is not such a vocabulary.
+    """
     try:
         subwords = path.read_text("utf-8").removesuffix("\n").split("\n")  # not splitlines: subwords may be other line separators
     except UnicodeDecodeError as error:
@@ -120,7 +123,7 @@ def _vocabulary(path: Path) -> Description:
 
 
 def _normalizer() -> normalizers.BertNormalizer:
-    """The normaliser of cased BERT: cleans text, puts blanks around Han characters, keeps accents and case."""
+    """The normaliser of cased BERT: it cleans text, puts spaces around Han characters, and keeps accents and case."""
     return normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=False)
 
 

@@ -1,4 +1,4 @@
-"""The folder of a Hugging Face encoder, in two parts: its description, which suffices to tokenise, and its weights."""
+"""The folder of a Hugging Face encoder, in two parts: its description, which suffices for tokenisation, and its weights."""
 
 import json
 import math
@@ -18,26 +18,26 @@ from crosslens.jobs.errors import DataError
 PARTS = {"config": "config.json", "tokenizer": "tokenizer.json", "tokenizer_config": "tokenizer_config.json"}
 """Field of `Description` -> its file."""
 WEIGHTS = "model.safetensors"
-LANGUAGE_MODEL = "language_model.safetensors"  # the head of a masked language model, where the encoder came with one
+LANGUAGE_MODEL = "language_model.safetensors"  # the head of a masked language model, if the encoder has one
 KEPT = "kept.json"
-SOURCE = "source.json"  # where the encoder is from, in folders that the workflow makes
-SPECIALS = "special_tokens_map.json"  # beside tokenizer_config.json in folders that older transformers saved
-SENTENCES = "sentence_bert_config.json"  # of sentence-transformers, which may lower-case texts before they are tokenised
-ADDED = "added_tokens.json"  # likewise
+SOURCE = "source.json"  # where the encoder is from; only in folders made by the workflow
+SPECIALS = "special_tokens_map.json"  # next to tokenizer_config.json in folders saved by older versions of transformers
+SENTENCES = "sentence_bert_config.json"  # of sentence-transformers; may lower-case texts before tokenisation
+ADDED = "added_tokens.json"  # in folders saved by older versions of transformers
 
-LARGEST = 2 * 10**8  # bytes of a file that describes an encoder; XLM-R's tokenizer.json has 9 million
+LARGEST = 2 * 10**8  # bytes of a file of the description; XLM-R's tokenizer.json has 9 million
 CODE = ("auto_map", "custom_pipelines", "trust_remote_code", "attn_implementation", "_attn_implementation",
         "_attn_implementation_internal", "_experts_implementation")  # fmt: skip
 """Names under which config.json can request code of the folder itself or of the hub; they are ignored."""
 NUMBERS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
            "max_position_embeddings", "type_vocab_size")  # fmt: skip
-LABELS = 10**5  # of a head; the head is ignored, but transformers makes a name for each label
+LABELS = 10**5  # largest number, of a head: it is ignored, but transformers makes a name for each label
 COUNTED = ("camembert", "data2vec-text", "esm", "ibert", "layoutlmv3", "lilt", "longformer", "luke", "markuplm", "mpnet",
            "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod")  # fmt: skip
 """Values of model_type whose positions begin after the number of the padding subword and do not count padding."""
 NAMED = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token", "bos_token", "eos_token")
 MASKS = ("[MASK]", "<mask>")
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # subwords for characters that are in no other subword
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # subwords that spell characters missing from all other subwords
 SAVE_AGAIN = "use the files of one checkpoint, or load the encoder and save it again with save_pretrained"
 
 
@@ -52,18 +52,21 @@ class Description:
     tokenizer: dict[str, Any]
     tokenizer_config: dict[str, Any]
     kept: tuple[int, ...] | None = None  # numbers of a trimmed vocabulary's subwords in the whole vocabulary
-    folder: Path = field(default=Path(), compare=False)  # named in errors
+    folder: Path = field(default=Path(), compare=False)  # for error messages
 
     def tokenizer_text(self) -> str:
         """The tokenizer's JSON, without truncation or padding."""
         return json.dumps(self.tokenizer | {"truncation": None, "padding": None})
 
     def fast_tokenizer(self) -> Tokenizer:
-        """The tokenizer, without truncation or padding (see `text_as_text`). Raises DataError if it is invalid or too large."""
+        """The tokenizer, without truncation or padding, and changed by `text_as_text`.
+
+        Raises DataError if it is invalid or too large.
+        """
         file = self.folder / PARTS["tokenizer"]
         try:
             tokenizer = Tokenizer.from_str(self.tokenizer_text())
-        except Exception as error:  # the library's own kind
+        except Exception as error:  # tokenizers raises nothing narrower
             raise wrong(file, "a tokenizer of tokenizers", f"none ({message(error)})") from None
         size = self.config.get("vocab_size")
         if size is not None and tokenizer.get_vocab_size() > size:
@@ -71,7 +74,10 @@ class Description:
         return text_as_text(tokenizer)
 
     def word_tokenizer(self) -> Tokenizer:
-        """The tokenizer for words given one by one (`by_words`). Raises DataError as `fast_tokenizer`, and if there is none."""
+        """The tokenizer for words given one by one (`by_words`).
+
+        Raises DataError as `fast_tokenizer` does, and if words cannot be given to the tokenizer in this way.
+        """
         tokenizer = by_words(self.fast_tokenizer())
         if tokenizer is None:
             raise wrong(self.folder / PARTS["tokenizer"], *FAULT)
@@ -79,7 +85,7 @@ class Description:
 
 
 def read(folder: Path) -> Description:
-    """Read an encoder's description. Raises DataError for a missing or damaged file, and for files that contradict each other."""
+    """Description of an encoder's folder. Raises DataError if a file is missing or damaged, or files contradict each other."""
     refuse_adapter(folder)
     missing = [name for name in PARTS.values() if not (folder / name).is_file()]
     if missing:
@@ -100,14 +106,14 @@ def read(folder: Path) -> Description:
 
 
 def positions(config: dict[str, Any]) -> int | None:
-    """Subwords of the longest text that an encoder has positions for; None if its config.json states no limit."""
+    """Number of subwords of the longest text that an encoder has positions for; None if config.json states no limit."""
     most = config.get("max_position_embeddings")
-    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
+    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions that no text uses
     return None if most is None else int(most) - unused
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Raise DataError for an adapter, alone or beside its base, whose weights alone would be read."""
+    """Raise DataError if a folder has an adapter, even next to its base, whose weights would then be read without it."""
     if files := sorted(file.name for file in folder.glob("adapter_*")):
         remedy = (
             "merge it into its base first (peft: merge_and_unload().save_pretrained), or remove it if the base alone is meant"
@@ -116,7 +122,10 @@ def refuse_adapter(folder: Path) -> None:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Content of config.json without entries that request code. Raises DataError if it is damaged or describes no encoder."""
+    """Content of config.json without entries that request code.
+
+    Raises DataError if the file is damaged or does not describe an encoder.
+    """
     file = folder / PARTS["config"]
     config: dict[str, Any] = _harmless(json_object(file))
     if not isinstance(config.get("model_type"), str):
@@ -138,7 +147,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _typed(tokenizer: dict[str, Any]) -> dict[str, Any]:
-    """The content of tokenizer.json with the type of its model, which files from before tokenizers 0.9 do not state."""
+    """Content of tokenizer.json with its model's type, which is missing from files older than tokenizers 0.9."""
     model = tokenizer.get("model")
     if not isinstance(model, dict) or "type" in model:
         return tokenizer
@@ -152,7 +161,7 @@ def _typed(tokenizer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(folder: Path) -> dict[str, Any]:
-    """Content of tokenizer_config.json, with the mask of special_tokens_map.json if it names none."""
+    """Content of tokenizer_config.json; a mask that it does not name is taken from special_tokens_map.json."""
     names, beside = json_object(folder / PARTS["tokenizer_config"]), folder / SPECIALS
     mask = names.get("mask_token") or (json_object(beside).get("mask_token") if beside.is_file() else None)
     return names | {"mask_token": mask} if mask else names
@@ -202,14 +211,17 @@ def _check_tokenizer(folder: Path, tokenizer: dict[str, Any], config: dict[str, 
     for name, subword in special.items():
         if subword is not None and subword not in subwords:
             raise wrong(file, f"the {name} {subword!r:.40} of the files beside it among its subwords", "none")
-    # In other encoders padding is masked whatever its subword: multilingual-e5-small is a BERT with <pad> 1 and pad_token_id 0.
+    # Other encoders mask padding, whichever subword it is: multilingual-e5-small is a BERT with <pad> 1 and pad_token_id 0.
     needs_padding = config["model_type"] in COUNTED and None not in (padding, config.get("pad_token_id"))
     if needs_padding and padding != config["pad_token_id"]:
         raise wrong(file, f"{special['pad_token']!r:.40} as subword {config['pad_token_id']}, as config.json says", str(padding))
 
 
 def _spells_all(model: dict[str, Any], tokenizer: dict[str, Any], subwords: Collection[str]) -> bool:
-    """Whether a BPE model without an unknown subword has subwords for every text: those of bytes, wherever in a word they are."""
+    """Whether a BPE model without an unknown subword can spell every text.
+
+    It can if each byte has a subword, at any place in a word.
+    """
     is_byte_level = '"type": "ByteLevel"' in json.dumps([tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")])
     prefixes, suffixes = ({"", model.get(name) or ""} for name in ("continuing_subword_prefix", "end_of_word_suffix"))
     alphabet = map("".join, product(prefixes, pre_tokenizers.ByteLevel.alphabet(), suffixes))
@@ -217,7 +229,7 @@ def _spells_all(model: dict[str, Any], tokenizer: dict[str, Any], subwords: Coll
 
 
 def _ends(processor: Any) -> Iterator[tuple[str, int]]:
-    """The subwords that a post-processor adds, and their numbers."""
+    """Special subwords that a post-processor adds, each with its number."""
     kind = processor["type"] if processor else ""
     if kind == "TemplateProcessing":
         for value in processor["special_tokens"].values():
@@ -246,7 +258,7 @@ def _json(file: Path) -> Any:
 
 
 def _refuse_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object from its pairs. Raises ValueError if a key occurs twice, of which json.loads would take the last."""
+    """A JSON object from its pairs. Raises ValueError if a key occurs twice; json.loads would silently take the last."""
     content = dict(pairs)
     if len(content) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -263,7 +275,7 @@ def _refuse_infinity(text: str) -> float:
 
 
 def json_object(file: Path) -> dict[str, Any]:
-    """Content of a file of JSON that is an object. Raises DataError if it is another, damaged or too large."""
+    """Content of a JSON file that holds an object. Raises DataError if it does not, or if it is damaged or too large."""
     content = _json(file)
     if not isinstance(content, dict):
         raise wrong(file, "an object of JSON", f"{content!r:.40}")
@@ -282,12 +294,12 @@ def _is_number(value: object) -> bool:
 
 
 def message(error: Exception) -> str:
-    """Message of a library's error, in one line of at most 200 characters."""
+    """Message of a library's error, as one line of at most 200 characters."""
     return " ".join(str(error).split())[:200]
 
 
 def wrong(file: Path, expected: str, fault: str) -> DataError:
-    """The error for a file of an encoder: what was expected of it, and what it is instead."""
+    """The error for an encoder's file that does not contain what was expected. fault: what it contains instead."""
     return DataError(f"{file}: expected {expected}, found {fault}: {SAVE_AGAIN}")
 
 
@@ -296,7 +308,7 @@ def mask_subword(folder: Path) -> int:
     description = read(folder)
     name = description.tokenizer_config.get("mask_token")
     names = [name["content"] if isinstance(name, dict) else name] if name else []
-    # The official folders of mBERT and XLM-R do not name their mask; it has its usual name.
+    # The official folders of mBERT and XLM-R do not say which subword is the mask; it has its usual name.
     added = [token["content"] for token in description.tokenizer["added_tokens"] if token.get("special")]
     masks = names or [subword for subword in added if subword in MASKS]
     number = description.fast_tokenizer().token_to_id(masks[0]) if len(masks) == 1 else None

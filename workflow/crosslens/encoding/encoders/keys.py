@@ -1,7 +1,7 @@
 """Detection of keys of config.json that transformers ignores although they may change hidden states.
 
-transformers keeps every key and uses those that it knows. A key that a later version no longer knows, such as relative positions
-of BERT in version 5, is silently ignored, and the hidden states differ from those of the published encoder.
+transformers keeps every key, but uses only those that it knows. If a later version no longer knows a key, such as relative
+positions of BERT in version 5, it silently ignores it. The hidden states then differ from those of the published encoder.
 """
 
 import inspect
@@ -15,9 +15,9 @@ from typing import Any
 from transformers import GenerationConfig, PreTrainedConfig
 
 READ = re.compile(r"""config\.(\w+)|(?:config, |kwargs\.get\(|kwargs\.pop\()["'](\w+)""")
-"""Ways in which the code of an architecture reads a key that is not a field of its configuration."""
+"""Code by which an architecture reads a key that is not a field of its configuration."""
 ROTARY = {"layer_norm_eps", "partial_rotary_factor", "rope_scaling", "rope_theta"}
-"""Keys of architectures with rotary positions: those that became rope_parameters, and a key of BERT that is unused there."""
+"""Inert keys of architectures with rotary positions: those that became rope_parameters, and a key of BERT, unused there."""
 INERT = {
     "_attn_implementation_autoset", "_commit_hash", "_name_or_path", "_num_labels", "eos_token_ids", "finetuning_task",
     "gradient_checkpointing", "model_type", "name_or_path", "num_labels", "output_past", "pooler_fc_size",
@@ -25,17 +25,17 @@ INERT = {
     "repad_logits_with_grad", "sbert_ce_default_activation_function", "sentence_transformers", "task_specific_params",
     "tie_encoder_decoder", "tie_weights_", "tokenizer_class", "torch_dtype", "transformers.js_config", "use_bfloat16",
 }  # fmt: skip
-"""Keys of published encoders that are unused, or used by heads, tokenizers and generation alone."""
-PATTERN = "_sliding_window_pattern"  # from which the attention of Gemma's layers is made where layer_types does not name it
+"""Keys of published encoders that are unused, or used only by heads, tokenizers and generation."""
+PATTERN = "_sliding_window_pattern"  # determines the attention of Gemma's layers unless layer_types does
 INERT_PARTS = ("dropout", "_token_id", "summary_", "classifier_")
-"""Parts of the names of further inert keys."""
+"""Parts of names; keys with such a part are inert too."""
 INERT_VALUES: dict[str, tuple[Any, ...]] = {
     "adapters": ({},), "add_cross_attention": (False,), "causal": (False,), "causal_mask": (False,), "directionality": ("bidi",),
     "down_scale_factor": (1,), "gap_size": (0,), "is_causal": (False,), "is_decoder": (False,), "net_structure_type": (0,),
     "num_memory_blocks": (0,), "output_attentions": (False,), "position_embedding_type": ("absolute",), "pruned_heads": ({},),
     "torchscript": (False,),
 }  # fmt: skip
-"""Keys that can change hidden states, with the values of published encoders that do not."""
+"""Key that can change hidden states -> values in published encoders with which it does not."""
 
 
 def find_ignored_keys(settings: Mapping[str, Any], configuration: type[PreTrainedConfig]) -> list[str]:
@@ -59,7 +59,7 @@ def find_ignored_keys(settings: Mapping[str, Any], configuration: type[PreTraine
 
 
 def _find_keys_in_code(configuration: type[PreTrainedConfig]) -> Iterator[str]:
-    """Names of keys that the code of an architecture reads, of its configuration and its model."""
+    """Names of keys that the code of an architecture's configuration and model reads."""
     module = configuration.__module__
     for name in (module, module.replace(".configuration_", ".modeling_")):
         import_module(name)

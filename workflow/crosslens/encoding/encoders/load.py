@@ -21,13 +21,13 @@ from crosslens.jobs import gpus
 from crosslens.jobs.errors import DataError
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
-NAMED = 4  # weights or keys that an error names
-COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")  # numbers of parts of an encoder that have weights
+NAMED = 4  # largest number of weights or keys that an error names
+COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")  # keys with numbers of parts that have weights
 SMALL = 10**7  # tolerance for the number of missing weights
 
 
 def default_device() -> torch.device:
-    """Return the device on which encoders run where nothing else is said: the GPU that PyTorch sees first, or the processor."""
+    """The device of encoders if no other is given: the first GPU that PyTorch sees, or else the CPU."""
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     gpus.check(gpu, f"torch {torch.__version__} (CUDA {torch.version.cuda or 'none'})")
     return torch.device("cuda" if gpu else "cpu")
@@ -41,12 +41,12 @@ def load_encoder(
     dtype: torch.dtype = torch.float32,
     origin: str | None = None,
 ) -> nn.Module:
-    """The encoder of a folder in eval mode, from safetensors and without remote code.
+    """The encoder of a folder in eval mode, loaded from safetensors and without remote code.
 
-    weights: model files of training runs, which replace the folder's weights in this order if they contain an encoder. pooler:
-    whether to load the pooler, which otherwise may be there or not. origin: name of the encoder in errors; None: the folder.
-    Raises DataError if the folder lacks weights of the model or has others: transformers would initialise or ignore them.
-    In the folder of a rehearsal, config.rehearse is the number of updates and texts after which it ends.
+    weights: model files of training runs; those that contain an encoder replace the folder's weights, in this order. pooler:
+    whether to load the pooler; if not, the folder may have one or not. origin: name of the encoder in errors; None: the folder.
+    Raises DataError if the folder lacks weights of the model or has others: transformers would initialise or ignore them. If
+    the folder is of a rehearsal, config.rehearse is the number of updates and texts after which it ends.
     """
     file = folder / WEIGHTS
     if not file.is_file():
@@ -77,16 +77,16 @@ def load_encoder(
 
 
 def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torch.dtype, origin: str) -> tuple[nn.Module, Faults]:
-    """A transformer of a folder, and how its weights differ from those that its configuration describes."""
-    transformers_logging.disable_progress_bar()  # it would show a second's work; a run shows the progress of its jobs
-    transformers_logging.set_verbosity_error()  # its report of weights that do not fit, which are refused below
+    """The transformer of a folder, and how its weights differ from those that its configuration describes."""
+    transformers_logging.disable_progress_bar()  # loading takes a second; a run shows the progress of its jobs
+    transformers_logging.set_verbosity_error()  # hides its report of weights that do not fit; they are refused below
     options = {"add_pooling_layer": pooler} if settings["model_type"] in ("bert", "xlm-roberta") else {}
     sizes = [math.prod(shape) for shape in shapes(file).values()]
     try:
         if settings["model_type"] not in CONFIG_MAPPING:
             raise ValueError(f"model_type {settings['model_type']!r:.40}, which transformers does not know")
         configuration = CONFIG_MAPPING[settings["model_type"]]
-        if getattr(configuration, "is_encoder_decoder", False):  # by default, whatever config.json says
+        if getattr(configuration, "is_encoder_decoder", False):  # the class's default: config.json may say otherwise
             raise DataError(f"{origin}: expected {NO_DECODER}")
         if keys := find_ignored_keys(settings, configuration):
             raise DataError(
@@ -97,11 +97,11 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
         for key, count in counts.items():
             if isinstance(count, int) and count > len(sizes):
                 raise ValueError(f"{count} as {key} in config.json and {len(sizes)} weights")
-        # Made from the settings, not from the folder: they do not request code of the folder or of the hub.
+        # Made from the settings, not from the folder, because entries that request code are removed from them.
         config = configuration.from_dict(settings)
         if (
             getattr(config, "attention_type", "") == "block_sparse"
-        ):  # modeling_big_bird.py: full after the first text of 704 subwords
+        ):  # modeling_big_bird.py: full from the first short text on, of at most 704 subwords
             fault = "attention_type: block_sparse, which depends on the texts before: set original_full"
             raise DataError(f"{origin}: expected attention to the whole text, found {fault} in config.json")
         with torch.device("meta"):  # takes no memory, whatever config.json says
@@ -124,7 +124,7 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
 
 
 def _static(config: dict[str, Any], file: Path, dtype: torch.dtype) -> tuple[nn.Module, Faults]:
-    """Static embeddings of a folder, and how its weights differ from those that its configuration describes."""
+    """The static embeddings of a folder, and how its weights differ from those that its configuration describes."""
     if not config.get("hidden_size"):
         raise DataError(f"{file.parent}/config.json: expected hidden_size, found none: use the two files of the same checkpoint")
     with torch.device("meta"):
@@ -143,6 +143,6 @@ def _static(config: dict[str, Any], file: Path, dtype: torch.dtype) -> tuple[nn.
 
 
 def _some(names: Iterable[str]) -> str:
-    """The first names, and how many more."""
+    """The first NAMED names in alphabetical order, and how many more there are."""
     first, rest = sorted(names)[:NAMED], sorted(names)[NAMED:]
     return ", ".join(first) + (f" and {len(rest)} more" if rest else "")

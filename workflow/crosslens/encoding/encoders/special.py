@@ -1,4 +1,4 @@
-"""Special subwords that a tokenizer adds to a text or a pair, such as [CLS] and [SEP]; those that it must not find in a text."""
+"""Special subwords that a tokenizer adds to a text or pair, such as [CLS] and [SEP], but must not find in its text."""
 
 import re
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from crosslens.config.encoders import UNKNOWN
 
-NOWHERE = "\U0010ffff"  # no character, so that no vocabulary has it
+NOWHERE = "\U0010ffff"  # a noncharacter, which no vocabulary has
 
 
 class SpecialSubwords(NamedTuple):
@@ -19,11 +19,11 @@ class SpecialSubwords(NamedTuple):
 
 
 def special_subwords(tokenizer: Tokenizer) -> SpecialSubwords:
-    """The special subwords of a tokenizer, by the special-tokens mask of a text and of a pair, whatever its post-processor is.
+    """The special subwords of a tokenizer, found from the special-tokens masks of a text and a pair, for any post-processor.
 
-    Raises ValueError where those around a pair are not those around a text.
+    Raises ValueError if those around a pair differ from those around a text.
     """
-    joiner = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))  # a text of one subword, whatever the vocabulary
+    joiner = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))  # for texts of one subword, whatever the vocabulary
     joiner.post_processor = tokenizer.post_processor
     text, pair = joiner.encode("a"), joiner.encode("a", "a")
     (place,), (first, second) = (
@@ -35,10 +35,10 @@ def special_subwords(tokenizer: Tokenizer) -> SpecialSubwords:
 
 
 def unknown_subword(tokenizer: Tokenizer) -> int | None:
-    """Number of a tokenizer's subword for unknown text: its model's own, or one of the usual name; None without any."""
-    if isinstance(tokenizer.model, models.Unigram):  # which does not say
+    """Number of the subword for unknown text, of the tokenizer's model or else with a usual name; None if there is none."""
+    if isinstance(tokenizer.model, models.Unigram):  # a Unigram model does not expose it
         subwords = [token.id for token in tokenizer.model.tokenize(NOWHERE)]
-        unknown = subwords[0] if len(subwords) == 1 else None  # with byte fallback there are several
+        unknown = subwords[0] if len(subwords) == 1 else None  # several with byte fallback
     else:
         unknown = tokenizer.token_to_id(tokenizer.model.unk_token or "")
     numbers = (unknown, *map(tokenizer.token_to_id, UNKNOWN))
@@ -46,10 +46,10 @@ def unknown_subword(tokenizer: Tokenizer) -> int | None:
 
 
 def text_as_text(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer, changed so that the name of a special subword in a text is read as text, not as the subword.
+    """The tokenizer, changed so that the name of a special subword in a text is read as ordinary text.
 
-    Unigram and some other models also have these names among the subwords that they look for in a text. A name is cut after its
-    first character, which changes no other text.
+    Unigram and some other models have these names also among the subwords that they look for in a text. Each name is therefore
+    cut after its first character, which changes no other text.
     """
     tokenizer.encode_special_tokens = True
     names = [token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special and len(token.content) > 1]

@@ -1,8 +1,8 @@
-"""A trial of a downloaded tokenizer, in a process that ends, before anything is tokenised with it.
+"""A trial of a downloaded tokenizer, in a process of its own, before anything is tokenised with it.
 
-The parts of a tokenizer.json are programs: rules of a normaliser can make a text grow without end, patterns can take forever, and
-when memory runs out, the library kills the process. The process of the trial has as much time and memory as a tokenizer of this
-size needs. Memory is what the process uses: it maps more with every core of the machine.
+The parts of a tokenizer.json are programs: rules of a normaliser can make a text grow without end, and patterns can take
+forever. When memory runs out, the library kills the process. The trial's process gets the time and memory that a tokenizer of
+this size needs. Memory means what the process uses, because what it maps grows with every core of the machine.
 
     python -m crosslens.encoding.encoders.tokenizer_check FOLDER SECONDS      the command that `try_tokenizer` starts
 """
@@ -30,25 +30,25 @@ from crosslens.jobs.errors import DataError
 from crosslens.jobs.machine import peak_memory
 from crosslens.jobs.quantities import readable
 
-SECONDS, SECONDS_A_BYTE = 12, 4e-6  # of processor time; multilingual-e5-small's 13 MB take 15
-BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same take 60 bytes a byte
+SECONDS, SECONDS_A_BYTE = 12, 4e-6  # of processor time; multilingual-e5-small's 13 MB take 15 s
+BYTES, BYTES_A_BYTE = 5 * 10**8, 60  # of memory; the same file takes 60 bytes per byte
 REFUSED = 3  # exit status of a trial whose last line is the reason
 THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
-GROWTH = 32  # characters of a normalised text for each before: NFKC makes up to 18
-REPEATED = 40  # times that a character stands in its text, for rules about repetitions
-TOGETHER = 50  # characters of a text to compare
-CODEPOINT = re.compile(r"\\[xu]\{?([0-9A-Fa-f]{2,6})")  # of a pattern
+GROWTH = 32  # largest number of characters that normalisation makes of one: NFKC makes up to 18
+REPEATED = 40  # times that a text repeats its character, to test rules about repetitions
+TOGETHER = 50  # different characters in a text to compare
+CODEPOINT = re.compile(r"\\[xu]\{?([0-9A-Fa-f]{2,6})")  # in a pattern
 TEXTS = ("Élan ÉLAN E\u0301lan élan", "a中文b 中", "नि\u200dम a\u00adb", "l'été, 2024! (x-y)")  # accents, Han, joiners, marks
 AS_IT_IS = " (tokenizer_class: PreTrainedTokenizerFast in tokenizer_config.json makes transformers read tokenizer.json as it is)"
 ENDS = (("cls_token", "bos_token"), ("sep_token", "eos_token"))  # names in tokenizer_config.json: first subword, last subword
 
 
 def try_tokenizer(folder: Path) -> None:
-    """Raise DataError unless short texts can be tokenised in bounded time and memory, and as the recipes need it.
+    """Raise DataError unless short texts can be tokenised in bounded time and memory, and as the recipes require.
 
-    Each text must get its special subwords, words one by one the subwords that they have in a whole text, and all texts the
-    subwords that transformers gives them. folder: files of somebody else, which crosslens.encoding.encoders.folder has read
-    without a fault.
+    Each text must get its special subwords. Words given one by one must have the same subwords as in a whole text, and every
+    text the subwords that transformers gives it. folder: files not made by crosslens, already read without a fault by
+    crosslens.encoding.encoders.folder.
     """
     file = folder / PARTS["tokenizer"]
     size = file.stat().st_size
@@ -76,17 +76,17 @@ def try_tokenizer(folder: Path) -> None:
 
 
 def _main(folder: Path, seconds: int) -> None:
-    """Try a tokenizer. The last line says why it is refused."""
+    """Try a tokenizer; print as the last line why it is refused."""
     sys.modules["torch"] = None  # type: ignore[assignment]  # transformers would import it, for two seconds and 200 MB
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(ValueError):  # the system's limit is lower
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # at the first SIGXCPU, then SIGKILL
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # soft limit: SIGXCPU; hard: SIGKILL
     try:
         check_tokenizer(read(folder))
     except DataError as error:
         print(error)
         sys.exit(REFUSED)
-    except Exception as error:  # the library's own kind
+    except Exception as error:  # tokenizers raises nothing narrower
         print(wrong(folder / PARTS["tokenizer"], "a tokenizer of tokenizers", f"none ({message(error)})"))
         sys.exit(REFUSED)
 
@@ -106,28 +106,29 @@ def check_tokenizer(description: Description) -> None:
 
 
 def _collect_characters(tokenizer: dict[str, object]) -> list[str]:
-    """The different characters of the vocabulary, and of the patterns of normaliser and pre-tokeniser."""
+    """Distinct characters of the vocabulary, and of the patterns of normaliser and pre-tokeniser."""
     text = json.dumps(tokenizer, ensure_ascii=False)
     return sorted({*text, *(chr(min(int(code, 16), 0x10FFFF)) for code in CODEPOINT.findall(text))})
 
 
 def _compare(tokenizer: Tokenizer, characters: Sequence[str], description: Description) -> None:
-    """Raise DataError for the first text that transformers or sentence-transformers read otherwise.
+    """Raise DataError for the first text to which transformers or sentence-transformers give other subwords.
 
-    From tokenizer.json, many classes of transformers take the vocabulary alone, and make all else by tokenizer_config.json
-    (tokenization_utils_tokenizers.py, `convert_to_native_format`); all of them add the subwords of the files beside it.
+    Many tokenizer classes of transformers take only the vocabulary from tokenizer.json, and make everything else from
+    tokenizer_config.json (tokenization_utils_tokenizers.py, `convert_to_native_format`). All of them add the subwords of the
+    files next to it.
     """
-    from transformers import AutoTokenizer  # not at the top: a second, which the parent does not need
+    from transformers import AutoTokenizer  # not at the top: the parent need not wait a second for it
 
     folder, file = description.folder, description.folder / PARTS["tokenizer"]
     try:
         reference = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever it stumbles over
+    except Exception as error:  # any fault that transformers finds
         fault = f"{type(error).__name__}: {message(error)}{AS_IT_IS}"
         raise wrong(file, "a tokenizer that transformers can load", fault) from None
     files = {name: json_object(folder / name) for name in (SPECIALS, ADDED, SENTENCES) if (folder / name).is_file()}
     beside = json.dumps([description.tokenizer_config, files])
-    stated = {subword for subword in reference.get_added_vocab() if json.dumps(subword) in beside}  # a class has others
+    stated = {subword for subword in reference.get_added_vocab() if json.dumps(subword) in beside}  # classes add others
     names = sorted(stated | {token.content for token in tokenizer.get_added_tokens_decoder().values()})
     words = [(word, f" {word}", word.upper(), word.lower(), word.title()) for word in longest_words(tokenizer)]
     together = ("".join(characters[start : start + TOGETHER]) for start in range(0, len(characters), TOGETHER))
@@ -146,10 +147,10 @@ def _compare(tokenizer: Tokenizer, characters: Sequence[str], description: Descr
 
 
 def _check_ends(tokenizer: Tokenizer, description: Description) -> None:
-    """Raise DataError unless the recipes can do with the special subwords around a text or a pair.
+    """Raise DataError unless the special subwords around a text or pair suit the recipes.
 
-    The state of a text's first subword stands for the text, and two texts are told apart by what is between them. After a text
-    there may be any number.
+    The state of the first subword represents the text, and the special subwords between two texts separate them. After a text
+    there may be any number of special subwords.
     """
     file, names = description.folder / PARTS["tokenizer"], description.tokenizer_config
     try:

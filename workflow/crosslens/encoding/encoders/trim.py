@@ -1,4 +1,4 @@
-"""Trimming of an encoder's vocabulary to given texts, without changing a hidden state of these texts."""
+"""Trimming of an encoder's vocabulary to given texts, without changing any hidden state of these texts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,14 +9,15 @@ from crosslens.encoding.encoders.folder import Description
 from crosslens.jobs.errors import DataError
 
 CHUNK = 5000
-CHECKED = 32  # texts of each chunk that are compared before and after
+CHECKED = 32  # about so many texts of each chunk are compared before and after
 
 
 def trim(encoder: Description, texts: Iterable[Sequence[str]]) -> Description:
-    """The encoder with only the subwords that occur in `texts` (lists of words), the special ones, and those segmentation needs.
+    """The encoder with only the subwords that occur in `texts`, the special ones, and those that segmentation needs.
 
-    Unigram: the subword of lowest score is kept, because it determines the score of an unknown character, so that the best
-    segmentation remains the best. WordPiece: the longest match remains the longest. Raises DataError for other models.
+    texts: lists of words. Unigram: the subword with the lowest score is kept, because it determines the score of an unknown
+    character; the best segmentation then remains the best. WordPiece: the longest match remains the longest. Raises DataError
+    for other models.
     """
     kind = encoder.tokenizer["model"]["type"]
     if kind not in ("Unigram", "WordPiece"):
@@ -43,7 +44,7 @@ def trim(encoder: Description, texts: Iterable[Sequence[str]]) -> Description:
 
 
 def _tokenizer(tokenizer: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
-    """tokenizer.json with the kept subwords renumbered 0, 1, ..."""
+    """Content of tokenizer.json with only the kept subwords, renumbered 0, 1, ... in the given order."""
     new = {old: number for number, old in enumerate(order)}
     model = dict(tokenizer["model"])
     if model["type"] == "Unigram":
@@ -57,7 +58,7 @@ def _tokenizer(tokenizer: dict[str, Any], order: Sequence[int]) -> dict[str, Any
 
 
 def _renumber(processor: Any, new: dict[int, int]) -> Any:
-    """The post-processor with the ids of its special tokens renumbered, in each of its published forms."""
+    """The post-processor, in any of its published forms, with the ids of its special tokens renumbered."""
     if processor is None:
         return None
     if processor["type"] == "TemplateProcessing":
@@ -79,7 +80,7 @@ def _config(config: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
 
 
 def _check(full: Description, trimmed: Description, texts: Sequence[Sequence[str]]) -> None:
-    """Raise AssertionError unless the texts have the same subwords, and so the same embeddings, before and after trimming."""
+    """Raise AssertionError unless trimming leaves the subwords of the texts, and so their embeddings, unchanged."""
     assert trimmed.kept is not None
     encodings = [encoder.word_tokenizer().encode_batch(texts, is_pretokenized=True) for encoder in (full, trimmed)]
     for old, new in zip(*encodings, strict=True):

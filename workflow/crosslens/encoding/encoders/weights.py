@@ -1,4 +1,4 @@
-"""Weights of an encoder: read from safetensors with current names, and trimmed to the subwords of its tokenizer."""
+"""Weights of an encoder: read from safetensors, with current names, and trimmed to the subwords of its tokenizer."""
 
 import errno
 import os
@@ -17,22 +17,22 @@ from crosslens.jobs.quantities import readable
 
 PYTORCH, INDEX = "pytorch_model.bin", ".index.json"
 SETS = ("*.safetensors", "*.safetensors" + INDEX, "*model*.bin", "*model*.bin" + INDEX)
-"""Names of files with weights of PyTorch, whole or in parts, and of indices of parts. Those of other frameworks do not matter."""
-LARGEST = 65504.0  # of float16; weights beyond come of damage, and their squares are not far from the end of float32
-HOLES = 0.1  # share of a file
+"""Patterns of PyTorch's files of weights, whole or in parts, and of indices of parts; other frameworks' files do not matter."""
+LARGEST = 65504.0  # of float16; larger weights are due to damage, and their squares may come close to the limit of float32
+HOLES = 0.1  # largest share of a file that may be missing from the disk
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 PREFIX = re.compile(r"((?:.*\.)?)(?:embeddings\.(?:word|tok)_embeddings|embed_tokens|embeddings)\.weight")
-"""Word embeddings of most encoders, of ModernBERT, of ports of decoders and of XLM, after the name of the encoder in a model."""
+"""Name of the word embeddings in most encoders, ModernBERT, ported decoders and XLM; group 1 is the prefix of all names."""
 OLD_GAMMA, OLD_BETA = (r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias")
 
 State = dict[str, torch.Tensor]
 
 
 def read(path: Path) -> State:
-    """Weights of a file without heads, in float32 and with current names.
+    """Weights of a file, without heads, in float32 and with current names.
 
-    Raises DataError if there is no file, or another set of weights beside it, if the file is sparse, or if a weight is not finite
-    or larger than any that an encoder learns.
+    Raises DataError if the file is missing or sparse, if there is another set of weights next to it, or if a weight is not
+    finite or larger than any that an encoder learns.
     """
     if not path.is_file():
         remedy = "convert it by make convert ENCODER=FOLDER OUT=NEW"
@@ -55,14 +55,14 @@ def read(path: Path) -> State:
     return {
         re.sub(*OLD_BETA, re.sub(*OLD_GAMMA, name.removeprefix(prefix))): value.float()
         for name, value in state.items()
-        if name.startswith(prefix) and not name.endswith("position_ids")  # a constant that old checkpoints hold
+        if name.startswith(prefix) and not name.endswith("position_ids")  # a constant in old checkpoints
     }
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of a folder's weights: model.safetensors, pytorch_model.bin, or the parts that the index of one of these names.
+    """Files of a folder's weights: model.safetensors, pytorch_model.bin, or the parts listed in the index of either.
 
-    Raises DataError for none, for a part that is missing, and for any other file of weights beside them.
+    Raises DataError if there are none, if a part is missing, or if the folder has any other file of weights.
     """
     there = sorted({file.name for pattern in SETS for file in folder.glob(pattern)} - {LANGUAGE_MODEL})
     whole = next((name for name in (WEIGHTS, WEIGHTS + INDEX, PYTORCH, PYTORCH + INDEX) if name in there), None)
@@ -85,19 +85,19 @@ def files(folder: Path) -> list[Path]:
 def _is_sound(value: torch.Tensor) -> bool:
     if not value.is_floating_point() or not value.numel():
         return value.is_floating_point()
-    low, high = torch.aminmax(value.float())  # NaN where there is one
+    low, high = torch.aminmax(value.float())  # NaN if any value is
     return bool(low >= -LARGEST) and bool(high <= LARGEST)
 
 
 def _count_stored_bytes(path: Path) -> int:
-    """Bytes of a file without its holes, or of the whole file if the file system does not report holes."""
+    """Number of bytes of a file without its holes, or of the whole file if the file system does not report holes."""
     end = total = 0
     with open(path, "rb") as stream:
         while True:
             try:
                 start = os.lseek(stream.fileno(), end, os.SEEK_DATA)
             except OSError as error:
-                return total if error.errno == errno.ENXIO else path.stat().st_size  # the former: there is no more data
+                return total if error.errno == errno.ENXIO else path.stat().st_size  # ENXIO: no more data
             end = os.lseek(stream.fileno(), start, os.SEEK_HOLE)
             total += end - start
 
@@ -131,13 +131,13 @@ HEADS = (
      "lm_head.layer_norm.weight": "transform.LayerNorm.weight", "lm_head.layer_norm.bias": "transform.LayerNorm.bias",
      "lm_head.bias": "bias"},
 )  # fmt: skip
-"""Names of a masked language model's head in files of BERT and XLM-R -> those of crosslens.training.heads.language_model."""
+"""Name of a weight of the masked language model's head in BERT's and XLM-R's files -> name in training.heads.language_model."""
 
 
 def read_head(path: Path) -> State | None:
-    """The head of a masked language model in a file of weights, in float32; None without a complete head with a tied decoder.
+    """The head of a masked language model from a file of weights, in float32; None if it is incomplete or its decoder not tied.
 
-    A decoder is tied if the file has none, or one that equals the word embeddings. A folder that crosslens built has the head in
+    A decoder is tied if the file has none, or one that equals the word embeddings. A folder built by crosslens has the head in
     a separate file.
     """
     file = path.with_name(LANGUAGE_MODEL)
@@ -162,7 +162,7 @@ def write(state: State, path: Path) -> None:
 
 
 def trimmed(state: State, subwords: Sequence[int], whole: int | None = None, name: str | None = None) -> State:
-    """The weights with only the rows of these subwords in the tensor `name`; None: the word embeddings.
+    """The weights, with only the rows of the given subwords in the tensor `name`; None: the word embeddings.
 
     subwords: numbers in the whole vocabulary. whole: size of that vocabulary; None: unknown. Raises DataError if the tensor has
     another number of rows, or no row for a subword.

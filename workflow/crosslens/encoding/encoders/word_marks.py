@@ -1,25 +1,25 @@
-"""Marks of words in a tokenizer's subwords, which words given one by one must get as they have them in a whole text."""
+"""Marks of words in a tokenizer's subwords: words given one by one must get the marks that they have in a whole text."""
 
 from heapq import nsmallest
 
 from tokenizers import Tokenizer, normalizers
 
-MARKS = ("▁", "Ġ")  # of a subword that begins a word, in vocabularies other than WordPiece
-END = "</w>"  # of a subword that ends a word, in the BPE of XLM
-PROBED = 8  # words of a probe
+MARKS = ("▁", "Ġ")  # at the start of a subword that begins a word, in vocabularies other than WordPiece
+END = "</w>"  # at the end of a subword that ends a word, in the BPE of XLM
+PROBED = 8  # number of words to try
 FAULT = "words that have the same subwords one by one and in a text", "other subwords, with and without a space before each"
-"""Expectation and finding of the message that refuses a tokenizer."""
+"""What the message that refuses a tokenizer says was expected, and what was found."""
 
 
 def by_words(tokenizer: Tokenizer) -> Tokenizer | None:
-    """The tokenizer, changed if need be so that words can be given to it one by one; None if there is no way.
+    """The tokenizer, changed if necessary so that it accepts words one by one; None if this is impossible.
 
-    Byte-level tokenizers, Gemma's and some of SentencePiece recognise the beginning of a word by the space before it, which a
-    single word lacks: all its subwords would be those of the inside of a word. As with add_prefix_space in transformers, each
-    word then gets a space, and the first word of a text is read as one further on. A probe, words of the tokenizer's own
-    vocabulary, decides: one by one they must have the subwords that they have in a whole text.
+    Byte-level tokenizers, Gemma's and some of SentencePiece recognise the beginning of a word by the space before it. A word
+    given by itself lacks this space, and would be split like the inside of a word. As with add_prefix_space in transformers,
+    each word then gets a space, and the first word of a text is read like a later one. The tokenizer is tried on words of its
+    own vocabulary: one by one, they must have the subwords that they have in a whole text.
     """
-    words = 2 * longest_words(tokenizer)  # twice, so that no word is first and last alone
+    words = 2 * longest_words(tokenizer)  # twice, so that no word is only first or only last
     alone, after_space = (tokenizer.encode(space + " ".join(words), add_special_tokens=False).ids for space in ("", " "))
     if _one_by_one(tokenizer, words) == alone:
         return tokenizer
@@ -33,7 +33,7 @@ def _one_by_one(tokenizer: Tokenizer, words: list[str]) -> list[int]:
 
 
 def longest_words(tokenizer: Tokenizer) -> list[str]:
-    """The longest words of letters in a vocabulary."""
+    """The PROBED longest words of letters in a vocabulary."""
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     subwords = tokenizer.get_vocab().keys() - special
     marked = [subword for subword in subwords if subword.startswith(MARKS) or subword.endswith(END)] or subwords

@@ -19,7 +19,7 @@ from crosslens.jobs.parquet import metadata
 class Vocabulary:
     """The subwords of an encoder by number.
 
-    special: numbers of special subwords. unknown: number of the subword for unknown text; None without one.
+    special: numbers of the special subwords. unknown: number of the subword for unknown text; None if there is none.
     """
 
     subwords: list[str]
@@ -28,14 +28,14 @@ class Vocabulary:
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
-        """The vocabulary of a tokenizer's folder, read from tokenizer.json without the library tokenizers."""
+        """Vocabulary from tokenizer.json in a tokenizer's folder, read without the library tokenizers."""
         file = verified(folder / "tokenizer.json")
         content = parse_json(file.read_bytes(), file)
         model, vocabulary, added = content["model"], content["model"]["vocab"], content["added_tokens"]
         if isinstance(vocabulary, list):  # Unigram: with scores
             vocabulary = {subword: number for number, (subword, _) in enumerate(vocabulary)}
         numbers = vocabulary | {token["content"]: token["id"] for token in added}
-        unknown = model.get("unk_id", numbers.get(model.get("unk_token")))  # the former of Unigram
+        unknown = model.get("unk_id", numbers.get(model.get("unk_token")))  # unk_id: Unigram
         if unknown is None:
             unknown = next((numbers[name] for name in UNKNOWN if name in numbers), None)
         special = [token["id"] for token in added if token["special"] and token["id"] != unknown]
@@ -47,10 +47,10 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of a file of tokens.
+    """Counts of a token file.
 
-    known: count of each subword, (vocabulary,), 0 for special and unknown ones. unknown: count of unknown subwords. words: number
-    of words. cut_texts: number of texts that were cut off.
+    known: count of each subword, (n_vocabulary,), 0 for special and unknown ones. unknown: count of unknown subwords. words:
+    number of words. cut_texts: number of texts that were cut.
     """
 
     known: np.ndarray
@@ -65,7 +65,7 @@ class Counts:
 
     @classmethod
     def read(cls, path: Path, vocabulary: Vocabulary) -> "Counts":
-        """The counts of a file of tokens, from a tokenisation without windows and with one labelled subword a word."""
+        """Counts of a token file. Its tokenisation must have no windows, and one labelled subword per word."""
         table = parquet.read(path, columns=["subwords", "words"])
         numbers = table["subwords"].combine_chunks().flatten().to_numpy()
         counts = np.bincount(numbers, minlength=len(vocabulary.subwords))
@@ -78,16 +78,19 @@ class Counts:
 
 
 def unknown_shares(folder: Path, vocabulary: Vocabulary) -> dict[str, float]:
-    """Language -> share of unknown subwords in its test texts, where there are any. folder: of a corpus's tokens."""
+    """Language -> share of unknown subwords in its test texts, for the languages that have any.
+
+    folder: folder of a corpus's token files.
+    """
     counts = {path.name.split(".")[0]: Counts.read(path, vocabulary) for path in sorted(verified(folder).glob("*.test.parquet"))}
     return {language: part.unknown / part.subwords for language, part in counts.items() if part.unknown}
 
 
 def changed_subwords(path: Path, altered: Path, vocabulary: Vocabulary) -> tuple[int, int]:
-    """Number of subwords that the texts of a file of tokens lose under another tokenisation, and number of all their subwords.
+    """Number of subwords that the texts of a token file lose under another tokenisation, and number of all their subwords.
 
-    Each text's subwords are compared as a multiset, so that a subword which only moves is not lost; special ones do not count.
-    altered: file of the same texts under the other reading. Raises DataError if its texts differ.
+    Each text's subwords are compared as a multiset, so that a subword that only moves is not lost. Special subwords do not
+    count. altered: token file of the same texts under the other tokenisation. Raises DataError if its texts differ.
     """
     first, second = (parquet.read(file, columns=["id", "subwords"]) for file in (path, altered))
     if first["id"] != second["id"]:
@@ -99,7 +102,7 @@ def changed_subwords(path: Path, altered: Path, vocabulary: Vocabulary) -> tuple
 
 
 def _by_text(table: pa.Table, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of each text's subwords: keys of text and subword, (k,), and counts, (k,)."""
+    """Keys of text and subword, (k,), and how often each text has the subword, (k,); without special subwords."""
     subwords = table["subwords"].combine_chunks()
     numbers = subwords.flatten().to_numpy()
     text = np.repeat(np.arange(len(subwords)), pc.list_value_length(subwords).to_numpy())

@@ -1,4 +1,4 @@
-"""Splitting of running text into sentences, since wu2019 reads a document as the pair of its first two."""
+"""Splitting of running text into sentences, because wu2019 treats the first two sentences of a document as a pair."""
 
 import re
 from collections.abc import Callable
@@ -17,26 +17,26 @@ MODELS = {
     "fi": "finnish", "fr": "french", "it": "italian", "ml": "malayalam", "nl": "dutch", "no": "norwegian", "pl": "polish",
     "pt": "portuguese", "ru": "russian", "sl": "slovene", "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
-"""Language -> its model in NLTK's data package punkt_tab."""
-OTHERS = "english"  # model of a language that has none: wu2019's code, src/dataset/classification.py:12-17
+"""Language -> name of its model in NLTK's data package punkt_tab."""
+OTHERS = "english"  # model for languages that have none: wu2019's code, src/dataset/classification.py:12-17
 FULL_WIDTH = ("ja", "zh")  # languages whose sentences end with full-width marks and no space
-QUOTES = "[\"'”’»)\\]」』）】》]*"  # that close after a mark
+QUOTES = "[\"'”’»)\\]」』）】》]*"  # closing quotes and brackets after a mark
 FULL_WIDTH_ENDS = re.compile(f"[。！？]+{QUOTES}")
 ENDS = re.compile(f"[.!?…]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}")
-THAI_ENDS = "(?<=[\u0e01-\u0e4e])(?=\\s+[\u0e01-\u0e2e\u0e40-\u0e44])"  # before what a word can begin with
+THAI_ENDS = "(?<=[\u0e01-\u0e4e])(?=\\s+[\u0e01-\u0e2e\u0e40-\u0e44])"  # before spaces and a letter that can begin a word
 ALL_ENDS = re.compile(f"[.!?…।॥۔؟]+{QUOTES}(?=\\s)|[。！？]+{QUOTES}|{THAI_ENDS}")
 
 
 def splitter(rule: Rule, punkt: Path | None) -> Splitter:
-    """A function that splits a text of a language into sentences. punkt: NLTK's punkt_tab.zip; not needed for marks and
-    all_marks.
+    """A function that splits a text of a language into sentences.
 
-    Rule "punkt": the model of the language, or that of English, which finds no end in texts without spaces between sentences
-    (Chinese, Japanese), as in wu2019's code. "punkt_and_marks": Chinese and Japanese are split after 。！？ instead.
-    "punkt_english": the model of English for all languages, as that code reads WiLI, whose language is `all` there (langid.sh,
-    20-22). "marks": any language is split after 。！？, and after . ! ? … before a space. "all_marks": also after the marks of
-    Hindi, Urdu and Arabic before a space, and at spaces between Thai letters: Thai does not mark ends of sentences, and has
-    spaces between sentences and some clauses.
+    punkt: NLTK's punkt_tab.zip; not needed for the rules "marks" and "all_marks".
+    Rule "punkt": the model of the language, or else that of English, as in wu2019's code. It finds no end in texts without
+    spaces between sentences (Chinese, Japanese). "punkt_and_marks": as "punkt", but Chinese and Japanese are split after 。！？.
+    "punkt_english": the model of English for all languages, as in that code for WiLI, whose language is `all` there (langid.sh,
+    20-22). "marks": any language is split after 。！？, and after . ! ? … before a space. "all_marks": as "marks", and also after
+    the marks of Hindi, Urdu and Arabic before a space, and at spaces between Thai letters. Thai does not mark ends of
+    sentences, and has spaces between sentences and some clauses. Raises DataError if Punkt's models are needed but not given.
     """
     if rule in ("marks", "all_marks"):
         ends = ENDS if rule == "marks" else ALL_ENDS
@@ -59,7 +59,7 @@ def splitter(rule: Rule, punkt: Path | None) -> Splitter:
 
 
 def split_after(ends: re.Pattern[str], text: str) -> list[str]:
-    """The non-empty parts of a text up to the matches of a pattern, without white space around them."""
+    """Non-empty parts of a text, split after each match of a pattern, without white space around them."""
     places = [0, *(match.end() for match in ends.finditer(text)), len(text)]
     parts = (text[start:end].strip() for start, end in zip(places, places[1:], strict=False))
     return [part for part in parts if part]
@@ -67,7 +67,7 @@ def split_after(ends: re.Pattern[str], text: str) -> list[str]:
 
 def _model(archive: Path, name: str) -> Any:
     """A model of punkt_tab.zip, read without NLTK's own loader, which refuses files outside its data folders."""
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer  # a second that other readings need not wait for
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer  # takes a second that other rules need not spend
 
     def lines(file: str) -> list[str]:
         return list(filter(None, opened.read(f"punkt_tab/{name}/{file}").decode("utf-8").split("\n")))

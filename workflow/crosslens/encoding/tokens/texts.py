@@ -1,4 +1,4 @@
-"""Texts of a corpus in subwords, without texts that have unknown subwords."""
+"""Texts of a corpus as subwords, without texts that have unknown subwords."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,43 +13,43 @@ from crosslens.encoding.encoders.special import unknown_subword
 from crosslens.encoding.tokens.sentences import Splitter
 
 CHUNK = 2000  # texts encoded together
-LOOKED_AT = 510  # subwords of a text that are checked for unknown ones: tokeniser_mbert.py:83-99 cuts at 512 with 2 special ones
+LOOKED_AT = 510  # first subwords of a text, checked for unknown ones: tokeniser_mbert.py:83-99 cuts at 512 with 2 special ones
 
 
 class Text(NamedTuple):
-    """A text of a corpus, or a pair of texts, in subwords."""
+    """A text of a corpus, or a pair of texts, as subwords."""
 
     place: int  # number of the text in the corpus; sentences of one text share it
     row: dict[str, Any]  # of the corpus
     words: list[list[str]]  # of the text, or of each of the pair
-    labels: list[str] | None  # of the words; None where the corpus has none
+    labels: list[str] | None  # of the words; None if the corpus has none
     parts: list[Encoding]  # the text, or each of the pair, without special subwords
 
 
 @dataclass
 class KnownTexts:
-    """The texts of a corpus without those that have an unknown subword among their first LOOKED_AT, wherever they are cut later.
+    """The texts of a corpus, without those that have an unknown subword among their first LOOKED_AT.
 
-    A pair is dropped if either of its texts is.
+    Where a text is cut later does not matter. A pair is dropped if either of its texts has such a subword.
     """
 
     tokenizer: Tokenizer
     rows: Iterable[dict[str, Any]]  # of the corpus
     drop_unknown: bool  # False: no text is dropped
-    split: Splitter | None = None  # splits running text into sentences, of which the first two are read as a pair
-    each_sentence: bool = False  # whether each sentence is read as a text of its own instead
-    limit: int | None = None  # largest number of rows with texts; later rows do not count as dropped
+    split: Splitter | None = None  # splits running text into sentences; the first two become a pair
+    each_sentence: bool = False  # whether each sentence becomes a text instead
+    limit: int | None = None  # largest number of rows with kept texts; later rows do not count as dropped
     room: int | None = (
-        None  # largest number of subwords of a word; other words become an unknown subword; None: words are unchanged
+        None  # largest number of subwords of a word; words with more, or with none, become an unknown subword; None: unchanged
     )
-    whole: bool = False  # whether a text is tokenised as it is, instead of word by word
+    whole: bool = False  # whether a text is tokenised as a whole instead of word by word
     dropped: int = 0  # number of texts dropped so far
 
     def __iter__(self) -> Iterator[Text]:
         unknown = unknown_subword(self.tokenizer)
         name = None if unknown is None else self.tokenizer.id_to_token(unknown)
         rows = self._sentences(self.split) if self.split and self.each_sentence else enumerate(self.rows)
-        last, count = -1, 0  # place of the last row with texts, and number of such rows
+        last, count = -1, 0  # place of the last row with a kept text, and number of such rows
         while chunk := list(islice(rows, CHUNK)):
             split = None if self.each_sentence else self.split
             texts_and_labels = [(whole_texts(row), None) if self.whole else text_words(row, split) for _, row in chunk]
@@ -68,7 +68,7 @@ class KnownTexts:
                     yield Text(place, row, words, labels, parts)
 
     def _with_unknown(self, words: list[str], encoding: Encoding, name: str) -> Encoding:
-        """A text's subwords, with the unknown subword `name` for each word that has no subword or more than `room`.
+        """Subwords of a text, with the unknown subword `name` for each word that has no subword or more than `room`.
 
         Source: XTREME's code (utils_preprocess.py 64-66 for entities, 155-157 for tags).
         """
@@ -79,13 +79,13 @@ class KnownTexts:
         special = [token.content for token in self.tokenizer.get_added_tokens_decoder().values() if token.special]
         fits = [fit and not any(subword in word for subword in special) for word, fit in zip(words, fits, strict=True)]
         words = [word if fit else name for word, fit in zip(words, fits, strict=True)]
-        self.tokenizer.encode_special_tokens = False  # or `name` would be read as text
+        self.tokenizer.encode_special_tokens = False  # otherwise `name` would be read as text
         encoding = self.tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
         self.tokenizer.encode_special_tokens = True
         return encoding
 
     def _sentences(self, split: Splitter) -> Iterator[tuple[int, dict[str, Any]]]:
-        """A row for each sentence of running text, with the place of the text."""
+        """A text's place and a row for each of its sentences; texts without sentences, and other rows, as they are."""
         for place, row in enumerate(self.rows):
             texts = split(row["text"], row["language"]) if "text" in row and "forms" not in row else []
             yield from ((place, row | {"id": numbered(row, number), "text": text}) for number, text in enumerate(texts))
@@ -94,5 +94,5 @@ class KnownTexts:
 
 
 def numbered(row: dict[str, Any], number: int) -> str:
-    """The id of a window or sentence of a row, by its number from 0: ID, ID#2, ID#3."""
+    """Id of a window or sentence of a row, by its number from 0: ID, ID#2, ID#3."""
     return f"{row['id']}#{number + 1}" if number else row["id"]

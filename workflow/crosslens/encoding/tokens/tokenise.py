@@ -1,4 +1,4 @@
-"""From words to subwords ("subwords"), and the subword that carries a word's label."""
+"""Tokenisation of words into subwords, and choice of the subword that carries a word's label."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ from crosslens.jobs.checksums import checksummed, verified
 from crosslens.jobs.errors import DataError
 
 CUT = -1  # head of a word whose head was cut off, or has no subword
-# TOKENS, the place of a row's text in the corpus, whether the row is its text's first window, and the number of words of the text
-# without a subword (0 in further windows).
+# The columns of TOKENS; the place of the row's text in the corpus; whether the row is the first window of its text; the number
+# of words of the text without a subword (0 in further windows).
 PLACED = pa.schema(
     [*TOKENS, pa.field("place", pa.int32()), pa.field("first", pa.bool_()), pa.field("words_without_subword", pa.int32())]
 )
@@ -40,12 +40,14 @@ def tokenise(
     limit: int | None = None,
     punkt: Path | None = None,
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Tokenise rows of a corpus until texts of `limit` rows are kept; a pair is one text, its two parts one after the other.
+    """Tokenise rows of a corpus until texts of `limit` rows are kept, and return the TOKENS table and counts.
 
-    A text is cut to the maximum, a pair at the end of its longer part, subword by subword (tokenizers' longest_first); or a text
-    is divided into windows, a row each. punkt: the archive of the models that find sentences, if the tokenisation needs them.
-    Returns the TOKENS table and counts: texts kept, texts dropped for an unknown subword (see `KnownTexts`), texts and words cut
-    by the maximum, words without a subword. Raises DataError for word_starts without a WordPiece vocabulary.
+    A pair is one text, its two parts one after the other. A text is cut to the maximum; from a pair, subwords are removed one
+    by one at the end of the longer part (longest_first of tokenizers). With windows, a text is instead divided into several
+    rows.
+    limit: None: all rows. punkt: archive of the models that find sentences, if the tokenisation needs them.
+    The counts are texts kept, texts dropped for an unknown subword (see `KnownTexts`), texts and words cut by the maximum, and
+    words without a subword. Raises DataError for word_starts without a WordPiece vocabulary.
     """
     texts = _known(tokenizer, rows, settings, punkt, limit)
     table = _placed(texts, tokenizer, settings)
@@ -53,10 +55,10 @@ def tokenise(
 
 
 def altering(tokenizer: Tokenizer, settings: Tokenisation) -> Tokenizer:
-    """The tokenizer, with removal of marks or lower-casing before its own normaliser if the tokenisation says so.
+    """The tokenizer; if the tokenisation says so, a copy that removes marks or lower-cases before its own normaliser.
 
-    Source: transformers' BasicTokenizer for uncased models (tokenization_bert.py, _run_strip_accents: NFD, then without category
-    Mn).
+    Source: transformers' BasicTokenizer for uncased models (tokenization_bert.py, _run_strip_accents: NFD, then characters of
+    category Mn are removed).
     """
     if not settings.alters():
         return tokenizer
@@ -72,7 +74,7 @@ def altering(tokenizer: Tokenizer, settings: Tokenisation) -> Tokenizer:
 def labelled_subwords(encoding: Encoding, labelled_subword: str) -> list[tuple[int, int]]:
     """(word, position) of each labelled subword of one text, in order of position.
 
-    labelled_subword: setting of the tokenisation. A word whose characters the tokenizer drops has no subword, and no entry.
+    labelled_subword: setting of the tokenisation. A word whose characters the tokenizer drops has no subword, and so no entry.
     """
     labelled: list[tuple[int, int]] = []
     last_word, open_word = -1, False
@@ -100,7 +102,7 @@ def _known(
 
 
 def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Tokenisation) -> pa.Table:
-    """The PLACED table of texts, built in chunks, so that few encodings are in memory at a time."""
+    """The PLACED table of texts, built in chunks so that few encodings are in memory at a time."""
     if settings.labelled_subword == "word_starts" and not isinstance(tokenizer.model, models.WordPiece):
         raise DataError(
             f"tokens.labelled_subword: expected a WordPiece vocabulary for word_starts, found {type(tokenizer.model).__name__}: "
@@ -114,7 +116,7 @@ def _placed(texts: Iterable[Text], tokenizer: Tokenizer, settings: Tokenisation)
 
 
 def _counts(table: pa.Table, unknown: int) -> dict[str, int]:
-    """The counts of `tokenise` from a PLACED table; unknown: texts that were left out of it."""
+    """The counts of `tokenise` from a PLACED table. unknown: number of texts left out of it for an unknown subword."""
     return {
         "texts": pc.sum(table["first"], min_count=0).as_py(),
         "unknown": unknown,
@@ -125,7 +127,7 @@ def _counts(table: pa.Table, unknown: int) -> dict[str, int]:
 
 
 def _rows(text: Text, joiner: Tokenizer, settings: Tokenisation) -> Iterator[dict[str, Any]]:
-    """The row of PLACED of a text, or the rows of its windows."""
+    """The PLACED row of a text, or the rows of its windows."""
     labelled = [
         (part, word, position)
         for part, encoding in enumerate(text.parts)
@@ -162,7 +164,7 @@ def _rows(text: Text, joiner: Tokenizer, settings: Tokenisation) -> Iterator[dic
 
 
 def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
-    """Heads, counted among the labelled words, and relations of labelled words; CUT where a head is missing.
+    """Heads of labelled words, numbered among these from 1, and their relations; the head is CUT if it is missing.
 
     words: index of each labelled word among the row's words.
     """
@@ -173,11 +175,11 @@ def _arcs(row: dict[str, Any], words: list[int]) -> tuple[list[int], list[str]]:
 
 
 class NoTextLeftError(DataError):
-    """Each text of a file of a corpus has an unknown subword, and is dropped."""
+    """Every text of a corpus file has an unknown subword and is dropped."""
 
 
 class _Span(NamedTuple):
-    """Subwords of a text whose words are labelled in an input, and their offset in the input."""
+    """Subwords of a text whose words are labelled in an input, and the shift from places in the text to those in the input."""
 
     subwords: range
     shift: int
@@ -187,8 +189,8 @@ class _Input(NamedTuple):
     """Input of an encoder: a text, a pair, or a window of a text."""
 
     subwords: list[int]  # with special ones
-    spans: list[_Span]  # of the text, or of each of a pair
-    second: int  # first place of a pair's second text; 0 where there is none
+    spans: list[_Span]  # of the text, or of each text of a pair
+    second: int  # place of the first subword of a pair's second text; 0 without one
 
 
 def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Tokenisation) -> list[_Input]:
@@ -211,9 +213,9 @@ def _inputs(joiner: Tokenizer, parts: list[Encoding], settings: Tokenisation) ->
 
 
 def _extracts(words: Sequence[Any], room: int, settings: Tokenisation) -> list[tuple[int, int, int]]:
-    """First labelled subword, first subword and end of a text's part, or of each of its windows.
+    """First labelled subword, first subword and end of the part of a text that is kept, or of each of its windows.
 
-    words: word of each subword. room: largest number of subwords that are not special.
+    words: word of each subword. room: largest number of subwords, without special ones.
     """
     if settings.windows is not None:
         sizes = [len(list(group)) for _, group in groupby(words)]
@@ -226,14 +228,14 @@ def _extracts(words: Sequence[Any], room: int, settings: Tokenisation) -> list[t
 
 
 def _joiner(tokenizer: Tokenizer) -> Tokenizer:
-    """A tokenizer that truncates subwords of one or two texts and adds special subwords, as this one would."""
+    """A tokenizer that only truncates one or two texts and adds special subwords, in the way of `tokenizer`."""
     joiner = Tokenizer(models.WordLevel())  # its own model is never used
     joiner.post_processor = tokenizer.post_processor
     return joiner
 
 
 def _extents(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
-    """First place and number of subwords of the first and of the second text; (0, 0) for one that has none."""
+    """First place and number of subwords of the first and of the second text; (0, 0) for a text without subwords."""
     second = [position for position, text in enumerate(joined.sequence_ids) if text == 1]
     inside = [position for position, word in enumerate(joined.word_ids) if word is not None]
     size = len(inside) - len(second)
@@ -241,7 +243,10 @@ def _extents(joined: Encoding) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def load_tokenizer(folder: Path, whole_text: bool = False) -> Tokenizer:
-    """The tokenizer of an encoder's folder, for words given one by one or for whole texts. Raises DataError if it is damaged."""
+    """The tokenizer of an encoder's folder, for words given one by one or, with `whole_text`, for whole texts.
+
+    Raises DataError if it is damaged.
+    """
     description = read(folder)
     return description.fast_tokenizer() if whole_text else description.word_tokenizer()
 
@@ -250,11 +255,11 @@ def write_corpus_tokens(
     folder: Path, files: Mapping[tuple[str, str], Path], output: Path, settings: Tokenisation, shared: Mapping[str, Any], log:
     Logger, name: str, punkt: Path | None = None,
 ) -> None:  # fmt: skip
-    """Tokenise the files of a corpus, (language, split) -> file, into LANGUAGE.SPLIT.parquet below `output`.
+    """Tokenise the files of a corpus into LANGUAGE.SPLIT.parquet below `output`.
 
-    shared: the languages whose validation is a share of train, and settings of its sampling (`write_train`). name: of the
-    tokenisation. punkt: archive of models, see `tokenise`. Raises DataError, which names all
-    languages in which no text is left.
+    folder: of the encoder's tokenizer. files: (language, split) -> corpus file. shared: `languages`, whose validation is a
+    share of train, and the settings of its sampling (share, by, seed of `write_train`). name: of the tokenisation. punkt:
+    archive of models, see `tokenise`. Raises DataError, with all languages in which no text is left.
     """
     lacking = []
     sampling = {key: value for key, value in shared.items() if key != "languages"}
@@ -284,7 +289,7 @@ def write_corpus_tokens(
 def write_tokens(
     tokenizer: Tokenizer, corpus: Path, output: Path, settings: Tokenisation, split: str, punkt: Path | None = None
 ) -> dict[str, int]:
-    """Tokenise one file of a corpus, up to its nominal number of texts, and return the counts of `tokenise`.
+    """Tokenise a file of a corpus, up to its nominal number of texts, and return the counts of `tokenise`.
 
     Raises DataError if no text remains.
     """
@@ -299,10 +304,10 @@ def write_train(
     tokenizer: Tokenizer, corpus: Path, outputs: Mapping[str, Path], settings: Tokenisation, *,
     language: str, share: float, by: str, seed: int, punkt: Path | None = None,
 ) -> dict[str, dict[str, int]]:  # fmt: skip
-    """Tokenise train and split validation off, after texts with unknown subwords were dropped (tanti2021's code).
+    """Tokenise train and split off validation, after texts with unknown subwords are dropped (tanti2021's code).
 
     outputs: files of train and validation, in which the texts keep their order. share, seed: see `validation`. by: unit that is
-    drawn, "text" or the values of a column, such as premises. Returns the counts of `tokenise` by split; texts with unknown
+    sampled, "text" or the values of a column, such as premises. Returns the counts of `tokenise` by split; texts with unknown
     subwords count under train. Raises DataError if no text remains, or none for validation.
     """
     table = corpora.read(corpus)
@@ -320,7 +325,7 @@ def write_train(
     is_sampled = pc.is_in(tokens["place"], places.take(pa.array(sorted(validation_groups))))
     counts = {}
     for split, chosen, unknown in (("train", pc.invert(is_sampled), texts.dropped), ("validation", is_sampled, 0)):
-        # Equal chunks, so that the pages of the file do not depend on the texts that were drawn.
+        # Equal chunks, so that the pages of the file do not depend on which texts are sampled.
         part = pa.Table.from_batches(tokens.filter(chosen).combine_chunks().to_batches(CHUNK))
         counts[split] = _counts(part, unknown)
         write(part.select(TOKENS.names), outputs[split], counts[split], tokenizer)
@@ -328,7 +333,7 @@ def write_train(
 
 
 def write(tokens: pa.Table, output: Path, counts: Mapping[str, int], tokenizer: Tokenizer) -> None:
-    """Write a TOKENS table with its counts, and how many special subwords there are before, between and after texts."""
+    """Write a TOKENS table with its counts and the numbers of special subwords before, between and after texts."""
     corpora.write(tokens, output, TOKENS, {**counts, SPECIAL: [len(subwords) for subwords in special_subwords(tokenizer)]})
 
 

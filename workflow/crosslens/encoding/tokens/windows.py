@@ -7,7 +7,7 @@ LONGEST = 510  # largest number of subwords of a window: encoders have 512 posit
 
 
 class Window(NamedTuple):
-    """Labelled words first_word to end_word, and subwords start_piece to end_piece of the input; ends are exclusive."""
+    """Labelled words first_word to end_word, and subwords start_subword to end_subword of the input; ends are exclusive."""
 
     first_word: int
     end_word: int
@@ -18,12 +18,12 @@ class Window(NamedTuple):
 def windows(sizes: Sequence[int], size: int, context: int) -> list[Window]:
     """Windows of whole words in which each word is labelled once, in order.
 
-    sizes: subwords of each word, at least 1. size: largest number of subwords of a window, without special ones. context: number
-    of unlabelled subwords before a window's first labelled word; they may begin within a word.
-    A window ends before a word that no longer fits, and its last `context` subwords begin the next window (wu2019, section 3; the
-    authors' tagging reader). XTREME splits sentences in this way, without context. A word is never divided: the window of a word
-    that does not fit alone is longer than `size`. Departures: subwords beyond LONGEST are cut off (wu2019 cuts nothing; with
-    `unknown_words` no word is so long, as in XTREME), and no empty window precedes such a word.
+    sizes: number of subwords of each word, at least 1. size: largest number of subwords of a window, without special ones.
+    context: number of unlabelled subwords before a window's first labelled word; they may begin within a word.
+    A window ends before a word that no longer fits, and its last `context` subwords begin the next window (wu2019, section 3;
+    the authors' tagging reader). XTREME splits sentences in this way, without context. A word is never divided: the window of a
+    word that by itself does not fit is longer than `size`. Departures: subwords beyond LONGEST are cut off (wu2019 cuts
+    nothing; with `unknown_words` no word is so long, as in XTREME), and there is no empty window before such a word.
     """
     result: list[Window] = []
     start_subword = end_subword = first_word = 0

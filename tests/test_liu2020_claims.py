@@ -66,7 +66,7 @@ def test_directions_with_a_late_best_layer():
     best = {"en->de": 10, "de->en": 11, "en->zh": 12, "zh->en": 1}
     scores = {(item, layer, 1.0): 9.0 if layer == of else 1.0 for item, of in best.items() for layer in range(1, 13)}
     assert claims.share_with_late_best([grid(scores)]) == (Estimate.exact(50.0), 4)
-    with pytest.raises(Missing, match="an encoder of 2 blocks has no such layers"):
+    with pytest.raises(Missing, match="an encoder with 2 layers has no such layers"):
         claims.share_with_late_best([grid({place: value for place, value in scores.items() if place[1] < 3})])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from crosslens.encoding.encoders.folder import COUNTED, Description, message
+from crosslens.encoding.encoders.folder import Description, message, positions
 from crosslens.jobs.errors import DataError
 
 LONGEST = 18  # subwords of a text
@@ -39,7 +39,7 @@ def try_encoder(encoder: nn.Module, description: Description, origin: str, *, ca
         reason = f"{type(error).__name__}: {message(error)}"
         raise _wrong(origin, "an encoder that encodes short texts", reason) from error
     if len(batch) != 1 + (top := int(encoder.config.num_hidden_layers)):  # type: ignore[union-attr, arg-type]
-        raise _wrong(origin, f"hidden states of the embeddings and of each of {top} blocks", f"{len(batch)} of them")
+        raise _wrong(origin, f"hidden states of the embeddings and of each of {top} layers", f"{len(batch)} of them")
     for layer, states in enumerate(batch):
         for text, padded in zip(singles, states, strict=True):
             if not bool(torch.isfinite(padded).all() and torch.isfinite(text[layer]).all()):
@@ -86,12 +86,12 @@ def _first(output: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
 
 def _choose_texts(description: Description) -> list[list[int]]:
     """Subwords of a long text, of two that differ in their last subword, and of a short one, from the whole vocabulary."""
-    config, vocabulary = description.config, description.tokenizer["model"]["vocab"]
+    vocabulary = description.tokenizer["model"]["vocab"]
     special = {token["id"] for token in description.tokenizer["added_tokens"]}
     numbers = set(vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary)))
     subwords = sorted(numbers - special) or sorted(special)
-    unused = 1 + (config.get("pad_token_id") or 0) if config["model_type"] in COUNTED else 0  # positions that no text uses
-    size = max(4, min(LONGEST, config.get("max_position_embeddings", LONGEST) - unused))
+    most = positions(description.config)
+    size = max(4, min(LONGEST, LONGEST if most is None else most))
     text = [subwords[round(place)] for place in torch.linspace(0, len(subwords) - 1, size).tolist()]
     half = text[: size // 2]
     return [text, half, [*half[:-1], text[-1]], half[:-1]]

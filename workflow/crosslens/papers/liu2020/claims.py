@@ -40,7 +40,7 @@ def share_with_late_best(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int
     (rows,) = numbers
     top = int(rows["layer"].max())
     if top < FEWEST_LAYERS:
-        raise Missing(f"an encoder of {top} blocks has no such layers")
+        raise Missing(f"an encoder with {top} layers has no such layers")
     best = rows.loc[rows.groupby("item")["value"].idxmax(), "layer"]
     return Estimate.exact(100 * float(best.isin((top - 2, top - 1)).mean())), len(best)
 

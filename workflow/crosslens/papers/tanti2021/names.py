@@ -1,7 +1,7 @@
 """tanti2021: names in the tables and figures.
 
 Tanti, van der Plas, Borg and Gatt (2021), On the language-specificity of multilingual BERT and the impact of fine-tuning.
-Each score stands under the definition of the authors' code (`paper`) and under the usual ones.
+Each score is given under the definition of the authors' code (`paper`) and under the usual definitions.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from crosslens.config.labels import NLI, UPOS
 from crosslens.numerics import definitions
 
 PAPER = "tanti2021"
-# Definitions of the authors' code. UDPOS is scored on words, XNLI on pairs of texts.
+# Definitions from the authors' code, which scores UDPOS on words and XNLI on pairs of texts.
 PAPER_F1 = "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"
 MICRO_F1 = "paper: micro F1 of chunks of bare tags"
 V_PAPER = "paper: V-measure"
@@ -21,11 +21,11 @@ IN_RECORDS = {
     definitions.CHUNK_MICRO_F1: MICRO_F1,
     definitions.V_MEASURE: V_PAPER,
 }
-"""Definition in the records -> the paper's own; the others are named alike."""
+"""Definition in the records -> name in the tables, for the paper's own definitions; the others keep their names."""
 
 TASKS = {"pos": "UDPOS", "nli": "XNLI"}
 LABELS = {"pos": UPOS, "nli": NLI}
-UNITS: dict[str, Literal["word", "text"]] = {"pos": "word", "nli": "text"}  # units that have labels
+UNITS: dict[str, Literal["word", "text"]] = {"pos": "word", "nli": "text"}  # the unit that has a label
 RUNS = {
     "frozen": "Init.",
     "finetuned": "Fine-T.",
@@ -56,26 +56,26 @@ SEARCHED = {
     "batch": "minibatch_size",
     "head_rate": "postencoder_learning_rate",
 }
-"""Hyperparameter -> its name in the authors' code, in whose alphabetical order the values of a set are drawn."""
+"""Hyperparameter -> its name in the authors' code, which samples the values of a set in alphabetical order of these names."""
 CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
             "entropy_maximisation": "entropy maximisation"}  # fmt: skip
 
-# Rows of the tables, and the item of the records that each shows.
+# Row of the tables -> item of the records.
 SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
 ADVERSARY_ROWS = {"Adversary (Wiki validation)": "adversary, wiki"}
 CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
 PANELS = {"labels": "{} labels", "language, target": "{} languages", "language, wiki": "Wikipedia languages"}
-"""Item of the records -> name in the captions of figures 3 to 6, with the task in braces."""
-UNIT_ROWS = {"Lang. ID of words": "language of words, wiki", "Lang. ID of texts": "language of texts, wiki"}  # of item units
-SPELLING = "spelling"  # a baseline in the place of a run: it sees no encoder
+"""Item of the records -> name in the captions of figures 3 to 6; {} stands for the task."""
+UNIT_ROWS = {"Lang. ID of words": "language of words, wiki", "Lang. ID of texts": "language of texts, wiki"}  # of units.csv
+SPELLING = "spelling"  # a baseline listed among the runs, though it uses no encoder
 
 
 class TableOf(NamedTuple):
-    """Rows and runs of a table, for both tasks; runs that are not printed are controls."""
+    """Rows and runs of a table, for both tasks. Runs that the paper does not print are controls."""
 
     rows: dict[str, str]
     runs: tuple[str, ...]
-    kinds: tuple[str, ...]  # of measures
+    kinds: tuple[str, ...]  # kinds of measures
 
 
 TUNED, ADVERSARIAL = ("frozen", "finetuned"), ("gradient_reversal", "entropy_maximisation")
@@ -95,17 +95,17 @@ FIGURES = {
 
 
 def recipe_name(task: str, run: str) -> str:
-    """Name of a training run, which stands in its records."""
+    """Name of a training run, as in its records."""
     return f"tanti2021/{task}/{run}"
 
 
 def column(task: str, run: str) -> str:
-    """Name of a training run in the column heads of the tables: UDPOS Fine-T."""
+    """Column head of a training run in the tables, such as UDPOS Fine-T."""
     return f"{TASKS[task]} {RUNS[run]}"
 
 
 def chance(task: str, definition: str) -> float:
-    """Percentage that guessing gives in the target task; 0 for F1, which guessing gives no fixed value."""
+    """Accuracy of guessing in the target task, in percent; 0 for other metrics, under which guessing has no fixed score."""
     return 100 / len(LABELS[task]) if metric(definition) == "accuracy" else 0
 
 

@@ -1,4 +1,4 @@
-"""muller2021: the training runs, of three tasks and three sources, with RANDOM-INIT of sets of blocks, which count from 1."""
+"""muller2021: recipes for three tasks and three source languages, with sets of layers re-initialised (RANDOM-INIT)."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -19,7 +19,7 @@ SELECT = {"parsing": "las", "pos": "accuracy", "ner": "spans"}
 
 
 def set_name(layers: Sequence[int] | str) -> str:
-    """Name of a set of re-initialised blocks: 1, 1-2, 2_4, all."""
+    """Name of a set of re-initialised layers, such as 1, 1-2, 2_4 or all."""
     if isinstance(layers, str):
         return layers
     run = list(layers) == list(range(layers[0], layers[-1] + 1))
@@ -27,7 +27,7 @@ def set_name(layers: Sequence[int] | str) -> str:
 
 
 def edits(paper: Muller2021) -> dict[str, Edit]:
-    """Set of re-initialised blocks -> edit of the encoder, for all configured sets."""
+    """Name of a set of re-initialised layers -> edit of the encoder, for all configured sets."""
     edits_by_set, how = {REF: Edit()}, paper.training.initialisation
     for layers in [*paper.pairs, *paper.sets, *paper.similarity.sets]:
         blocks = "all" if isinstance(layers, str) else tuple(layers)
@@ -36,10 +36,10 @@ def edits(paper: Muller2021) -> dict[str, Edit]:
 
 
 class Source(NamedTuple):
-    """A task and the data that it is trained on."""
+    """A task and its training data."""
 
     task: TaskName
-    name: str  # the language, with DOMAIN where it is table 2's corpus
+    name: str  # the language, followed by DOMAIN for the corpus of table 2
     language: str
     corpus: str
 
@@ -56,7 +56,7 @@ def sources(paper: Muller2021) -> list[Source]:
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Training runs by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
+    """Recipes by name, such as muller2021/parsing/en/init1-2, including two encoders that are not fine-tuned."""
     paper = section(config)
     edits_by_set, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
     with_states = {name for item in COMPARED for name in item_recipes(item, paper.source_languages, compared)}
@@ -73,7 +73,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
 
 @once
 def trials(config: Config) -> dict[str, list[Recipe]]:
-    """Trials of the grid search by job, one each, such as muller2021/pos/en/ref/trials00."""
+    """Trials of the grid search by job, such as muller2021/pos/en/ref/trials00; each job has one trial."""
     paper = section(config)
     grid = [{"batch": batch, "rate": rate} for batch, rate in product(paper.search.batch, paper.search.rate)]
     trials_by_job = {}
@@ -85,7 +85,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
 
 
 def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float] | None = None, **options: Any) -> Recipe:
-    """A training run; a trial has other hyperparameters, and is scored on validation alone."""
+    """Recipe of a training run or, with the hyperparameters `trial`, of a trial, which is scored only on validation data."""
     paper = section(config)
     settings = paper.tasks[source.task].model_copy(update=trial)
     parses = source.task == "parsing"
@@ -130,7 +130,10 @@ def _source_data(source: Source, split: Split) -> Data:
 
 
 def _tests(source: Source, config: Config) -> list[Data]:
-    """Test sets: all languages of the task's corpus, and of the parallel treebanks; for table 2 those of its domains."""
+    """Test sets in all languages of each corpus: the task's corpus and, for parsing and tagging, the parallel treebanks.
+
+    Sources of table 2 have the corpora of its domains instead of the parallel treebanks; NER from English adds the news corpus.
+    """
     paper = section(config)
     corpora: list[str | None] = [source.corpus]
     if source.name != source.language:
@@ -144,7 +147,7 @@ def _tests(source: Source, config: Config) -> list[Data]:
 
 @once
 def study(config: Config) -> Study:
-    """The configured sources, corpora and languages."""
+    """The configured source languages, corpora and languages."""
     paper = section(config)
     own_corpora = {str(task): settings.corpus for task, settings in paper.tasks.items()}
     corpora = dict.fromkeys([*own_corpora.values(), paper.parallel, *paper.domains().values()])

@@ -20,8 +20,8 @@ LANGUAGES = {
 PAIRS = ("1-2", "3-4", "5-6", "7-8", "9-10", "11-12")
 GROUPS = ("1", "2", "1-2", "3-4", "1-3", "4-6", "7-9", "10-12", "1-4", "5-8", "9-12")
 REF, ALL, ALL_EMBEDDINGS = "ref", "all", "all_embeddings"
-# The caption of table 5 says that ALL is trained from scratch. A related paper's code has a switch for this that loads no weights,
-# not even the embeddings (mbert-unseen-languages, model/architecture/modeling_multitask.py, lines 600-603).
+# The caption of table 5 says that ALL is trained from scratch. A related paper's code has a switch for this that loads no
+# weights, not even the embeddings (mbert-unseen-languages, model/architecture/modeling_multitask.py, lines 600-603).
 HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL, from scratch", ALL: "ALL, pretrained embeddings"}
 FROM_ZERO = ("table2", "table6", "table7", "table8")
 PRINTED_LAYERS = 12  # number of layers of the paper's encoder

@@ -1,4 +1,4 @@
-"""wu2019: names of the recipes, and the rows and columns of the tables and figures.
+"""wu2019: names of recipes, and of rows and columns in the tables and figures.
 
 Wu and Dredze (2019), Beto, Bentz, Becas. Layers count from 1. Freezing 0 freezes only the embeddings; freezing n
 also freezes the lowest n layers.
@@ -15,21 +15,22 @@ TASKS = {"topic": "Document classification", "nli": "Natural language inference"
          "parsing": "Dependency parsing"}  # fmt: skip
 CORPORA = {"topic": "MLDoc", "nli": "XNLI and XNLI-MT", "ner": "CoNLL-2002, CoNLL-2003 and MSRA",
            "pos": "Universal Dependencies 1.4", "parsing": "Universal Dependencies 2.2"}  # fmt: skip
-"""Task -> the paper's corpora, as it calls them."""
+"""Task -> names of the paper's corpora."""
 METRICS = {"topic": "accuracy", "nli": "accuracy", "ner": "F1", "pos": "accuracy", "parsing": "LAS"}
-"""Task -> metric of figures 1 and 3, as printed."""
+"""Task -> metric in figures 1 and 3, as printed."""
 DEFINITIONS = {"topic": ACCURACY, "nli": ACCURACY, "ner": F1, "pos": ACCURACY, "parsing": LAS_WITHOUT_PUNCTUATION}
-"""Task -> definition of that metric here."""
+"""Task -> our definition of that metric."""
 TABLES = {"topic": "table2", "nli": "table3", "ner": "table4", "pos": "table5", "parsing": "table6"}
 CELLS = {"topic": "figure1a", "nli": "figure1b", "ner": "figure1c", "pos": "figure1d", "parsing": "figure1e"}
-"""Task -> its panel of figure 1 in the published values."""
+"""Task -> item of the published values with its panel of figure 1."""
 
 
 class Variant(NamedTuple):
     """A way to train a task.
 
-    name: the last part of the recipe's name; row: of figure 1 as printed, "" where it is not shown; frozen: number of frozen
-    bottom layers, None where the embeddings are trained too.
+    name: last part of the recipe's name.
+    row: its row in figure 1 as printed; "" if figure 1 does not show it.
+    frozen: number of frozen bottom layers; None means that the embeddings are trained too.
     """
 
     name: str
@@ -38,19 +39,19 @@ class Variant(NamedTuple):
 
 
 FULL, FEATURES = Variant("full"), Variant("features", "Feat")
-"""Fine-tuning of the whole encoder; the feature-based model."""
+"""Fine-tuning of the whole encoder, and the feature-based model."""
 TAGS, RELEASED_ROOT = Variant("pos"), Variant("released_root")
-"""The parser with gold UPOS as input; the parser with the root as released."""
+"""The parser with gold UPOS tags as input, and the parser that represents the root as in the released code."""
 IDENTIFICATION, UNTRAINED = "wu2019/language/pretrained", "wu2019/language/untrained"
 
 
 def freeze(number: int) -> Variant:
-    """The variant with this number of frozen bottom layers."""
+    """The variant with `number` frozen bottom layers."""
     return Variant(f"freeze{number}", f"Lay {number}", number)
 
 
 PRINTED = (FEATURES, *map(freeze, (0, 3, 6, 9)))
-"""Variants of figure 1 in print."""
+"""Variants in the printed figure 1."""
 
 
 def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
@@ -62,9 +63,14 @@ def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
 class Study:
     """The configured training runs and test sets.
 
-    tests, trains: task -> language -> corpus of its test set, or of its training data. frozen: numbers of frozen layers. names:
-    language -> name. substitutes: task -> names of its corpora where they are not the paper's. chance: task -> score by guessing
-    among its classes, in percent, of tasks whose classes are about equally frequent.
+    source: source language of zero-shot transfer.
+    tests, trains: task -> language -> corpus of its test set or of its training data.
+    frozen: numbers of frozen layers.
+    features: whether the feature-based model is configured.
+    released_root: whether RELEASED_ROOT is configured.
+    names: language -> name.
+    substitutes: task -> names of its corpora, if they are not the paper's.
+    chance: task -> score of guessing, in percent, for tasks with about equally frequent classes.
     """
 
     source: str
@@ -79,29 +85,29 @@ class Study:
 
     @property
     def tasks(self) -> list[str]:
-        """Configured tasks, in the order of print."""
+        """Configured tasks, in the printed order."""
         return [task for task in TASKS if task in self.tests]
 
     @property
     def variants(self) -> list[Variant]:
-        """Variants of figure 1, in the order of print, without full fine-tuning."""
+        """Variants of figure 1, in the printed order, without full fine-tuning."""
         return [*([FEATURES] if self.features else []), *map(freeze, self.frozen)]
 
     def instead(self, task: str) -> str:
-        """Names of a task's corpora that are not the paper's, such as `SIB-200 instead of MLDoc`; "" for the paper's own."""
+        """A clause on a task's corpora, such as `SIB-200 instead of MLDoc`; "" if they are the paper's."""
         names = self.substitutes.get(task)
         return f"{' and '.join(names)} instead of {CORPORA[task]}" if names else ""
 
     @property
     def note(self) -> str:
-        """A sentence on all substitutes; "" where there are none."""
+        """A sentence on all corpora that are not the paper's; "" if there are none."""
         clauses = [f"{TASKS[task]}: {self.instead(task)}" for task in self.tasks if task in self.substitutes]
         return f"Other corpora than the paper's. {'; '.join(clauses)}." if clauses else ""
 
     def zero_shot(self, task: str, variant: Variant = FULL) -> str:
-        """Recipe of transfer from the source language."""
+        """Name of the recipe for transfer from the source language."""
         return recipe_name(task, self.source, variant)
 
     def in_language(self, task: str) -> dict[str, str]:
-        """Language -> recipe that is trained in it, the source among them; for nli on translated training data."""
+        """Language, including the source -> name of the recipe trained in it; for nli the training data are translated."""
         return {language: recipe_name(task, language) for language in self.trains[task] if language in self.tests[task]}

@@ -1,4 +1,4 @@
-"""wu2019: training runs of five tasks from English and in each language, also with frozen layers; language identification."""
+"""wu2019: recipes of language identification and of five tasks, trained on English or in each language, also partly frozen."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -28,7 +28,7 @@ from crosslens.papers.wu2019.names import (
 )
 
 LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
-"""Task -> its labels; topics have those of their corpora."""
+"""Task -> its labels, except `topic`, which has the labels of its corpora."""
 SELECT = {"topic": "accuracy", "nli": "accuracy", "ner": "spans", "pos": "accuracy", "parsing": "las"}
 OF_TEXTS: tuple[TaskName, ...] = ("topic", "nli")
 PRINTED = {
@@ -37,12 +37,12 @@ PRINTED = {
 }  # fmt: skip
 """Task -> keys of the paper's corpora."""
 CONSTANT = {"warmup": 0.0, "decay": "none", "weight_decay": 0.0}
-"""Schedule of training runs of heads on a frozen encoder, whose rates are halved."""
+"""Settings of training runs on a frozen encoder: no schedule, since Halving lowers the learning rate."""
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Training runs by name, such as wu2019/ner/en/freeze3."""
+    """Recipes of the training runs by name, such as wu2019/ner/en/freeze3."""
     paper = section(config)
     all_recipes = [
         _recipe(task, *language_and_variant, config) for task in paper.tasks for language_and_variant in _trained(task, config)
@@ -53,7 +53,11 @@ def recipes(config: Config) -> dict[str, Recipe]:
 
 
 class Trial(NamedTuple):
-    """A trial of the grid search: its job, such as wu2019/pos/en/full/trials00, its name, and its hyperparameters."""
+    """A trial of the grid search.
+
+    job: name of its job, such as wu2019/pos/en/full/trials00.
+    values: its hyperparameters.
+    """
 
     job: str
     name: str
@@ -64,7 +68,7 @@ class Trial(NamedTuple):
 
 @once
 def grid(config: Config) -> list[Trial]:
-    """All trials of the grid search, each in a job of its own."""
+    """All trials of the grid search, each in its own job."""
     paper, searchable = section(config), section(config).searchable()
     grid_trials, tasks = [], [task for task in paper.search.tasks if task in paper.tasks]
     for task, name in product(tasks, paper.search.variants):
@@ -78,7 +82,7 @@ def grid(config: Config) -> list[Trial]:
 
 @once
 def trials(config: Config) -> dict[str, list[Recipe]]:
-    """Trials of the grid search by job, one each."""
+    """Recipes of the grid search by job; each job has one trial."""
     source = section(config).source_language
     return {
         trial.job: [_recipe(trial.task, source, trial.variant, config, name=trial.name, trial=trial.values)]
@@ -110,9 +114,9 @@ def study(config: Config) -> Study:
 
 
 def _sources(corpora: Iterable[str], config: Config) -> list[str]:
-    """Names of the distributions that some corpora come from."""
+    """Names of the data sets from which the corpora come."""
     keys = dict.fromkeys(key for corpus in corpora for key in sorted(config.corpora[corpus].sources()))
-    return [_titles().get(key, key) for key in keys]  # an overlay's sources have no entry
+    return [_titles().get(key, key) for key in keys]  # sources added in an overlay have no title
 
 
 @cache
@@ -121,7 +125,7 @@ def _titles() -> dict[str, str]:
 
 
 def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
-    """Language and variant of each training run of a task."""
+    """(language, variant) of each training run of a task."""
     paper = section(config)
     source, tests = paper.source_language, paper.corpora(task, config, "test")
     variants = [FULL, *map(freeze, paper.frozen), *([FEATURES] if paper.features else [])]
@@ -134,9 +138,13 @@ def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
 def _recipe(
     task: TaskName, language: str, variant: Variant, config: Config, *, name: str = "", trial: dict[str, float] | None = None
 ) -> Recipe:  # fmt: skip
-    """A training run; its name is that of the recipe unless a trial has another.
+    """Recipe of a training run or of a trial.
 
-    From the source it is scored in all languages, otherwise in its own; a trial is scored on validation alone.
+    Runs on the source language are tested in all languages, the others in their own. A trial is scored only on validation data.
+
+    language: training language.
+    name: name of a trial; "" means the name of the training run.
+    trial: hyperparameters of a trial; None for a training run.
     """
     paper, task_settings = section(config), section(config).tasks[task]
     features = paper.features if variant == FEATURES else None
@@ -206,13 +214,13 @@ def _head(task: TaskName, variant: Variant, config: Config) -> Head:
 
 
 def _held_out(corpus: str, config: Config) -> Any:
-    """Split by which epochs are selected: validation, or XNLI's dev."""
+    """Split on which the epoch is selected: validation or, if the corpus has none, dev (XNLI)."""
     splits = {split for _, split in config.corpora[corpus].parts()}
     return "validation" if "validation" in splits else "dev"
 
 
 def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
-    """Test sets of all languages, a Data a corpus; for training runs in other languages than the source that of the language."""
+    """Test sets of a training run: of all languages, by corpus, for the source language; otherwise only of its own language."""
     paper = section(config)
     by_language = paper.corpora(task, config, "test")
     if language != paper.source_language:
@@ -225,7 +233,7 @@ def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
 
 
 def _identification(name: str, config: Config, *, reinitialised: bool = False) -> Recipe:
-    """A training run of linear heads on the mean state of each layer, one after the other; the encoder is frozen."""
+    """Recipe that trains a linear language head on the mean hidden state of each layer in turn, with a frozen encoder."""
     paper, settings = section(config), section(config).identification
     assert settings is not None
     layers = range(int(config.encoders[paper.encoder].blocks() or 0) + 1)

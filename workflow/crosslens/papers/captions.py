@@ -39,8 +39,8 @@ def captioned(
     """A table or figure with its title and caption.
 
     form: None means a figure if its name begins with "figure", otherwise a table.
-    values: values of the caption's fields, besides {interval}, which says over how many seeds the intervals are computed.
-    single: how the interval of a single seed is computed, in words.
+    values: values of the caption's fields, besides {interval}, which describes the intervals.
+    single: description of the interval of a single seed.
     fields: further fields of TableOrFigure.
     Raises DataError if captions.yaml lacks the table or figure, or if its caption has unknown fields.
     """

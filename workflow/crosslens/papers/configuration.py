@@ -58,7 +58,7 @@ def _line(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _written(location: Sequence[str | int], values: Any, missing: bool) -> Iterator[str]:
-    """Parts of a location that the user wrote, without names of union members. missing: whether the last part is missing."""
+    """Parts of a location that a user wrote, without names of union members. missing: whether the last part is missing."""
     node: Any = values
     for part in location:
         exists = part in node if isinstance(node, Mapping) else isinstance(node, list) and isinstance(part, int)

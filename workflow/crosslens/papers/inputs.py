@@ -1,4 +1,4 @@
-"""Records, files and published values from which the module of a table or figure makes it."""
+"""Records, files and published values that the module of a table or figure reads."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

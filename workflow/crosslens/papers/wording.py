@@ -6,8 +6,7 @@ from collections.abc import Iterable
 def by_seeds(numbers: Iterable[int], several: str, single: str) -> str:
     """A clause that describes values based on these numbers of seeds: `several`, `single`, or both.
 
-    several: the clause for more than one seed; {} stands for the numbers above 1.
-    single: the clause for one seed.
+    several: clause for several seeds, with {} for the numbers above 1; single: clause for one seed.
 
     >>> by_seeds([3, 3], "the range over {} seeds", "the jackknife")
     'the range over 3 seeds'

@@ -27,12 +27,9 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _changes(records: pd.DataFrame, head: str, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines for a task: CKA of states before and after fine-tuning, and the change of weights, by layer.
+    """Lines for a task, named `head`: CKA of states before and after fine-tuning, and the change of weights, by layer.
 
-    CKA is given for each language and as the mean over languages, also if only the encoder's lower half is changed.
-
-    records: records of the fine-tuned encoder.
-    head: name of the task in the table.
+    CKA is given by language and as their mean, also if only the lower half of the encoder is changed.
     """
     languages = study.languages[study.parallel]
     for definition, words in ((TRAINED, HEADINGS[OURS]), (LOWER_HALF, f"{HEADINGS[OURS]}; {LOWER_HALF}")):

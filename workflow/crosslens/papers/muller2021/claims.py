@@ -30,8 +30,7 @@ def losses(
     before: re-initialised layers of the training runs whose scores are subtracted; REF for none. With any other value, `layers`
         must be a single set, since the names of the results omit it.
     sources: training languages.
-    by_family: whether to return a separate result for each family of the other languages; then `quantity` has no effect unless
-        it is "source".
+    by_family: whether to return the changes in the other languages separately for each family; ignored for "source".
     """
     scores = pd.concat(numbers).drop_duplicates(["recipe", "language", "seed"])
     scores = scores[scores["language"] != "all"]
@@ -79,9 +78,7 @@ def same_trend(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def losses_of_both(numbers: Sequence[pd.DataFrame], before: str, after: str) -> pd.DataFrame | dict[str, pd.DataFrame]:
     """Changes of two quantities, such as score and similarity, as x and y by language; {} if a training run is missing.
 
-    Each quantity is the mean over seeds and layers in training runs on English.
-
-    numbers: values of the first and of the second quantity, by recipe and language.
+    numbers: values of each quantity in training runs on English; they are averaged over seeds and layers.
     before, after: sets of re-initialised layers between which the change is measured; REF for none.
     """
     changes = []
@@ -137,7 +134,7 @@ def languages_of_rows(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
 
 
 def outside(numbers: Sequence[pd.DataFrame], grid: Sequence[float]) -> tuple[Estimate, int]:
-    """Number of values that are not in the grid."""
+    """Number of values that a grid does not have."""
     (rows,) = numbers
     return Estimate.exact(float(sum(not np.isclose(value, grid, atol=0).any() for value in rows["value"]))), len(rows)
 
@@ -150,7 +147,7 @@ def _in_words(layers: str) -> str:
 
 
 def _spread(scores: pd.DataFrame, similarity: pd.DataFrame) -> float:
-    """Standard deviation, over layers, of the rank correlation between scores and similarity."""
+    """Standard deviation over layers of the rank correlation of scores with similarity."""
     by_language, by_layer = _by_layer(scores, similarity)
     return float(
         np.std([correlation(by_layer[layer].to_numpy(), by_language.to_numpy(), ranks=True).value for layer in by_layer])
@@ -158,7 +155,7 @@ def _spread(scores: pd.DataFrame, similarity: pd.DataFrame) -> float:
 
 
 def _by_layer(scores: pd.DataFrame, similarity: pd.DataFrame) -> tuple[pd.Series, pd.DataFrame]:
-    """Scores (n_languages,) and similarities (n_languages, n_layers), means over seeds, for languages that have both."""
+    """Scores (n_languages,) and similarity (n_languages, n_layers) of the languages that have both, means over seeds."""
     by_language = scores[scores["language"] != "all"].groupby("language")["value"].mean()
     layers = similarity.groupby(["language", "layer"])["value"].mean().unstack()
     languages = by_language.index.intersection(layers.index)

@@ -1,4 +1,4 @@
-"""muller2021: rank correlation of transfer and similarity over target languages (table 4, figure 3; section 4.3).
+"""muller2021: rank correlation of transfer with similarity over target languages (table 4, figure 3; section 4.3).
 
 Since gap(t) = score(English on English) - score(English on t), rho(gap, CKA) = -rho(score, CKA) over the same languages. All
 functions here compute rho(score, CKA), which has the printed sign. n counts targets with both a score and a CKA with English.

@@ -17,10 +17,7 @@ NOT_IN_GRID = "not in the printed grid"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Table 3, or the trials of the grid search (table3_search).
-
-    settings: for table 3, tasks (recipe -> task) and grid (key -> values); for the search, trials (see `grid_search.lines`).
-    """
+    """Table 3 or table3_search. settings: tasks, recipe -> task, and grid, key -> values; or trials (see `grid_search.lines`)."""
     if name == "table3_search":
         trials = {trial: dict(values, task=TASKS[values["task"]]) for trial, values in settings["trials"].items()}
         lines = grid_search.lines(trials, inputs.by_seed("history"), "validation score")

@@ -1,4 +1,4 @@
-"""muller2021: names in the tables and figures, with their columns and recipes.
+"""muller2021: names in the tables and figures, their columns and their recipes.
 
 Muller, Elazar, Sagot and Seddah (2021), First align, then predict.
 Layers are counted from 1 here and in tables 1 and 5 of the paper. Tables 2, 6, 7 and 8 count from 0: their 0-1 is 1-2 here.
@@ -24,7 +24,7 @@ REF, ALL, ALL_EMBEDDINGS = "ref", "all", "all_embeddings"
 # weights, not even the embeddings (mbert-unseen-languages, model/architecture/modeling_multitask.py, lines 600-603).
 HEADS = {REF: "REF", ALL_EMBEDDINGS: "ALL, from scratch", ALL: "ALL, pretrained embeddings"}
 FROM_ZERO = ("table2", "table6", "table7", "table8")
-PRINTED_LAYERS = 12  # number of layers of the paper's encoder
+PRINTED_LAYERS = 12  # of the paper's encoder
 BY_LANGUAGE = {"parsing": "table6", "pos": "table7", "ner": "table8"}
 
 ITEMS = tuple(f"table{number}" for number in (1, 2, 4, 5, 6, 7, 8)) + tuple(f"figure{number}" for number in range(1, 9))
@@ -37,7 +37,7 @@ class Compared(NamedTuple):
     targets: languages compared with English; empty if the similarities of all languages are correlated with scores.
     tasks: tasks of the fine-tuned encoders.
     edited: whether to show also encoders with layers 1-2 re-initialised. The paper does not say which layers its figures show;
-    re-initialising these costs most.
+        re-initialising these costs most.
     """
 
     targets: Sequence[str]
@@ -64,7 +64,7 @@ PRETRAINED, UNTRAINED = "muller2021/pretrained", "muller2021/untrained"
 
 @dataclass(frozen=True)
 class Study:
-    """The configured source languages, test corpora and languages."""
+    """The configured sources, corpora of the test sets and their languages."""
 
     sources: Sequence[str]
     own: Mapping[str, str]  # task -> corpus that it is trained on, which also has test sets
@@ -73,15 +73,15 @@ class Study:
     languages: Mapping[str, Sequence[str]]  # corpus -> its languages
     names: Mapping[str, str]  # language -> name
     families: Mapping[str, str]  # language -> family
-    with_subtypes: str  # definition of the LAS that counts subtypes of relations
+    with_subtypes: str  # definition of the LAS for relations with subtypes
 
     @property
     def tasks(self) -> list[str]:
-        """Configured tasks, in the printed order."""
+        """Configured tasks, in the order of print."""
         return [task for task in TASKS if task in self.own]
 
     def name(self, language: str) -> str:
-        """Name of a language in the tables, as printed if the paper has it."""
+        """Name of a language in the tables, as printed if the paper prints it."""
         return LANGUAGES.get(language) or self.names[language].upper()
 
     def targets(self, task: str) -> list[str]:
@@ -91,10 +91,7 @@ class Study:
         return [*LANGUAGES, *(language for language in configured if language not in LANGUAGES)]
 
     def text(self, task: str, language: str) -> tuple[str, str]:
-        """Corpus and language of the test set in tables 1 and 6 to 8.
-
-        This is the parallel treebank, or the task's corpus for NER and for languages that only that corpus has.
-        """
+        """Corpus and language of a test set, tables 1 and 6 to 8: the parallel treebank or, without one, the task's corpus."""
         own_corpus = self.own[task]
         parallel = task != "ner" and (language in self.languages[self.parallel] or language not in self.languages[own_corpus])
         return self.parallel if parallel else own_corpus, language

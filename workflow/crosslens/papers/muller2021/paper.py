@@ -31,7 +31,7 @@ def samples(config: Config) -> dict[str, Samples]:
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """Settings of a recipe's measures, by kind of measure."""
+    """Settings of the measures of a recipe, by kind."""
     paper = section(config)
     if recipe.trial:
         return {}

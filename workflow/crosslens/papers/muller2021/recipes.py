@@ -36,7 +36,7 @@ def edits(paper: Muller2021) -> dict[str, Edit]:
 
 
 class Source(NamedTuple):
-    """A task and its training data."""
+    """A task and the data that it is trained on."""
 
     task: TaskName
     name: str  # the language, followed by DOMAIN for the corpus of table 2
@@ -56,7 +56,7 @@ def sources(paper: Muller2021) -> list[Source]:
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Recipes by name, such as muller2021/parsing/en/init1-2, including two encoders that are not fine-tuned."""
+    """Training runs by name, such as muller2021/parsing/en/init1-2, and two encoders that are not trained."""
     paper = section(config)
     edits_by_set, compared = edits(paper), [set_name(layers) for layers in paper.similarity.sets]
     with_states = {name for item in COMPARED for name in item_recipes(item, paper.source_languages, compared)}
@@ -73,7 +73,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
 
 @once
 def trials(config: Config) -> dict[str, list[Recipe]]:
-    """Trials of the grid search by job, such as muller2021/pos/en/ref/trials00; each job has one trial."""
+    """Trials of the grid search by job, one each, such as muller2021/pos/en/ref/trials00."""
     paper = section(config)
     grid = [{"batch": batch, "rate": rate} for batch, rate in product(paper.search.batch, paper.search.rate)]
     trials_by_job = {}
@@ -130,10 +130,7 @@ def _source_data(source: Source, split: Split) -> Data:
 
 
 def _tests(source: Source, config: Config) -> list[Data]:
-    """Test sets in all languages of each corpus: the task's corpus and, for parsing and tagging, the parallel treebanks.
-
-    Sources of table 2 have the corpora of its domains instead of the parallel treebanks; NER from English adds the news corpus.
-    """
+    """Test sets: all languages of the task's corpus, and of the parallel treebanks or, for table 2, of its other domains."""
     paper = section(config)
     corpora: list[str | None] = [source.corpus]
     if source.name != source.language:
@@ -147,7 +144,7 @@ def _tests(source: Source, config: Config) -> list[Data]:
 
 @once
 def study(config: Config) -> Study:
-    """The configured source languages, corpora and languages."""
+    """The configured sources, corpora and languages."""
     paper = section(config)
     own_corpora = {str(task): settings.corpus for task, settings in paper.tasks.items()}
     corpora = dict.fromkeys([*own_corpora.values(), paper.parallel, *paper.domains().values()])

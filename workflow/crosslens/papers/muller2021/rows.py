@@ -19,11 +19,10 @@ MISC_AS_UNKNOWN = "in the sibling code tags unseen in training share one unknown
 class Row:
     """A row of a table: scores of a source's training runs on one test set, or their mean over several.
 
-    source: source language as in the recipe's name.
-    name: name of the row here.
+    source: source language, as in the recipe's name.
     texts: corpus and language of each test set.
     printed: name of the row in print; empty for our own rows.
-    definition: definition of the score; empty for the task's metric.
+    definition: empty for the task's metric.
     """
 
     task: str
@@ -38,14 +37,14 @@ class Row:
 
 
 def rows(name: str, study: Study) -> list[Row]:
-    """Rows of a table. Those of parsing come first and are repeated under the definition that counts subtypes."""
+    """Rows of a table. Those of parsing come first and are repeated under the definition for relations with subtypes."""
     all_rows = _rows(name, study)
     parsing = [row for row in all_rows if row.task == "parsing"]
     return [*parsing, *(replace(row, definition=study.with_subtypes) for row in parsing), *all_rows[len(parsing) :]]
 
 
 def _rows(name: str, study: Study) -> list[Row]:
-    """Rows of a table in the printed order, then rows of configured test sets that are not printed."""
+    """Rows in the order of print, then rows of configured test sets that are not printed."""
     if name == "table1":
         halves = ((_same_language, "{0}->{0}"), (_means, "{0}->X"))
         return [
@@ -77,7 +76,7 @@ def _by_language(study: Study, task: str, source: str) -> list[Row]:
 
 
 def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
-    """Rows with the mean over the printed targets and, if more are configured, over all targets."""
+    """Rows of the mean over the printed targets and, where more are configured, over all targets."""
     targets = [language for language in study.targets(task) if language != source]
     texts = tuple(study.text(task, language) for language in targets)
     printed = tuple(text for text in texts if text[1] in LANGUAGES)
@@ -117,9 +116,9 @@ def _further(study: Study, corpus: str | None, printed: Sequence[Row], name: str
 
 
 def _domains(study: Study) -> list[Row]:
-    """Rows of table 2: for each task the printed ones, then those of further languages.
+    """Rows of table 2: by task the printed ones, then those of further languages.
 
-    Rows of a domain that is not configured have no texts.
+    A domain that is not configured has no texts.
     """
     lines: list[Row] = []
     for task, web in (("parsing", "EN->FR WIKI"), ("pos", "EN->FR.")):
@@ -140,7 +139,7 @@ def _domains(study: Study) -> list[Row]:
 
 
 def _entities(study: Study) -> list[Row]:
-    """Rows of named entities in table 2, which score the training runs of table 8."""
+    """Rows of named entities in table 2, scores of the runs of table 8."""
     own_corpus, news = study.own["ner"], study.domain("entities", "en")
     printed = [
         Row("ner", "en", "EN->EN", ((own_corpus, "en"),), "EN->EN"),

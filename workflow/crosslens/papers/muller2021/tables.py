@@ -1,4 +1,4 @@
-"""muller2021: tables 1, 2 and 5 to 8, scores of training runs. Table 3 is in hyperparameters.py, table 4 in correlation.py."""
+"""muller2021: tables 1, 2 and 5 to 8, scores of training runs; table 3 is in hyperparameters.py, table 4 in correlation.py."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -59,7 +59,6 @@ def table_of(
 
     Scores are in percent, differences from REF in points and paired by seed.
 
-    records: the paper's records.
     recipes: names of the configured recipes; others have no lines.
     layers: number of the encoder's layers.
     further: sets of re-initialised layers in addition to the printed ones, such as 1-4.
@@ -163,7 +162,7 @@ def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple
 
 
 def _mean_remark(published: Published, row: Row, layer_set: str, value: float | None) -> str:
-    """Remark if a printed X is not the mean of the printed targets; a difference of 0.01 is rounding."""
+    """Remark if a printed X is not the mean of the printed targets (0.01 is rounding) or cannot be checked."""
     item, source, names = BY_LANGUAGE[row.task], row.source.upper(), [LANGUAGES[language] for _, language in row.texts]
     head, metric = printed_column(item, layer_set), METRICS[row.task]
     targets = [published.get(item, f"{source}->{language}", head, metric) for language in names]

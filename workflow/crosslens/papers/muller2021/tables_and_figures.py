@@ -1,4 +1,4 @@
-"""muller2021: the tables and figures, each with the measures that it needs and the settings of its module."""
+"""muller2021: the tables and figures, each with its needs and the settings of its module."""
 
 from dataclasses import asdict
 from typing import Any

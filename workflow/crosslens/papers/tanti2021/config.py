@@ -229,7 +229,7 @@ class Tanti2021(PaperSection):
     _named = field_validator("tasks", mode="before")(without_null)
 
     def check(self, config: Config) -> None:
-        """Raise ValueError if keys contradict each other or do not fit the corpora and encoders that they name.
+        """Raise ValueError if keys contradict each other or the corpora and encoders that they name.
 
         Most kinds of missing data are reported together, one line per key.
         """
@@ -338,7 +338,7 @@ class Tanti2021(PaperSection):
 
 
 def _without_file(corpus: ParagraphCorpus, languages: Sequence[str]) -> list[str]:
-    """Languages without a file in their source. A source whose list of files is incomplete counts as having them all."""
+    """Languages whose file is known to be missing from their source, by the source's list of files."""
     sources = load()
     return [
         language

@@ -89,7 +89,7 @@ def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: 
 
 
 def key(languages: Languages, tasks: Sequence[str]) -> Figure:
-    """Figure 2: the marks of language families, with their languages, and of each task's labels."""
+    """Figure 2: the marks of families with their languages, and the marks of each task's labels."""
     members: dict[str, list[str]] = {}
     for code, family in families(languages).items():
         members.setdefault(family, []).append(languages[code]["name"])

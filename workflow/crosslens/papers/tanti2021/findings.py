@@ -74,10 +74,10 @@ def _pair(
 
 
 def _metric(inputs: Inputs, settings: Settings) -> Lines:
-    """Rows that score the same language predictions under several metrics.
+    """Rows that score the same language predictions by macro F1 of chunks or words, and by accuracy.
 
-    Macro F1 is computed over chunks or words, each with whole language codes and with codes collapsed by their second letter.
-    Chunk F1 also averages over classes that are only predicted, word F1 only over true classes. The last metric is accuracy.
+    Each F1 has whole language codes or codes collapsed by their second letter as classes. Only chunk F1 counts classes that are
+    predicted but never true.
     """
     languages = settings["languages"]
     kinds = chunk_types(languages)
@@ -110,7 +110,7 @@ def _metric(inputs: Inputs, settings: Settings) -> Lines:
 
 
 def _head_rate(scores: pd.DataFrame, runs: Settings) -> Lines:
-    """Rows that score the same encoders with language heads of different learning rates, and with probes."""
+    """Scores of the same encoders under language heads that differ only in their learning rate, and under a probe."""
     heads = sorted({item.split(",")[0] for item in scores["item"] if item.startswith("language ")})
     for task in runs:
         for item in LANGUAGE_ITEMS:
@@ -124,7 +124,7 @@ def _head_rate(scores: pd.DataFrame, runs: Settings) -> Lines:
 
 
 def _dropout(scores: pd.DataFrame, runs: Settings) -> Lines:
-    """Rows that score the same recipes and seeds with dropout in the frozen encoder off and on while heads are trained."""
+    """Scores of the same recipes and seeds with the frozen encoder's dropout off and on while heads are trained."""
     for task in runs:
         seeds = cells.where(scores, recipe=recipe_name(task, "frozen_dropout"))["seed"].unique()
         paired = scores[scores["seed"].isin(seeds)]

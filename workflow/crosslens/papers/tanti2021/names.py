@@ -11,7 +11,7 @@ from crosslens.config.labels import NLI, UPOS
 from crosslens.numerics import definitions
 
 PAPER = "tanti2021"
-# Definitions from the authors' code, which scores UDPOS on words and XNLI on pairs of texts.
+# Definitions of the authors' code. UDPOS is scored on words, XNLI on pairs of texts.
 PAPER_F1 = "paper: macro F1 (UDPOS: chunks of bare tags; XNLI: with stray classes)"
 MICRO_F1 = "paper: micro F1 of chunks of bare tags"
 V_PAPER = "paper: V-measure"
@@ -25,7 +25,7 @@ IN_RECORDS = {
 
 TASKS = {"pos": "UDPOS", "nli": "XNLI"}
 LABELS = {"pos": UPOS, "nli": NLI}
-UNITS: dict[str, Literal["word", "text"]] = {"pos": "word", "nli": "text"}  # the unit that has a label
+UNITS: dict[str, Literal["word", "text"]] = {"pos": "word", "nli": "text"}  # units that have labels
 RUNS = {
     "frozen": "Init.",
     "finetuned": "Fine-T.",
@@ -60,7 +60,7 @@ SEARCHED = {
 CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
             "entropy_maximisation": "entropy maximisation"}  # fmt: skip
 
-# Row of the tables -> item of the records.
+# Rows of the tables, and the item of the records that each shows.
 SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "Lang. ID (Wiki)": "language, wiki"}
 ADVERSARY_ROWS = {"Adversary (Wiki validation)": "adversary, wiki"}
 CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
@@ -71,7 +71,7 @@ SPELLING = "spelling"  # a baseline listed among the runs, though it uses no enc
 
 
 class TableOf(NamedTuple):
-    """Rows and runs of a table, for both tasks. Runs that the paper does not print are controls."""
+    """Rows and runs of a table, for both tasks; runs that are not printed are controls."""
 
     rows: dict[str, str]
     runs: tuple[str, ...]

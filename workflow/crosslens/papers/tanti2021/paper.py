@@ -30,7 +30,7 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """Settings of a recipe's measures, by kind of measure."""
+    """Settings of the measures of a recipe, by kind."""
     paper = section(config)
     heads = [TASK] if recipe.trial else list(recipe.heads)
     settings: dict[str, dict[str, Any]] = {

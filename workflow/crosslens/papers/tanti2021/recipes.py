@@ -16,7 +16,7 @@ from crosslens.papers.tanti2021.names import LABELS, PAPER, SEARCHED, UNITS, rec
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Recipes of the training runs by name, such as tanti2021/pos/finetuned."""
+    """Training runs by name, such as tanti2021/pos/finetuned."""
     tasks = section(config).tasks
     return {
         recipe_name(task, name): _recipe(task, name, run, config)
@@ -105,8 +105,8 @@ def _shared(task: str, run: Run, language_heads: Iterable[str], config: Config) 
 def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = (), *, capped: bool = False) -> Data:
     """Texts of the task.
 
-    languages: languages of the texts; () means the source language.
-    capped: whether to limit all languages together to as many texts as the source language has, with equal limits for each.
+    languages: () means the source language.
+    capped: whether all languages together, with equal limits, have at most as many texts as the source language.
     """
     paper = section(config)
     return Data(
@@ -151,7 +151,7 @@ def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
 
 
 def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:
-    """Phases of a run, whose terms add up to its objective (tanti2021, section 3)."""
+    """Phases of a run: its objective, composed of terms (tanti2021, section 3)."""
     encoder = (ENCODER,) if run.encoder_rate else ()
     texts, paragraphs = _taught(task, run, config, "train"), _paragraphs(config, "train")
     if run.reversal is not None:

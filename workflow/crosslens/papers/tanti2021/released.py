@@ -34,7 +34,6 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: cells.Published) -> Iterator[dict[str, Any]]:
     """Lines of the table `languages`: scores of the task in each tested language, in percent.
 
-    columns: recipe -> its column in the table.
     Like our records, the authors' code scores each language separately (experiments/fine_tune_tag/evaluate.py:413-431).
     """
     scores = records[(records["item"] == "task") & (records["language"] != "all") & (records["measure"] == "score")]

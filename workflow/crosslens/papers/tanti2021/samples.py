@@ -30,5 +30,5 @@ def samples(config: Config) -> dict[str, Samples]:
 
 
 def samples_name(task: str) -> str:
-    """Name of a task's samples."""
+    """Name of the samples of a task."""
     return f"tanti2021/{task}"

@@ -110,7 +110,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _size(row: Mapping[Any, Any], data: Data | None, drop_unknown: bool) -> Iterator[dict[str, Any]]:
-    """Lines for a printed size. row: a row of resources/published/tanti2021.csv; data: None if the corpus is not configured."""
+    """Lines for a printed size, a row of resources/published/tanti2021.csv. data: None if its corpus is not configured."""
     corpus, part, unit, published = row["row"], row["column"], row["unit"], round(float(row["value"]))
     if data is None:
         yield from _lines(corpus, part, unit, {"here": 0, "explanation": f"{corpus} is not configured"}, published)
@@ -183,8 +183,7 @@ def _tokenised(files: Collection[Mapping[str, int]]) -> dict[str, Any]:
 def _sample(data: Data, task: str, sampling: Sampling, folder: Path, cap: int, points: str) -> dict[str, Any]:
     """Numbers of a sample (appendix B): its size, its number of languages, and an explanation of differences.
 
-    cap: largest number of points per cell (per label and language, or per language).
-    points: name of the sampled units, in the plural.
+    cap: largest number of points per cell; points: name of the sampled units, in the plural.
     """
     languages, printed = len(data.corpus.languages), data.printed
     size = int(read(folder).sample.sum())

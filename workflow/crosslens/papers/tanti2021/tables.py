@@ -75,7 +75,7 @@ def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: 
 
 
 def _equal_runs(records: pd.DataFrame) -> str:
-    """A remark if the k-means runs of a single seed all agree, which leaves no interval; otherwise an empty string."""
+    """A remark if the k-means runs of a single seed all agree, which leaves no interval; otherwise ""."""
     alone = len(records) == 1 and records["measure"].eq("clusters").all() and records["low"].isna().all()
     return "no interval: the same in all k-means runs" if alone else ""
 

@@ -1,4 +1,4 @@
-"""tanti2021: the tables and figures, each with the measures that it needs and the settings of its module."""
+"""tanti2021: the tables and figures, each with its needs and the settings of its module."""
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain, product
@@ -14,7 +14,7 @@ from crosslens.papers.tanti2021.recipes import trials
 from crosslens.papers.tanti2021.samples import samples, samples_name
 from crosslens.reports.paper import Need, TableOrFigure
 
-DECIDES = (ACCURACY, PROBE_ACROSS, PROBE_WITHIN)  # show whether hidden states identify the language; the paper's F1 does not
+DECIDES = (ACCURACY, PROBE_ACROSS, PROBE_WITHIN)  # show whether hidden states encode the language; the paper's F1 does not
 COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # runs compared in findings.csv
 SINGLE = {"table3": "Student's t over the k-means runs", "epochs": "none"}
 """Table -> interval of a single seed, if it is not the jackknife over texts."""

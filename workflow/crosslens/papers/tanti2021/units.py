@@ -22,7 +22,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _lines(scores: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """A line for each unit, definition and encoder. scores: `named` records; columns: recipe -> its column head."""
+    """A line for each unit, definition and encoder. scores: `named` records."""
     for row, item in UNIT_ROWS.items():
         for definition, (recipe, column) in product((PROBE_ACROSS, PROBE_RANDOM), columns.items()):
             records = cells.where(scores, item=item, definition=definition, recipe=recipe)

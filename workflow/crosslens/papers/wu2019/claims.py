@@ -50,7 +50,7 @@ def correlation_of_gain(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]
 
 
 def difference_of_second(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """A first number as x, and the second minus the third as y, by language.
+    """The first number as x, and the second minus the third as y, by language.
 
     numbers: the first, second and third number, each without seeds.
     """
@@ -78,11 +78,11 @@ def share_of_languages(numbers: Sequence[pd.DataFrame], low: float, high: float)
 
 
 def number_of_languages(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Number of languages that occur as a row or column in any of the selections."""
+    """Number of languages that occur in any of the selections, as rows or columns."""
     codes = {code for rows in numbers for column in ("row", "column") for code in rows[column].map(language_code).dropna()}
     return Estimate.exact(float(len(codes))), len(codes)
 
 
 def _by_language(rows: pd.DataFrame) -> pd.DataFrame:
-    """Values by target language and seed, (n_languages, n_seeds); numbers without seeds have a single column, 0."""
+    """Values by target language and seed, (n_languages, n_seeds); numbers without seeds have one column, 0."""
     return by_seed(rows, units(rows, "language")).drop(index=SOURCE, errors="ignore")

@@ -195,7 +195,7 @@ class Wu2019(PaperSection):
         return _by_language(self.compared()[task], config, split)
 
     def searchable(self) -> dict[str, Variant]:
-        """Variants that can be searched, by name."""
+        """Variants that a search can try, by name."""
         return {variant.name: variant for variant in (FULL, *map(freeze, self.frozen))}
 
     def check(self, config: Config) -> None:

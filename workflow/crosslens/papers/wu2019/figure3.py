@@ -1,4 +1,4 @@
-"""wu2019: figure 3, zero-shot scores of each task against subword overlap with its English training data."""
+"""wu2019, figure 3: zero-shot scores of each task against the overlap of subwords with its English training data."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,10 +31,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 def figure_of(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, str], texts: Texts) -> Figure:
     """Figure 3 from measured overlaps and scores.
 
-    measured: result of `overlaps` for all subwords.
-    records: scores of the recipes.
-    recipes: task -> recipe of its zero-shot transfer.
-    texts: the texts that were compared.
+    measured: result of `overlaps` for all subwords; records: scores; recipes: task -> recipe of its zero-shot transfer.
     """
     classes = families(texts.languages)
     joined = {task: _joined(cells.where(measured, task=task), records, task, recipe) for task, recipe in recipes.items()}
@@ -67,13 +64,9 @@ def _panel(points: pd.DataFrame, overlap: str, title: str, texts: Texts, classes
 
 
 def _correlation(x: np.ndarray, y: np.ndarray, hollow: np.ndarray, source: str, relatives: np.ndarray) -> list[str]:
-    """Lines of text on the correlation of x and y, both (n,).
+    """Lines of text on the correlation; for fewer than LEAST languages just n, since a few points correlate by chance.
 
-    Fewer than LEAST languages have no r, only n, since a few points correlate by chance.
-
-    hollow: (n,) bool, True for the source of transfer.
-    source: name of the source.
-    relatives: (n,), family of each language.
+    hollow: (n,) bool, whether a point is the source; relatives: (n,), families.
     """
     correlation = over_languages(x[~hollow], y[~hollow], relatives[~hollow].tolist())
     if correlation.n < LEAST:

@@ -1,4 +1,4 @@
-"""wu2019: names of recipes, and of rows and columns in the tables and figures.
+"""wu2019: names of the recipes, and the rows and columns of the tables and figures.
 
 Wu and Dredze (2019), Beto, Bentz, Becas. Layers count from 1. Freezing 0 freezes only the embeddings; freezing n
 also freezes the lowest n layers.
@@ -15,11 +15,11 @@ TASKS = {"topic": "Document classification", "nli": "Natural language inference"
          "parsing": "Dependency parsing"}  # fmt: skip
 CORPORA = {"topic": "MLDoc", "nli": "XNLI and XNLI-MT", "ner": "CoNLL-2002, CoNLL-2003 and MSRA",
            "pos": "Universal Dependencies 1.4", "parsing": "Universal Dependencies 2.2"}  # fmt: skip
-"""Task -> names of the paper's corpora."""
+"""Task -> the paper's corpora, as it calls them."""
 METRICS = {"topic": "accuracy", "nli": "accuracy", "ner": "F1", "pos": "accuracy", "parsing": "LAS"}
-"""Task -> metric in figures 1 and 3, as printed."""
+"""Task -> metric of figures 1 and 3, as printed."""
 DEFINITIONS = {"topic": ACCURACY, "nli": ACCURACY, "ner": F1, "pos": ACCURACY, "parsing": LAS_WITHOUT_PUNCTUATION}
-"""Task -> our definition of that metric."""
+"""Task -> definition of that metric here."""
 TABLES = {"topic": "table2", "nli": "table3", "ner": "table4", "pos": "table5", "parsing": "table6"}
 CELLS = {"topic": "figure1a", "nli": "figure1b", "ner": "figure1c", "pos": "figure1d", "parsing": "figure1e"}
 """Task -> item of the published values with its panel of figure 1."""
@@ -39,19 +39,19 @@ class Variant(NamedTuple):
 
 
 FULL, FEATURES = Variant("full"), Variant("features", "Feat")
-"""Fine-tuning of the whole encoder, and the feature-based model."""
+"""Fine-tuning of the whole encoder; the feature-based model."""
 TAGS, RELEASED_ROOT = Variant("pos"), Variant("released_root")
-"""The parser with gold UPOS tags as input, and the parser that represents the root as in the released code."""
+"""The parser with gold UPOS as input; the parser with the root as released."""
 IDENTIFICATION, UNTRAINED = "wu2019/language/pretrained", "wu2019/language/untrained"
 
 
 def freeze(number: int) -> Variant:
-    """The variant with `number` frozen bottom layers."""
+    """The variant with this number of frozen bottom layers."""
     return Variant(f"freeze{number}", f"Lay {number}", number)
 
 
 PRINTED = (FEATURES, *map(freeze, (0, 3, 6, 9)))
-"""Variants in the printed figure 1."""
+"""Variants of figure 1 in print."""
 
 
 def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
@@ -63,11 +63,9 @@ def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
 class Study:
     """The configured training runs and test sets.
 
-    source: source language of zero-shot transfer.
     tests, trains: task -> language -> corpus of its test set or of its training data.
     frozen: numbers of frozen layers.
-    features: whether the feature-based model is configured.
-    released_root: whether RELEASED_ROOT is configured.
+    features, released_root: whether the variants FEATURES and RELEASED_ROOT are configured.
     names: language -> name.
     substitutes: task -> names of its corpora, if they are not the paper's.
     chance: task -> score of guessing, in percent, for tasks with about equally frequent classes.
@@ -85,12 +83,12 @@ class Study:
 
     @property
     def tasks(self) -> list[str]:
-        """Configured tasks, in the printed order."""
+        """Configured tasks, in the order of print."""
         return [task for task in TASKS if task in self.tests]
 
     @property
     def variants(self) -> list[Variant]:
-        """Variants of figure 1, in the printed order, without full fine-tuning."""
+        """Variants of figure 1, in the order of print, without full fine-tuning."""
         return [*([FEATURES] if self.features else []), *map(freeze, self.frozen)]
 
     def instead(self, task: str) -> str:

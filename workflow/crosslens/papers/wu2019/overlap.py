@@ -22,7 +22,7 @@ from crosslens.reports.cells import rounded
 
 ALL, WORDS = "all subwords", "without digits, punctuation and single characters"
 TYPE, TOKEN = "type overlap", "token overlap"
-EVERY = "every task"  # column of numbers that depend only on the language
+EVERY = "every task"  # column of numbers that depend on the language alone
 FAMILY, FERTILITY, TYPOLOGY = "family and script", "family, script and fertility", "typological distance"
 
 Scores = Mapping[str, float]
@@ -44,7 +44,7 @@ class Texts(NamedTuple):
     languages: Mapping[str, Mapping[str, str]]
 
     def families(self, languages: Iterable[str]) -> list[str]:
-        """Family of each language; an isolate is a family of its own."""
+        """Family of each language; an isolate is one of its own."""
         return [self.languages[language]["family"] or language for language in languages]
 
 
@@ -67,8 +67,7 @@ def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
     """Overlaps by task, language and choice of subwords (`definition`).
 
     Columns: type overlap and token overlap, fractions; types and tokens, the test set's numbers of distinct and of all chosen
-    subwords. The other columns describe the whole test set: fertility, words, all (subwords), unknown (unknown subwords) and
-    cut_texts (truncated texts).
+    subwords. For the whole test set: fertility, words, all (subwords), unknown (subwords) and cut_texts (truncated texts).
     """
     assert inputs.tokenizer is not None
     vocabulary = Vocabulary.read(inputs.tokenizer)
@@ -107,7 +106,7 @@ def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
 
 
 def _measured(measured: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Lines for each task and language, metric by metric. measured: result of `overlaps`."""
+    """Lines for each task and language, metric by metric."""
     whole = cells.where(measured, definition=ALL)
     for definition in (ALL, WORDS):
         for metric, size in ((TYPE, "types"), (TOKEN, "tokens")):
@@ -129,9 +128,7 @@ def _correlations(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Lines with the correlations of a task's overlaps and printed scores over languages, without and with the source.
 
-    measured: rows of `overlaps` for the task.
-    metric: name of the printed score.
-    distances: result of `_distances`.
+    measured: rows of `overlaps` for the task; metric: name of the printed score.
     """
     column = TASKS[measured["task"].iloc[0]]
     languages_of_both = [language for language in measured["language"].unique() if language in scores]
@@ -168,7 +165,7 @@ def _covariates(
 
 
 def _lines(row: str, column: str, metric: str, definition: str, correlation: Correlation) -> Sequence[dict[str, Any]]:
-    """Lines for a correlation and its p."""
+    """Lines of a correlation and of its p."""
     numbers = cells.estimate(correlation.r, correlation.low, correlation.high, 3) | {"n": correlation.n}
     p = {"here": rounded(correlation.p, 6), "n": correlation.n}
     return [

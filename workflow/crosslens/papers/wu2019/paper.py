@@ -21,7 +21,7 @@ def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
 
 
 def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
-    """Settings of a recipe's measures, by kind of measure."""
+    """Settings of the measures of a recipe, by kind."""
     if recipe.trial:
         return {}
     labels = recipe.labels(TASK)

@@ -1,4 +1,4 @@
-"""wu2019: recipes of language identification and of five tasks, trained on English or in each language, also partly frozen."""
+"""wu2019: training runs of five tasks from English and in each language, also with frozen layers; language identification."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -42,7 +42,7 @@ CONSTANT = {"warmup": 0.0, "decay": "none", "weight_decay": 0.0}
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Recipes of the training runs by name, such as wu2019/ner/en/freeze3."""
+    """Training runs by name, such as wu2019/ner/en/freeze3."""
     paper = section(config)
     all_recipes = [
         _recipe(task, *language_and_variant, config) for task in paper.tasks for language_and_variant in _trained(task, config)
@@ -68,7 +68,7 @@ class Trial(NamedTuple):
 
 @once
 def grid(config: Config) -> list[Trial]:
-    """All trials of the grid search, each in its own job."""
+    """All trials of the grid search, each in a job of its own."""
     paper, searchable = section(config), section(config).searchable()
     grid_trials, tasks = [], [task for task in paper.search.tasks if task in paper.tasks]
     for task, name in product(tasks, paper.search.variants):
@@ -82,7 +82,7 @@ def grid(config: Config) -> list[Trial]:
 
 @once
 def trials(config: Config) -> dict[str, list[Recipe]]:
-    """Recipes of the grid search by job; each job has one trial."""
+    """Trials of the grid search by job, one each."""
     source = section(config).source_language
     return {
         trial.job: [_recipe(trial.task, source, trial.variant, config, name=trial.name, trial=trial.values)]
@@ -114,7 +114,7 @@ def study(config: Config) -> Study:
 
 
 def _sources(corpora: Iterable[str], config: Config) -> list[str]:
-    """Names of the data sets from which the corpora come."""
+    """Names of the distributions that some corpora come from."""
     keys = dict.fromkeys(key for corpus in corpora for key in sorted(config.corpora[corpus].sources()))
     return [_titles().get(key, key) for key in keys]  # sources added in an overlay have no title
 
@@ -125,7 +125,7 @@ def _titles() -> dict[str, str]:
 
 
 def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
-    """(language, variant) of each training run of a task."""
+    """Language and variant of each training run of a task."""
     paper = section(config)
     source, tests = paper.source_language, paper.corpora(task, config, "test")
     variants = [FULL, *map(freeze, paper.frozen), *([FEATURES] if paper.features else [])]
@@ -142,9 +142,7 @@ def _recipe(
 
     Runs on the source language are tested in all languages, the others in their own. A trial is scored only on validation data.
 
-    language: training language.
-    name: name of a trial; "" means the name of the training run.
-    trial: hyperparameters of a trial; None for a training run.
+    name, trial: name and hyperparameters of a trial.
     """
     paper, task_settings = section(config), section(config).tasks[task]
     features = paper.features if variant == FEATURES else None

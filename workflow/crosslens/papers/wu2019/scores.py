@@ -12,7 +12,7 @@ from crosslens.reports import cells
 from crosslens.reports.cells import Published
 
 ZERO_SHOT = "Zero-shot cross-lingual transfer | mBERT"
-"""Row with zero-shot transfer in tables 2 to 5."""
+"""Row of zero-shot transfer in tables 2 to 5."""
 LOST = {
     CUT_TEXTS: "{:,} of {:,} texts truncated",
     CUT_WORDS: "{:,} of {:,} words cut away, not scored",
@@ -98,8 +98,7 @@ def subset(scored: Collection[str], printed: Collection[str], scope: str = "in t
 def uneven(published: Published, item: str, places: Sequence[tuple[str, str]], metric: str, value: float | None) -> str:
     """Remark if a printed mean is not the mean of the printed cells; half a unit of the last decimal is rounding.
 
-    places: row and column of each printed cell.
-    value: the printed mean; None if none is printed.
+    places: row and column of each printed cell; value: the printed mean, or None.
     """
     values = [published.value(item, row, column, metric) for row, column in places]
     numbers = [number for number in values if number is not None]

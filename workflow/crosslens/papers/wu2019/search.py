@@ -1,4 +1,4 @@
-"""wu2019: the grid search over learning rate, batch size and number of epochs, scored on the development set."""
+"""wu2019: the grid of learning rate, batch size and number of epochs, scored on the development set."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +12,6 @@ from crosslens.reports import cells
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The table `search` of all trials. settings: trials, name -> task, variant and hyperparameters."""
+    """The table of all trials. settings: trials, name -> task, variant and hyperparameters."""
     histories = inputs.by_seed("history")
     return cells.table([*grid_search.lines(settings["trials"], histories, "score on the development set", TASKS)], PAPER, name)

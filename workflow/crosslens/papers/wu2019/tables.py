@@ -35,7 +35,7 @@ The released code computes F1_BY_WINDOW.
 OF_TREES = {UAS_WITHOUT_PUNCTUATION: "UAS", LAS_WITHOUT_PUNCTUATION: "LAS", LAS_WITHOUT_ROOTS: "LAS"}
 DISTANCE, RELEASED = "distance", "mBERT(Z), released root"
 PARSERS: Mapping[str, Variant | None] = {"mBERT(S)": None, "mBERT(Z)": FULL, "mBERT(Z+POS)": TAGS, RELEASED: RELEASED_ROOT}
-"""Column of table 6 -> variant trained on the source language; None means trained in each language."""
+"""Column of table 6 -> variant that is trained on the source; None: trained in each language."""
 ROOT = "the printed LAS fits a parser that never finds root words"
 HAS_TEST = "1 where the task has a test set in the language"
 
@@ -51,8 +51,6 @@ def table_of(name: str, records: pd.DataFrame, published: Published, study: Stud
 
     Rows cited from other papers have only printed values. Our means cover the configured languages among those of the printed
     mean; if further languages are configured, a mean over all of them follows.
-
-    records: the paper's records.
     """
     if name == "table1":
         lines = _tasks(published, study)
@@ -74,7 +72,7 @@ def _tasks(published: Published, study: Study) -> Iterator[dict[str, Any]]:
 
 
 def _scores(name: str, scores: Scores, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of one of tables 2 to 5: rows as printed, columns for each language and for means."""
+    """Lines of tables 2 to 5: rows by section, columns by language and their mean."""
     task = next(task for task, table in TABLES.items() if table == name)
     printed = published.table[published.table["item"] == name]
     codes = _printed(published, name)
@@ -101,7 +99,7 @@ def _scores(name: str, scores: Scores, published: Published, study: Study) -> It
 
 
 def _parsing(name: str, scores: Scores, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of table 6: rows for each language and their mean, columns for each parser."""
+    """Lines of table 6: rows by language and their mean, columns by parser."""
     printed = published.table[published.table["item"] == name]
     names = {row.rstrip("*"): row for row in printed["row"].unique()}  # a printed asterisk (zh*) marks another baseline
     *codes, mean = names
@@ -162,7 +160,7 @@ def _line(
 
 
 def _printed(published: Published, name: str) -> list[str]:
-    """Languages in a table as printed, without their means."""
+    """Languages of a table as printed, without their mean."""
     rows = published.table[published.table["item"] == name]
     names = rows["row" if name == TABLES["parsing"] else "column"].unique()
     return [code for head in names if re.fullmatch("[a-z]+", code := head.rstrip("*"))]

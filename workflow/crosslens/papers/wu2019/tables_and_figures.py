@@ -1,4 +1,4 @@
-"""wu2019: the tables and figures, each with the measures that it needs and the settings of its module."""
+"""wu2019: the tables and figures, each with its needs and the settings of its module."""
 
 from dataclasses import asdict, replace
 from typing import Any

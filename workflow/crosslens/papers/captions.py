@@ -1,4 +1,4 @@
-"""Titles and captions of items: papers/KEY/captions.yaml."""
+"""Titles and captions of tables and figures, read from papers/KEY/captions.yaml."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,21 +12,22 @@ from crosslens.jobs.errors import DataError
 from crosslens.papers.wording import interval
 from crosslens.reports.paper import TableOrFigure
 
-APPENDIX = "_appendix"  # after the name of a figure: its further panels, which would make it too large
+APPENDIX = "_appendix"  # suffix for a figure with the panels that would make the main figure too large
 
 
 @cache
 def _texts(paper: str) -> dict[str, Any]:
     """Content of a paper's captions.yaml.
 
-    items: title, shows and caption of each, in their order; a caption has fields in braces. shared: texts that captions name in
-    such fields; end: the last paragraph of every caption.
+    items: title, shows and caption of each table or figure, in page order; a caption has fields in braces.
+    shared: texts that captions insert through such fields.
+    end: the last paragraph of every caption.
     """
     return read_yaml(Path(__file__).parent / paper / "captions.yaml")
 
 
 def items(paper: str) -> dict[str, dict[str, str]]:
-    """Title, shows and caption of each item of a paper by name, in the order of its pages."""
+    """Title, shows and caption of each table or figure of a paper, by name, in the order of its pages."""
     texts: dict[str, dict[str, str]] = _texts(paper)["items"]
     return texts
 
@@ -35,12 +36,13 @@ def captioned(
     paper: str, name: str, module: str, *, form: Literal["table", "figure"] | None = None,
     values: Mapping[str, Any] | None = None, single: str = "the jackknife over texts", **fields: Any,
 ) -> TableOrFigure:  # fmt: skip
-    """An item with its title and caption.
+    """A table or figure with its title and caption.
 
-    form: None, a figure where the name says so, else a table; values: of fields of the caption, beside {interval}, which says
-    over how many seeds intervals are; single: the interval of a single seed, in words; fields: of TableOrFigure. Raises
-    DataError where
-    captions.yaml does not have the item, or names other fields.
+    form: None means a figure if its name begins with "figure", otherwise a table.
+    values: values of the caption's fields, besides {interval}, which describes the intervals.
+    single: description of the interval of a single seed.
+    fields: further fields of TableOrFigure.
+    Raises DataError if captions.yaml lacks the table or figure, or if its caption has unknown fields.
     """
     texts = _texts(paper)
     values = {"interval": interval({len(need.seeds) for need in fields.get("needs", ())}, single)} | dict(values or {})
@@ -58,11 +60,11 @@ def captioned(
 
 
 def appendix(figure: TableOrFigure, panels: str) -> TableOrFigure:
-    """The appendix of a figure. panels: which it has, in words."""
+    """The appendix of a figure. panels: its panels, in words."""
     return replace(figure, title=f"{figure.title}, appendix", shows=f"{figure.shows}, {panels}")
 
 
 def _filled(text: str, values: Mapping[str, Any], shared: Mapping[str, str]) -> str:
-    """A text whose fields are replaced by shared texts, which have fields too, and by values."""
+    """A text with its fields replaced by values and by shared texts, whose own fields are replaced too."""
     names = {name for _, name, _, _ in Formatter().parse(text) if name}
     return text.format(**{name: _filled(shared[name], values, shared) if name in shared else values[name] for name in names})

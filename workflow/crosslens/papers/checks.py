@@ -1,4 +1,4 @@
-"""Checks that the sections of several papers make against the rest of the configuration. Each raises ValueError."""
+"""Checks of a paper's section against the rest of the configuration, shared by several papers. Each raises ValueError."""
 
 from collections.abc import Iterable
 
@@ -6,15 +6,15 @@ from crosslens.config.whole import Config
 
 
 def expect_tokenisation(config: Config, key: str, tokenisation: str) -> None:
-    """The tokenisation that a key names is configured."""
+    """Check that a tokenisation, the value of `key`, is configured."""
     if tokenisation not in config.tokenisations:
         raise ValueError(f"{key}: expected one of {', '.join(config.tokenisations)}, found '{tokenisation}'")
 
 
 def expect_layers(config: Config, key: str, encoder: str, numbers: Iterable[int], expected: str, remedy: str) -> None:
-    """An encoder has all the blocks or layers of these numbers.
+    """Check that an encoder has layers with all these numbers; an encoder of unknown depth passes.
 
-    expected, remedy: parts of the message: what the numbers are, and what to do.
+    expected, remedy: parts of the error message: what the numbers are, and how to correct them.
     """
     blocks = config.encoders[encoder].blocks()
     if above := [number for number in numbers if blocks and number > blocks]:
@@ -22,7 +22,7 @@ def expect_layers(config: Config, key: str, encoder: str, numbers: Iterable[int]
 
 
 def expect_training_data(config: Config, key: str, corpus: str, languages: Iterable[str], sources: str) -> None:
-    """A corpus has training data in all these languages. sources: key that names them."""
+    """Check that a corpus has training data in all these languages. sources: key under which the languages are configured."""
     trained = {language for language, split in config.corpora[corpus].parts() if split == "train"}
     if missing := [language for language in dict.fromkeys(languages) if language not in trained]:
         raise ValueError(

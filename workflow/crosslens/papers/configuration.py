@@ -1,7 +1,7 @@
-"""The configuration, checked: every paper has its typed section in it.
+"""The validated configuration, with a typed section for each paper.
 
-An unknown key, a wrong type or a value out of range raises a `ConfigError` with a line a key: pydantic's message, what was
-found and, for a misspelt name, the closest one. The JSON schema and docs/config.md are generated from these models
+An unknown key, a wrong type or a value out of range raises a `ConfigError` with one line per key: pydantic's message, the value
+found and, for a misspelt name, the closest valid one. The JSON schema and docs/config.md are generated from these models
 (workflow/crosslens/commands/documents).
 """
 
@@ -37,10 +37,10 @@ TRUTHS = "; YAML reads yes, no, on and off as truth values: put it in quotes"
 
 
 def _line(problem: Any, values: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Key of a problem as the user wrote it, the message, and what was found with the nearest name, if that is not in it."""
+    """Key of a problem as the user wrote it, the message, and the value found with the nearest name, if not in the message."""
     kind, location, context, value = problem["type"], problem["loc"], problem.get("ctx", {}), problem["input"]
     if location[:1] in (("encoders",), ("corpora",)):
-        location = location[:2] + location[3:]  # without the form (kind, source) that the third part names
+        location = location[:2] + location[3:]  # the third part is the tag of the union (kind or source), not a key
     key = ".".join(_written(location, values, missing=kind == "missing"))
     if kind == "value_error":
         return key, str(context["error"]), ""
@@ -70,7 +70,7 @@ def _written(location: Sequence[str | int], values: Any, missing: bool) -> Itera
 
 
 def load(values: Mapping[str, Any], origin: str = "config.yaml") -> WholeConfig:
-    """Check and type a configuration, all papers of which fit the rest of it.
+    """Return a validated configuration in which every paper fits the rest.
 
     Raises ConfigError, one line per key: `origin: key: expected ..., found ...`.
     """
@@ -81,9 +81,9 @@ def load(values: Mapping[str, Any], origin: str = "config.yaml") -> WholeConfig:
 
 
 def load_fitting(values: Mapping[str, Any], origin: str = "config.yaml") -> tuple[WholeConfig, dict[str, str]]:
-    """Check and type a configuration without the papers that do not fit the rest of it, and a line that says why, by their keys.
+    """Return a validated configuration without the papers that do not fit the rest, and the reasons, by key of the paper.
 
-    So one paper can be asked for with corpora, or an encoder, that do not suit the settings of the others. Raises ConfigError.
+    So a user can run one paper with corpora or an encoder that do not suit the settings of the others. Raises ConfigError.
     """
     config = _typed(values, origin)
     misfits = {key: "\n".join(f"{origin}: {line}" for line in reason.split("\n")) for key, reason in config.misfits().items()}

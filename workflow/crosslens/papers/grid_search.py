@@ -1,4 +1,4 @@
-"""Tables of the trials of a grid search, which two papers have."""
+"""Tables of the trials of a grid search, shared by two papers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,10 +17,12 @@ def lines(
     metric: str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[dict[str, Any]]:
-    """Lines with each trial's best validation score, in percent, and its epoch, the best of each task and group first.
+    """Two lines per trial: its best validation score, in percent, and that score's epoch; the best trial of each group first.
 
-    trials: recipe -> task, group (source or variant) and the hyperparameters that differ, in this order; histories: recipe, seed
-    and history.csv of each; metric: name of the score; titles: of tasks, where they are not titles already.
+    trials: recipe -> task, group (source or variant) and the hyperparameters searched, in this order.
+    histories: recipe, seed and history.csv of each trial.
+    metric: name of the score in the table.
+    titles: task -> its title in the table; a task that is not listed is its own title.
     """
     best: dict[str, dict[Any, Any]] = {}
     for recipe, _, path in histories:

@@ -1,4 +1,4 @@
-"""Records, files and published values of a table or figure, as its module reads them."""
+"""Records, files and published values that the module of a table or figure reads."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +17,15 @@ from crosslens.reports.paper import MODEL_FILES, Need
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs of an item.
+    """Inputs of a table or figure.
 
-    needs: of the item; files: of each need, one a seed, or one for all seeds; tokens: corpus -> folder, and CORPUS/TOKENISATION
-    -> folder of further tokenisations; samples: name -> folder; tokenizer, typology: folder and file, None where the item does
-    not read them; published: printed values of the paper; cited: those of another paper, None where the item cites none.
+    needs: measures and model files that it needs.
+    files: files of each need, one per seed or one for all seeds.
+    published: the paper's printed values.
+    tokens: corpus -> folder of its tokens, and CORPUS/TOKENISATION -> folder for each further tokenisation.
+    samples: name of the samples -> folder.
+    tokenizer, typology: folder and file; None if they are not read.
+    cited: published values of another paper; None if none is cited.
     """
 
     needs: Sequence[Need]
@@ -32,29 +36,29 @@ class Inputs:
     tokenizer: Path | None = None
     typology: Path | None = None
     cited: Published | None = None
-    unseen: bool = False  # whether scores are on texts unseen in training, where records have such scores
+    unseen: bool = False  # whether to use scores on texts unseen in training, if there are any
 
     def records(self, *kinds: str) -> pd.DataFrame:
-        """Records of some kinds of measures; without arguments of all."""
+        """Records of these kinds of measures, or of all kinds if none is named."""
         rows = records.read(self._paths(kinds))
         is_unseen, definitions = rows["definition"].str.endswith(UNSEEN, na=False), rows["definition"].str.removesuffix(UNSEEN)
         columns = [name for name in rows if name not in ("value", "low", "high", "n")]
         return rows.assign(definition=definitions).drop_duplicates(columns, keep="last") if self.unseen else rows[~is_unseen]
 
     def has_unseen(self) -> bool:
-        """Whether some record is a score on texts unseen in training."""
-        scored = (path for path in self._paths() if "definition" in parquet.schema(path).names)  # samples have no definitions
+        """Whether any record is a score on texts unseen in training."""
+        scored = (path for path in self._paths() if "definition" in parquet.schema(path).names)  # not all measures have it
         definitions = (parquet.read(path, columns=["definition"])["definition"] for path in scored)
         return any(pc.any(pc.ends_with(part, UNSEEN)).as_py() for part in definitions)
 
     def _paths(self, kinds: Collection[str] = ()) -> dict[Path, None]:
-        """Files of records of some kinds of measures, by default of all, each once."""
+        """Files with records of these kinds of measures, by default of all kinds, without duplicates."""
         kinds = kinds or {need.kind for need in self.needs} - MODEL_FILES.keys()
         groups = (paths for need, paths in zip(self.needs, self.files, strict=True) if need.kind in kinds)
         return dict.fromkeys(path for paths in groups for path in paths)
 
     def by_seed(self, kind: str) -> Iterator[tuple[str, int, Path]]:
-        """(recipe, seed, file) of a kind with a file a seed: a measure of states, or a file of training runs."""
+        """(recipe, seed, file) for a kind with one file per seed: a measure of hidden states, or a file of training runs."""
         for need, paths in zip(self.needs, self.files, strict=True):
             for seed, path in zip(need.seeds, paths, strict=True) if need.kind == kind else ():
                 if kind in MODEL_FILES:
@@ -64,7 +68,7 @@ class Inputs:
 
 
 def with_unseen(table: Callable[..., pd.DataFrame], item: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a table in which each line is followed by its score on texts unseen in training, where that is another."""
+    """Return a table in which each line is followed by the score on texts unseen in training, if that differs."""
     cells = table(item, inputs, settings)
     if not inputs.has_unseen():
         return cells
@@ -76,11 +80,11 @@ def with_unseen(table: Callable[..., pd.DataFrame], item: str, inputs: Inputs, s
 
 
 def inputs(settings: Mapping[str, Any], files: Mapping[str, Any]) -> Inputs:
-    """Inputs from plain values, as a rule passes them.
+    """Inputs of a table or figure from the plain values that a rule passes.
 
-    settings: needs (the fields of Need, and `files`, the number of its files), corpora and samples. files: needs, one list for
-    all; tokens, a folder a corpus and reading; draws; published, cited, tokenizer and typology, a list of one file or folder, or
-    none.
+    settings: `needs`, each with the fields of Need and `files`, the number of its files; `corpora` and `samples`, their names.
+    files: `needs`, one list with the files of all needs; `tokens`, a folder for each of `corpora`; `samples`, a folder for each
+    of `samples`; `published`, `cited`, `tokenizer` and `typology`, each a list of at most one file or folder.
     """
     paths = iter(map(Path, files.get("needs", ())))
     needs = [Need(need["kind"], need["recipe"], tuple(need["seeds"])) for need in settings["needs"]]

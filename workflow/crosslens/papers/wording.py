@@ -1,12 +1,12 @@
-"""Wording of intervals in captions and notes of all papers, by numbers of seeds."""
+"""How captions and notes of all papers describe intervals, depending on the number of seeds."""
 
 from collections.abc import Iterable
 
 
 def by_seeds(numbers: Iterable[int], several: str, single: str) -> str:
-    """A clause on values that rest on these numbers of seeds: `several`, `single`, or both.
+    """A clause that describes values based on these numbers of seeds: `several`, `single`, or both.
 
-    several: {} stands for the numbers above 1. single: of one seed.
+    several: clause for several seeds, with {} for the numbers above 1; single: clause for one seed.
 
     >>> by_seeds([3, 3], "the range over {} seeds", "the jackknife")
     'the range over 3 seeds'
@@ -20,5 +20,5 @@ def by_seeds(numbers: Iterable[int], several: str, single: str) -> str:
 
 
 def interval(numbers: Iterable[int], single: str = "the jackknife over texts") -> str:
-    """A clause that names the interval of a value (crosslens.reports.cells.cell); single: that of a single seed."""
+    """A clause that says how intervals are computed (crosslens.reports.cells.cell). single: the clause for a single seed."""
     return by_seeds(numbers, "Student's t over {} seeds", single)

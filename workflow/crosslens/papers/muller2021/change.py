@@ -1,4 +1,4 @@
-"""muller2021: the table `change`, of what fine-tuning on English changes in each layer. The paper says it without numbers."""
+"""muller2021: the table `change`, on how fine-tuning on English changes each layer. The paper gives no numbers for this."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ CONTROLS = {PRETRAINED: "pretrained", UNTRAINED: "untrained"}
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The table. settings: study, the fields of Study."""
+    """The table `change`. settings: study, the fields of Study."""
     study, records = Study(**settings["study"]), inputs.records()
     tuned = {recipe_name(task, "en", REF): TASKS[task] for task in study.tasks}
     lines = [line for recipe, head in tuned.items() for line in _changes(where(records, recipe=recipe), head, study)]
@@ -27,7 +27,10 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _changes(records: pd.DataFrame, head: str, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of a task: CKA by language, with its mean over languages, also of the lower half alone; change of weights."""
+    """Lines for a task, named `head`: CKA of states before and after fine-tuning, and the change of weights, by layer.
+
+    CKA is given by language and as their mean, also if only the lower half of the encoder is changed.
+    """
     languages = study.languages[study.parallel]
     for definition, words in ((TRAINED, HEADINGS[OURS]), (LOWER_HALF, f"{HEADINGS[OURS]}; {LOWER_HALF}")):
         states = where(records, measure=STATES, definition=definition)
@@ -42,7 +45,7 @@ def _changes(records: pd.DataFrame, head: str, study: Study) -> Iterator[dict[st
 
 
 def _probes(records: pd.DataFrame, head: str, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of an encoder: the accuracy with which a probe tells the language of sentences."""
+    """Lines for an encoder, named `head`: accuracy by layer of a probe that identifies the language of sentences."""
     chance = 100 / len(study.languages[study.parallel])
     for layer, runs in where(records, measure="probe").groupby("layer"):
         yield cells.line(

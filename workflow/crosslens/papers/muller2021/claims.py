@@ -1,4 +1,4 @@
-"""muller2021: functions that claims.yaml names, for effects that are no sums of selected numbers (effects.Functions)."""
+"""muller2021: functions for effects in claims.yaml that are not simple sums of selected numbers (see effects.Functions)."""
 
 import math
 from collections.abc import Sequence
@@ -12,23 +12,25 @@ from crosslens.config.base import families_of, languages_table
 from crosslens.numerics.estimates import Estimate, correlation, difference_of_correlations, over_runs
 from crosslens.papers.muller2021.names import ALL_EMBEDDINGS, REF, recipe_name
 
-SOURCES = ("en", "ru", "ar")  # languages of training
-TASKS = {"parsing": "parsing", "pos": "tagging", "ner": "NER"}  # in names of effects
+SOURCES = ("en", "ru", "ar")  # training languages
+TASKS = {"parsing": "parsing", "pos": "tagging", "ner": "NER"}  # task -> its name in an effect
 
 
 def losses(
     numbers: Sequence[pd.DataFrame], layers: Sequence[int | str], quantity: Literal["source", "targets", "difference"],
     before: str = REF, sources: Sequence[str] = SOURCES, by_family: bool = False,
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
-    """Changes of scores by re-initialising layers, by task, language of training and layers, of the training runs that there are.
+    """Changes of scores when layers are re-initialised, by task, training language and set of layers.
+
+    Combinations without training runs are omitted.
 
     numbers: scores by recipe, language and seed.
-    layers: layers that are re-initialised, as in names of training runs: 1-2.
-    quantity: changes in the language of training, in the other languages, or the second minus the first.
-    before: layers that are re-initialised in the training runs whose scores are subtracted; REF for none. With other layers than
-        REF, `layers` must be a single set, since the names of the results omit it.
-    sources: languages of training.
-    by_family: whether each family of the other languages is a result of its own.
+    layers: sets of re-initialised layers, named as in training runs, such as 1-2.
+    quantity: changes in the training language, in the other languages, or the second minus the first.
+    before: re-initialised layers of the training runs whose scores are subtracted; REF for none. With any other value, `layers`
+        must be a single set, since the names of the results omit it.
+    sources: training languages.
+    by_family: whether to return the changes in the other languages separately for each family; ignored for "source".
     """
     scores = pd.concat(numbers).drop_duplicates(["recipe", "language", "seed"])
     scores = scores[scores["language"] != "all"]
@@ -64,7 +66,7 @@ def peaks(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def same_trend(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Rank correlation over layers of the similarities of two encoders, by language and seed of the first.
+    """Rank correlation, over layers, of the similarities in two encoders, by language and by seed of the first encoder.
 
     numbers: similarity by layer, language and seed of each encoder; the second has one seed.
     """
@@ -74,11 +76,10 @@ def same_trend(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def losses_of_both(numbers: Sequence[pd.DataFrame], before: str, after: str) -> pd.DataFrame | dict[str, pd.DataFrame]:
-    """Changes of two numbers, such as score and similarity, as x and y by language; {} without such training runs.
+    """Changes of two quantities, such as score and similarity, as x and y by language; {} if a training run is missing.
 
-    Numbers are means over seeds and layers, of training runs on English.
-
-    before, after: layers that are re-initialised before and after a change; REF for none.
+    numbers: values of each quantity in training runs on English; they are averaged over seeds and layers.
+    before, after: sets of re-initialised layers between which the change is measured; REF for none.
     """
     changes = []
     for rows in numbers:
@@ -91,7 +92,7 @@ def losses_of_both(numbers: Sequence[pd.DataFrame], before: str, after: str) -> 
 
 
 def correlation_beyond_others(numbers: Sequence[pd.DataFrame], layer: int) -> tuple[Estimate, int]:
-    """Rank correlation of scores with similarity at a layer less the largest one at the other layers, as Fisher's z.
+    """Rank correlation of scores with similarity at a layer minus the largest one at any other layer, as Fisher's z.
 
     numbers: scores by language, and similarity by language and layer.
     """
@@ -105,12 +106,12 @@ def correlation_beyond_others(numbers: Sequence[pd.DataFrame], layer: int) -> tu
 
 
 def spread_over_layers(numbers: Sequence[pd.DataFrame], task: str = "") -> tuple[Estimate, int]:
-    """Increase by fine-tuning in the spread over layers of the correlation of scores with similarity, mean over tasks.
+    """How much fine-tuning increases the spread over layers of the correlation between scores and similarity, mean over tasks.
 
-    The spread is the standard deviation over layers of rank correlations over languages.
+    The spread is the standard deviation, over layers, of the rank correlation over languages.
 
-    numbers: for each task, scores and similarity of the fine-tuned encoder; then similarity of the pretrained encoder.
-    task: if not empty, the result is the increase for this task less the mean of the other tasks, without an error.
+    numbers: for each task, scores and similarity of the fine-tuned encoder; last, similarity of the pretrained encoder.
+    task: if not empty, the result is the increase for this task minus the mean of the other tasks, without an error.
     """
     *tuned, pretrained = numbers
     increases = {}
@@ -123,7 +124,7 @@ def spread_over_layers(numbers: Sequence[pd.DataFrame], task: str = "") -> tuple
 
 
 def languages_of_rows(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Number of target languages in the rows of printed tables, such as EN->GERMAN, less the number that the paper states.
+    """Number of target languages in the rows of printed tables, such as EN->GERMAN, minus the number that the paper states.
 
     numbers: cells of the tables, and the stated number.
     """
@@ -139,7 +140,7 @@ def outside(numbers: Sequence[pd.DataFrame], grid: Sequence[float]) -> tuple[Est
 
 
 def _in_words(layers: str) -> str:
-    """A set of re-initialised layers, as in names of training runs, in the name of an effect."""
+    """Name of a set of re-initialised layers in an effect. layers: the set as named in training runs, such as 1-2."""
     if layers == ALL_EMBEDDINGS:
         return "whole encoder"
     return f"layers {layers}" if "-" in layers else f"layer {layers}"

@@ -15,7 +15,7 @@ TaskName = Literal["parsing", "pos", "ner"]
 DOMAINS = {
     "trained": "domain_corpus", "literature": "domain_literature", "web": "domain_web", "entities": "domain_entities",
 }  # fmt: skip
-"""Domain of the test sets of table 2 -> key of the section that names its corpus."""
+"""Domain of test sets in table 2 -> key of this section under which its corpus is configured."""
 
 
 class MullerTraining(Training):
@@ -158,11 +158,11 @@ class Muller2021(PaperSection):
         return self
 
     def domains(self) -> dict[str, str]:
-        """Domain of table 2 -> key of its corpus, for the configured ones."""
+        """Domain in table 2 -> key of its corpus, for the configured domains."""
         return {domain: corpus for domain, key in DOMAINS.items() if (corpus := getattr(self, key))}
 
     def check(self, config: Config) -> None:
-        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
+        """Raise ValueError if keys contradict each other or the corpora and encoders that they name."""
         here = "papers.muller2021"
         for domain, corpus in self.domains().items():
             config.expect_corpus(f"{here}.{DOMAINS[domain]}", corpus, "entities" if domain == "entities" else "treebank")

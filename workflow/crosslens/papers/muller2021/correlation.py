@@ -1,7 +1,7 @@
 """muller2021: rank correlation of transfer with similarity over target languages (table 4, figure 3; section 4.3).
 
-gap(t) = score(English on English) - score(English on t), so rho(gap, CKA) = -rho(score, CKA) over the same languages; all
-values here are rho(score, CKA), the sign of the print. n counts targets that have a score and a CKA with English.
+Since gap(t) = score(English on English) - score(English on t), rho(gap, CKA) = -rho(score, CKA) over the same languages. All
+functions here compute rho(score, CKA), which has the printed sign. n counts targets with both a score and a CKA with English.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -24,20 +24,22 @@ WITH_SOURCE = "includes English itself as a point, with gap 0 and CKA 1 by defin
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Table 4. settings: recipes, the configured ones; study, the fields of Study."""
+    """Table 4. settings: recipes, names of the configured ones; study, the fields of Study."""
     return table_of(inputs.records(), inputs.published, settings["recipes"], Study(**settings["study"]))
 
 
 def table_of(records: pd.DataFrame, published: Published, recipes: Collection[str], study: Study) -> pd.DataFrame:
-    """Table 4 from the paper's records. recipes: the configured ones; tasks without one have no lines."""
+    """Table 4 from the paper's records. recipes: names of the configured ones; a task without any has no lines."""
     tasks = [task for task in study.tasks if recipe_name(task, "en", REF) in recipes]
     return cells.table([*_lines(correlations(records, tasks, study), published)], "muller2021", "table4")
 
 
 def _lines(by_model: pd.DataFrame, published: Published) -> Iterator[dict[str, Any]]:
-    """Lines of table 4: both signs, all definitions of CKA, without English and with it.
+    """Lines of table 4: correlations with either sign, under all definitions of CKA, with and without English.
 
-    The printed values may be based on any of MAY_BE_PRINTED: the formula, the released script and the cited definition differ.
+    The printed values may use any of MAY_BE_PRINTED: the formula, the released script and the cited definition differ.
+
+    by_model: result of `correlations`.
     """
     for correlation in by_model.to_dict("records"):
         row, head = TASKS[correlation["task"]], correlation["model"]
@@ -49,7 +51,7 @@ def _lines(by_model: pd.DataFrame, published: Published) -> Iterator[dict[str, A
             value = published.value("table4", row, head, PRINTED)
             remarks += [published.note("table4", row, head, PRINTED), CAPTION]
         counts = {"n": correlation["n"], "seeds": correlation["seeds"]}
-        # The gap is a constant minus the score, so its correlation is the score's with the other sign.
+        # The gap is a constant minus the score, so its correlation has the opposite sign.
         for metric, sign in (("rho(gap, CKA)", -1), ("rho(score, CKA)", 1)):
             low, high = (correlation["low"], correlation["high"])[::sign]
             numbers = counts | cells.estimate(sign * correlation["r"], sign * low, sign * high, 3)
@@ -61,9 +63,9 @@ def _lines(by_model: pd.DataFrame, published: Published) -> Iterator[dict[str, A
 
 
 def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> pd.DataFrame:
-    """Table 4's correlations by task, model and definition of CKA, over targets and with English itself (`source`).
+    """The correlations of table 4, a row for each task, model, definition of CKA and `source` (whether English is a point).
 
-    Similarity is the mean over layers 1 to L. seeds: number of seeds over which the scores are means.
+    Similarity is the mean over layers 1 to L. The column `seeds` is the number of seeds over which scores are averaged.
     """
     lines = []
     for task in tasks:
@@ -80,10 +82,11 @@ def correlations(records: pd.DataFrame, tasks: Iterable[str], study: Study) -> p
 
 
 def spearman_by_layer(records: pd.DataFrame, task: str, study: Study, *, definition: str, recipe: str) -> pd.DataFrame:
-    """Figure 3: rho(score, CKA) at each layer, 0 (embedding output) to L; columns layer, r, low, high, n.
+    """rho(score, CKA) at each layer, from 0 (embedding output) to L, for figure 3; columns layer, r, low, high, n.
 
-    records: the paper's, scores and similarities; definition: of CKA; recipe: the encoder whose states CKA compares, which may
-    be another than the scored one.
+    records: the paper's scores and similarities.
+    definition: definition of CKA.
+    recipe: encoder whose hidden states CKA compares, which may differ from the scored one.
     """
     scores, _ = _scores(records, task, study)
     layers = _similarities(records, definition, recipe)
@@ -93,7 +96,7 @@ def spearman_by_layer(records: pd.DataFrame, task: str, study: Study, *, definit
 
 
 def _scores(records: pd.DataFrame, task: str, study: Study) -> tuple[pd.Series, int]:
-    """Score of each language, mean over the seeds of training on English, (n_languages,), and the number of seeds."""
+    """Score of each language after training on English, mean over seeds, (n_languages,), and the number of seeds."""
     recipe = recipe_name(task, "en", REF)
     rows = where(records, measure="score", recipe=recipe, split="test", definition=METRICS[task])
     rows = rows[rows["language"] != "all"]
@@ -103,7 +106,7 @@ def _scores(records: pd.DataFrame, task: str, study: Study) -> tuple[pd.Series, 
 
 
 def _similarities(records: pd.DataFrame, definition: str, recipe: str) -> pd.DataFrame:
-    """CKA with English, (languages, layers), mean over seeds; nan where a seed has none."""
+    """CKA with English, mean over seeds, (n_languages, n_layers); nan where any seed has no value."""
     rows = where(records, measure="cka", definition=definition, recipe=recipe)
     wide = rows[rows["language"] != "en"].pivot(index="language", columns=["layer", "seed"], values="value")
     layers = sorted(set(wide.columns.get_level_values("layer")))
@@ -113,9 +116,9 @@ def _similarities(records: pd.DataFrame, definition: str, recipe: str) -> pd.Dat
 def _paired(
     scores: pd.Series, similarity: pd.Series, source: bool, study: Study
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:  # fmt: skip
-    """Scores and similarities of the languages that have both, each (n,), and the languages' families.
+    """Scores and similarities, each (n,), and families of the languages that have both.
 
-    source: whether English counts, whose CKA is 1.
+    source: whether to include English, with a CKA of 1.
     """
     targets = pd.DataFrame({"score": scores.drop("en", errors="ignore"), "cka": similarity}).dropna()
     if source and "en" in scores:

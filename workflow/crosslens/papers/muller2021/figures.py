@@ -1,8 +1,8 @@
 """muller2021: figures 1 to 8, similarity of English and other languages by layer, and its correlation with transfer.
 
-Similarity is CKA of translated sentences, a column for each definition: ours, debiased, the same without what numbers of subwords
-explain, and the three of which the published curves may be one, which are high for unrelated states too. Layer 0 is the embedding
-output.
+Similarity is CKA of translated sentences. Each column of panels shows one definition: ours, which is debiased; the same after
+removing what numbers of subwords explain; and the three that the published curves may show, which are high for unrelated states
+too. Layer 0 is the embedding output.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,16 +27,16 @@ TASKS = {"parsing": "parsing", "pos": "POS", "ner": "NER"}
 WORDS = {**HEADINGS, LENGTH_OUT: "linear, debiased (length out; ours)"}
 COLUMNS = {definition: WORDS[definition].replace(" (", "\n(") for definition in (OURS, LENGTH_OUT, *MAY_BE_PRINTED)}
 PARTS = {"": (OURS, LENGTH_OUT), APPENDIX: MAY_BE_PRINTED}
-"""End of the name of a figure of SPLIT -> definitions that it shows; the others show all."""
+"""Suffix of a figure's name -> definitions that it shows, for figures in SPLIT; the other figures show all definitions."""
 CKA, FLOOR = "cka", "cka floor"
 
 NOTE_CORRELATIONS = "Bands: 95 % interval over languages."
 
-Similarities = Mapping[tuple[str, str, str, str], pd.DataFrame]  # by measure, recipe, language, definition
+Similarities = Mapping[tuple[str, str, str, str], pd.DataFrame]  # (measure, recipe, language, definition) -> records
 
 
 class Encoder(NamedTuple):
-    """A recipe whose states are compared, and the name and look of its curves."""
+    """A recipe whose hidden states are compared, with the name and look of its curves."""
 
     recipe: str
     name: str
@@ -50,7 +50,7 @@ CONTROLS = (
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: study, the fields of Study; layers, sets of re-initialised blocks."""
+    """Figure `name`. settings: study, the fields of Study; layers, sets of re-initialised layers such as 1-2."""
     study, records = Study(**settings["study"]), inputs.records()
     figure = name.removesuffix(APPENDIX)
     definitions = PARTS[name.removeprefix(figure)] if figure in SPLIT else COLUMNS
@@ -63,12 +63,15 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 def similarities(
     name: str, records: pd.DataFrame, study: Study, layers: Sequence[str], columns: Mapping[str, str] = COLUMNS
 ) -> Figure:  # fmt: skip
-    """All figures but figure 3: a row for each target, with curves of the controls below those of fine-tuned encoders.
+    """Any figure but figure 3: a row for each target, with the curves of fine-tuned encoders drawn over those of the controls.
 
-    Figure 4 has a row for each encoder, and a curve for each target. records: the paper's; curves without records are left out.
-    study: its parallel languages in their order (where Russian is missing, figures 1 and 2 show the first available one);
-    layers: sets of re-initialised layers, which figures 2 and 6 to 8 show next to the encoder without any, the same looks for
-    all tasks; columns: definition -> heading. Raises DataError when no curve of a fine-tuned encoder is left.
+    Figure 4 has a row for each encoder and a curve for each target. Without Russian, figures 1 and 2 show the first of the
+    parallel languages that has records. Curves without records are omitted.
+
+    layers: sets of re-initialised layers that figures 2 and 6 to 8 compare with the encoder without any. Each set looks the
+        same for all tasks.
+    columns: definition -> heading.
+    Raises DataError if no curve of a fine-tuned encoder is left.
     """
     targets, tasks, edited = COMPARED[name]
     tuned = [_tuned(task) for task in tasks]
@@ -106,9 +109,9 @@ def similarities(
 
 
 def correlations(records: pd.DataFrame, study: Study, columns: Mapping[str, str] = COLUMNS) -> Figure:
-    """Figure 3: a row for each task; curves of its encoder and of the controls, correlations with the task's scores.
+    """Figure 3: a row for each task, with curves of its fine-tuned encoder and of the controls.
 
-    columns: definition -> heading.
+    The curves show the correlation of CKA with the task's scores. columns: definition -> heading.
     """
     grid: dict[str, dict[str, list[Curve]]] = {row: {column: [] for column in columns.values()} for row in TASKS.values()}
     counts = []
@@ -131,14 +134,14 @@ def correlations(records: pd.DataFrame, study: Study, columns: Mapping[str, str]
 
 
 def _tuned(task: str) -> Encoder:
-    """The encoder that is fine-tuned on English for a task; each task has a look of its own in all figures."""
+    """The encoder fine-tuned on English for a task. Each task has its own look, the same in all figures."""
     return Encoder(recipe_name(task, "en", REF), TASKS[task], look(list(TASKS).index(task)))
 
 
 def _present(
     name: str, compared: Collection[str], study: Study, targets: Sequence[str], tuned: Sequence[Encoder]
 ) -> dict[str, str]:
-    """Targets that are compared, code -> name; where a single target is missing, the first language that is compared."""
+    """Code -> name of the targets with records. A single target without records is replaced by the first language with some."""
     present = [code for code in study.languages[study.parallel] if code in compared]
     codes = [code for code in targets if code in present] or (present[:1] if len(targets) == 1 else [])
     if not codes:
@@ -151,7 +154,7 @@ def _present(
 
 
 def _curves(tables: Similarities, encoder: Encoder, language: str, definition: str) -> list[Curve]:
-    """Curves of an encoder and language: mean over seeds with its band, and that of shuffled pairs; none without values."""
+    """Curves of an encoder and language, if it has records: the mean over seeds with its band, and that of shuffled pairs."""
     curves, place = [], (encoder.recipe, language, definition)
     if (floors := tables.get((FLOOR, *place))) is not None:
         dotted = {"color": encoder.look["color"], "linestyle": ":", "linewidth": 0.6, "alpha": 0.6, "zorder": 1}

@@ -1,4 +1,4 @@
-"""muller2021, table 3: hyperparameters, and the trials of the grid search."""
+"""muller2021: table 3, the hyperparameters, and table3_search, the trials of the grid search."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ NOT_IN_GRID = "not in the printed grid"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Table 3, or the search for it. settings: tasks, recipe -> task, and grid, key -> values; of the search, trials."""
+    """Table 3 or table3_search. settings: tasks, recipe -> task, and grid, key -> values; or trials (see `grid_search.lines`)."""
     if name == "table3_search":
         trials = {trial: dict(values, task=TASKS[values["task"]]) for trial, values in settings["trials"].items()}
         lines = grid_search.lines(trials, inputs.by_seed("history"), "validation score")
@@ -35,11 +35,13 @@ def hyperparameters(
     published: Published,
     grid: Mapping[str, Sequence[float]],
 ) -> Iterator[dict[str, Any]]:
-    """Table 3: a cell for each task and quantity, beside the printed value.
+    """Lines of table 3: a cell for each task and quantity, next to the printed value.
 
-    tasks: recipe -> task; runs, histories: records and histories of the reference training runs from the first source, by recipe
-    and seed; grid: of the search, by key. Epochs: the best one, the middle one of several seeds; minutes: of one training run,
-    mean over seeds.
+    The epoch is the best one, with several seeds their (upper) median. Minutes are those of one training run, mean over seeds.
+
+    tasks: recipe -> task.
+    runs, histories: records and histories of the training runs on English without re-initialised layers, by recipe and seed.
+    grid: key -> values of the search.
     """
     sizes = f"{len(grid['batch'])} batch sizes x {len(grid['rate'])} rates, as in the text; the printed number is not explained"
     for task, head in TASKS.items():

@@ -18,14 +18,14 @@ PARALLEL = "muller2021/parallel"
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Seeds of a recipe: the section's; the first for a trial, and for an encoder that is not trained."""
+    """Seeds of a recipe: all configured ones, but only the first for a trial or an encoder that is not trained."""
     seeds_of_section = tuple(section(config).seeds)
     return seeds_of_section if recipe.stages and not recipe.trial else seeds_of_section[:1]
 
 
 @once
 def samples(config: Config) -> dict[str, Samples]:
-    """Draws of the parallel sentences, whose states are averaged, at all layers."""
+    """Samples by name: all parallel sentences, each with its mean hidden state at every layer."""
     paper = section(config)
     return {PARALLEL: Samples.averaged_texts(paper, paper.parallel, config.corpora[paper.parallel].languages)}
 

@@ -1,4 +1,4 @@
-"""muller2021: where our tables show the printed cells."""
+"""muller2021: places of the printed cells in our tables."""
 
 from crosslens.papers.muller2021.names import ALL_EMBEDDINGS, FROM_ZERO, HEADS, TASKS
 from crosslens.reports.paper import Place, same_place
@@ -11,12 +11,12 @@ IN_TEXT = {
     "EN->EN Lit first two layers parsing": ("table2", "EN->EN LIT.", "delta 1-2"),
     "EN->FR first two layers parsing": ("table2", "EN->FR TRAN.", "delta 1-2"),
 }
-"""Row of section 4.1 -> place in our tables."""
+"""Row of the published values from section 4.1 -> item, row and column in our tables."""
 CORRELATION = "rho(score, CKA)"  # has the sign of the printed correlations
 
 
 def place(cell: Place) -> Place | None:
-    """Where a printed cell stands: our tables count layers from 1, in print some count from 0."""
+    """Place of a printed cell in our tables, which count layers from 1, while some printed tables count from 0."""
     if cell.item == "text section 4.1":
         return Place(*IN_TEXT[cell.row], cell.metric)
     if cell.item == "text section 4.3":

@@ -1,4 +1,4 @@
-"""muller2021: the training runs, of three tasks and three sources, with RANDOM-INIT of sets of blocks, which count from 1."""
+"""muller2021: recipes for three tasks and three source languages, with sets of layers re-initialised (RANDOM-INIT)."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -19,7 +19,7 @@ SELECT = {"parsing": "las", "pos": "accuracy", "ner": "spans"}
 
 
 def set_name(layers: Sequence[int] | str) -> str:
-    """Name of a set of re-initialised blocks: 1, 1-2, 2_4, all."""
+    """Name of a set of re-initialised layers, such as 1, 1-2, 2_4 or all."""
     if isinstance(layers, str):
         return layers
     run = list(layers) == list(range(layers[0], layers[-1] + 1))
@@ -27,7 +27,7 @@ def set_name(layers: Sequence[int] | str) -> str:
 
 
 def edits(paper: Muller2021) -> dict[str, Edit]:
-    """Set of re-initialised blocks -> edit of the encoder, for all configured sets."""
+    """Name of a set of re-initialised layers -> edit of the encoder, for all configured sets."""
     edits_by_set, how = {REF: Edit()}, paper.training.initialisation
     for layers in [*paper.pairs, *paper.sets, *paper.similarity.sets]:
         blocks = "all" if isinstance(layers, str) else tuple(layers)
@@ -39,7 +39,7 @@ class Source(NamedTuple):
     """A task and the data that it is trained on."""
 
     task: TaskName
-    name: str  # the language, with DOMAIN where it is table 2's corpus
+    name: str  # the language, followed by DOMAIN for the corpus of table 2
     language: str
     corpus: str
 
@@ -85,7 +85,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
 
 
 def _recipe(name: str, source: Source, config: Config, *, trial: dict[str, float] | None = None, **options: Any) -> Recipe:
-    """A training run; a trial has other hyperparameters, and is scored on validation alone."""
+    """Recipe of a training run or, with the hyperparameters `trial`, of a trial, which is scored only on validation data."""
     paper = section(config)
     settings = paper.tasks[source.task].model_copy(update=trial)
     parses = source.task == "parsing"
@@ -130,7 +130,7 @@ def _source_data(source: Source, split: Split) -> Data:
 
 
 def _tests(source: Source, config: Config) -> list[Data]:
-    """Test sets: all languages of the task's corpus, and of the parallel treebanks; for table 2 those of its domains."""
+    """Test sets: all languages of the task's corpus, and of the parallel treebanks or, for table 2, of its other domains."""
     paper = section(config)
     corpora: list[str | None] = [source.corpus]
     if source.name != source.language:

@@ -1,4 +1,4 @@
-"""muller2021: the rows of the tables: printed ones in their order, then those of configured test sets that are not printed."""
+"""muller2021: the rows of the tables. The printed ones come first, in their order, then those of other configured test sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from itertools import product
 from crosslens.numerics.definitions import F1_MISC_AS_O
 from crosslens.papers.muller2021.names import BY_LANGUAGE, DOMAIN, LANGUAGES, Study
 
-DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # ends of names; not all treebanks beside the web's are of it
+DOMAINS = {"trained": " TRAN.", "literature": " LIT.", "web": ""}  # suffix of rows; web's corpus has other genres too
 
 NO_TWEETS = "not scored: the tweets have neither a download address nor a licence"
 WHICH_TEST = "the paper does not say whether it is the source's own test set or PUD"
@@ -17,10 +17,12 @@ MISC_AS_UNKNOWN = "in the sibling code tags unseen in training share one unknown
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: scores of a source's training runs on one text, or the mean over several.
+    """A row of a table: scores of a source's training runs on one test set, or their mean over several.
 
-    source: part of the recipe's name; name: here; printed: its name in print, empty for rows of ours; texts: corpus and language
-    of each.
+    source: source language, as in the recipe's name.
+    texts: corpus and language of each test set.
+    printed: name of the row in print; empty for our own rows.
+    definition: empty for the task's metric.
     """
 
     task: str
@@ -31,11 +33,11 @@ class Row:
     split: str = "test"
     definition: str = ""
     remark: str = ""
-    mean_over_targets: bool = False  # an X row
+    mean_over_targets: bool = False  # whether it is an X row
 
 
 def rows(name: str, study: Study) -> list[Row]:
-    """Rows of a table; those of parsing, which come first, appear again under the definition with subtypes."""
+    """Rows of a table. Those of parsing come first and are repeated under the definition for relations with subtypes."""
     all_rows = _rows(name, study)
     parsing = [row for row in all_rows if row.task == "parsing"]
     return [*parsing, *(replace(row, definition=study.with_subtypes) for row in parsing), *all_rows[len(parsing) :]]
@@ -85,7 +87,7 @@ def _means(study: Study, task: str, source: str, name: str) -> list[Row]:
 
 
 def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]:
-    """Rows of the source language: on PUD as for the other languages, and on its own test set, which may be the printed one."""
+    """Rows of the source language: on PUD, like the other languages, and on its own test set; either may be the printed one."""
     text = study.text(task, source)
     if text[0] == study.own[task]:
         return [Row(task, source, name, (text,), name)]
@@ -97,7 +99,7 @@ def _same_language(study: Study, task: str, source: str, name: str) -> list[Row]
 
 
 def _own_tests(study: Study, task: str) -> list[Row]:
-    """Table 5: English, also its validation set, and the printed languages; then those of the same corpus."""
+    """Rows of table 5: English validation and test sets and the printed languages, then further languages of the corpus."""
     printed = {"ENGLISH TEST": "en"} | {LANGUAGES[language]: language for language in ("fr", "de", "tr", "id", "ru", "ar")}
     corpus = study.own[task]
     lines = [Row(task, "en", "ENGLISH DEV", ((corpus, "en"),), "ENGLISH DEV", split="validation")]
@@ -106,7 +108,7 @@ def _own_tests(study: Study, task: str) -> list[Row]:
 
 
 def _further(study: Study, corpus: str | None, printed: Sequence[Row], name: str) -> list[Row]:
-    """Rows of a corpus's languages beside the printed rows, of the same source. name: of a row, with {} for the language."""
+    """Rows for languages of a corpus that the printed rows lack, with the same source. name: row name, {} for the language."""
     texts = [(corpus, language) for language in study.languages[corpus]] if corpus else []
     printed_texts = {text for row in printed for text in row.texts}
     return [replace(printed[0], name=name.format(study.name(text[1])), texts=(text,), printed="", split="test")

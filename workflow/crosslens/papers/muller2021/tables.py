@@ -36,9 +36,9 @@ FROM_SCRATCH = "the published model was trained from scratch (caption)"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table.
+    """Table `name`.
 
-    settings: recipes, the configured ones; study, the fields of Study; further, sets of blocks that are not printed.
+    settings: recipes, names of the configured ones; study, the fields of Study; further, re-initialised sets not in print.
     """
     assert inputs.tokenizer is not None
     layers = read_json(inputs.tokenizer / "config.json")["num_hidden_layers"]
@@ -55,10 +55,13 @@ def table_of(
     layers: int = PRINTED_LAYERS,
     further: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """A table: a line for each printed cell, then our own; scores in percent and differences to REF in points, paired by seed.
+    """Table `name`: a line for each cell of the printed rows, and of our own rows if they have scores.
 
-    records: the paper's, of one encoder with `layers` blocks; recipes: the configured ones, others have no lines; further: sets
-    of blocks beside the printed ones, such as 1-4.
+    Scores are in percent, differences from REF in points and paired by seed.
+
+    recipes: names of the configured recipes; others have no lines.
+    layers: number of the encoder's layers.
+    further: sets of re-initialised layers in addition to the printed ones, such as 1-4.
     """
     scores, lines = _Scores(records), []
     for row in rows(name, study):
@@ -89,7 +92,7 @@ def _line(
 
 
 def _scope(row: Row, languages: Sequence[str], study: Study) -> list[str]:
-    """Remarks on the scored languages that the mean of an X row is over."""
+    """Remarks on the languages over which an X row is averaged; none for other rows."""
     if not (row.mean_over_targets and languages):
         return []
     scope = f"of the {len(row.texts)} {'printed' if row.printed else 'configured'} targets"
@@ -97,7 +100,7 @@ def _scope(row: Row, languages: Sequence[str], study: Study) -> list[str]:
 
 
 class _Scores:
-    """Values of the records by recipe and text."""
+    """Scores in the records, and the shares that remarks give, by recipe and test set."""
 
     def __init__(self, records: pd.DataFrame) -> None:
         records = records[records["language"] != "all"]
@@ -107,24 +110,24 @@ class _Scores:
         self.shares = dict(list(records[records["definition"].isin(SHARES)].groupby(["definition", "recipe", "split"])))
 
     def cell(self, row: Row, layer_set: str, paired: bool) -> tuple[dict[str, Any], str, list[str]]:
-        """Numbers of a cell, the reason if there are none, and the scored languages. paired: whether of the difference to REF."""
+        """Numbers of a cell, the reason if it has none, and the scored languages. paired: whether to subtract REF, by seed."""
         values = self._texts(row, layer_set, "value")
         reason = f"no score on {'any target' if row.mean_over_targets else '/'.join(*row.texts)}" if row.texts else ""
         if paired and values.size:
             values, reason = values - self._texts(row, REF, "value"), "no seed in common with REF"
-        # A text that a seed lacks is left out of all seeds, so that they are means over the same texts.
+        # A test set that any seed lacks is omitted for all seeds, so that all are averaged over the same test sets.
         values = values.dropna(how="all").dropna(axis=1)
         if not values.size:
             return dict(cells.EMPTY), reason, []
         runs = pd.DataFrame({"value": values.mean(axis=1)})
         runs["n"] = self._texts(row, layer_set, "n").loc[values.index, values.columns].sum(axis=1)
-        if not paired and not row.mean_over_targets:  # of one text, whose score has an interval of its own
+        if not paired and not row.mean_over_targets:  # a score on one test set has an interval of its own
             for bound in ("low", "high"):
                 runs[bound] = self._texts(row, layer_set, bound).loc[values.index].to_numpy(dtype=float)
         return cells.cell(runs, score=not paired), "", [str(name).rpartition("/")[2] for name in values]
 
     def shares_of(self, row: Row, layer_set: str, languages: Collection[str]) -> Iterator[str]:
-        """Remarks on how many words of the scored texts SHARES count, of relations where they bring a score down."""
+        """Remarks on words cut away from the scored test sets and, where it lowers the score, on words of unseen relations."""
         texts = {text for text in row.texts if text[1] in languages}
         lowered = (CUT_WORDS, UNSEEN_RELATIONS) if row.definition in (LAS_SEEN, LAS_WITH_SUBTYPES) else (CUT_WORDS,)
         for definition in lowered:
@@ -134,7 +137,7 @@ class _Scores:
                 yield cells.count_remark(records[in_texts].drop_duplicates(["corpus", "language"]), SHARES[definition])
 
     def _texts(self, row: Row, layer_set: str, column: str) -> pd.DataFrame:
-        """A column of the records, (n_seeds, n_texts); empty where there are none."""
+        """A column of the records of a row and layer set, (n_seeds, n_texts); empty if there are no records."""
         key = (recipe_name(row.task, row.source, layer_set), row.split, row.definition or METRICS[row.task])
         if key not in self.scored:
             return pd.DataFrame()
@@ -142,24 +145,24 @@ class _Scores:
         seeds, seed_numbers = np.unique(records["seed"], return_inverse=True)
         texts, text_numbers = np.unique(records["text"].to_numpy(str), return_inverse=True)
         values = np.full((len(seeds), len(texts)), np.nan)
-        values[seed_numbers, text_numbers] = records[column]  # a pivot takes ten times as long, for each of a thousand cells
+        values[seed_numbers, text_numbers] = records[column]  # ten times as fast as a pivot; there are a thousand cells
         names = [name for name in map("/".join, row.texts) if name in texts]
         return pd.DataFrame(values, seeds, texts)[names]
 
 
 def _printed(published: Published, name: str, row: Row, layer_set: str) -> tuple[float | None, str]:
-    """Printed value of a cell, and its note; an X row that is missing in one of tables 6 to 8 is printed in table 1."""
+    """Printed value and note of a cell. An X row missing from tables 6 to 8 takes the value printed in table 1."""
     place = name, row.printed, printed_column(name, layer_set), METRICS[row.task]
     if published.get(*place) is None and row.mean_over_targets:
         place = "table1", row.printed.removesuffix(" (MEAN)"), printed_column("table1", layer_set), METRICS[row.task]
         value = published.value(*place)
         return value, "the published value is printed in table 1 only" if value is not None else ""
     note = published.note(*place)
-    return published.value(*place), "" if note.startswith("block ") else note  # blocks of table 2's layout
+    return published.value(*place), "" if note.startswith("block ") else note  # such notes concern the layout of table 2
 
 
 def _mean_remark(published: Published, row: Row, layer_set: str, value: float | None) -> str:
-    """Remark where a printed X is not the mean of the printed targets; rounding explains 0.01."""
+    """Remark if a printed X is not the mean of the printed targets (0.01 is rounding) or cannot be checked."""
     item, source, names = BY_LANGUAGE[row.task], row.source.upper(), [LANGUAGES[language] for _, language in row.texts]
     head, metric = printed_column(item, layer_set), METRICS[row.task]
     targets = [published.get(item, f"{source}->{language}", head, metric) for language in names]
@@ -175,7 +178,10 @@ def _mean_remark(published: Published, row: Row, layer_set: str, value: float | 
 
 
 def _deviations(lines: Sequence[Mapping[str, Any]], published: Published) -> Iterator[dict[str, Any]]:
-    """Lines of table 5's caption: least, median and largest sd of its printed cells but those of ALL, trained from scratch."""
+    """Lines for the caption of table 5: min, median and max of our sd over seeds in its printed cells, except column ALL.
+
+    The printed ALL was trained from scratch.
+    """
     printed = [line for line in lines if line["published"] is not None and line["column"] != column("table5", ALL)]
     for task, metric in METRICS.items():
         lines_of_task = [line for line in printed if line["definition"] == metric]

@@ -11,7 +11,7 @@ from crosslens.papers.muller2021.names import COMPARED, ITEMS, PRETRAINED, REF, 
 from crosslens.papers.muller2021.recipes import PAPER, recipes, set_name, study, trials
 from crosslens.reports.paper import Need, TableOrFigure
 
-KINDS = {"parsing": "attachment", "pos": "classification", "ner": "spans"}  # task -> kind of its scores
+KINDS = {"parsing": "attachment", "pos": "classification", "ner": "spans"}  # task -> kind of measure that scores it
 
 
 @once

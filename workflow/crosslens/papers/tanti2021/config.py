@@ -17,7 +17,7 @@ Weight = Annotated[float, Field(gt=0, lt=1)]
 PAPER_RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")
 RunName = Literal[
     "frozen", "finetuned", "gradient_reversal", "entropy_maximisation",
-    "untrained", "no_adversary", "true_entropy", "frozen_dropout", "finetuned_dropout",  # controls of ours
+    "untrained", "no_adversary", "true_entropy", "frozen_dropout", "finetuned_dropout",  # our controls
     "several_languages",
 ]  # fmt: skip
 
@@ -229,9 +229,9 @@ class Tanti2021(PaperSection):
     _named = field_validator("tasks", mode="before")(without_null)
 
     def check(self, config: Config) -> None:
-        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name.
+        """Raise ValueError if keys contradict each other or the corpora and encoders that they name.
 
-        All that the corpora lack is in one error, a line for each key.
+        Most kinds of missing data are reported together, one line per key.
         """
         here, problems = "papers.tanti2021", list[str]()
         config.expect_corpus(f"{here}.language_corpus", self.language_corpus, "paragraphs", "documents")
@@ -285,9 +285,9 @@ class Tanti2021(PaperSection):
             raise ValueError("\n".join(dict.fromkeys(problems)))
 
     def _unlearned(self, config: Config) -> list[str]:
-        """An error, with the lines to add, if a task tests languages that the language heads could not predict, in a list.
+        """A list of at most one error: that tasks test languages which the language heads never learn, with the lines to add.
 
-        The heads would leave their words unscored, and the probe would count them as wrong.
+        The language heads would leave words of these languages unscored, and the probe would count them as wrong.
         """
         paragraphs, unlearned = config.corpora[self.language_corpus], dict[str, list[str]]()
         for task, settings in self.tasks.items():
@@ -316,7 +316,7 @@ class Tanti2021(PaperSection):
         ]
 
     def experiments(self) -> list[str]:
-        """Experiments to search, as task/run, of the configured tasks."""
+        """Experiments of configured tasks to search, each as task/run."""
         return [name for name in self.search.experiments if name.split("/")[0] in self.tasks]
 
     def task(self, name: str) -> Task:
@@ -324,11 +324,11 @@ class Tanti2021(PaperSection):
         return self.tasks[name]  # type: ignore[index]
 
     def run(self, task: str, name: str) -> Run:
-        """Settings of a training run, by the names of its task and run. Raises KeyError for an unknown name."""
+        """Settings of a training run. Raises KeyError for an unknown task or run."""
         return self.task(task).runs[name]  # type: ignore[index]
 
     def run_of(self, recipe: str) -> tuple[str, str]:
-        """Task and run of a training run, or of a trial of its search. Raises KeyError for an unknown name."""
+        """Task and run to which a recipe, or a trial of its search, belongs. Raises KeyError for an unknown name."""
         for task, settings in self.tasks.items():
             for run in settings.runs:
                 name = f"tanti2021/{task}/{run}"
@@ -338,7 +338,7 @@ class Tanti2021(PaperSection):
 
 
 def _without_file(corpus: ParagraphCorpus, languages: Sequence[str]) -> list[str]:
-    """Languages whose file is not in a source that lists all of its files."""
+    """Languages whose file is known to be missing from their source, by the source's list of files."""
     sources = load()
     return [
         language

@@ -1,4 +1,4 @@
-"""tanti2021: figure 2, the key, and figures 3 to 6, t-SNE of hidden states by label and by language."""
+"""tanti2021: figure 2 (the key) and figures 3 to 6 (t-SNE of hidden states by label and by language)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from crosslens.reports.figures.scatter import Panel, Row, keys, panels
 from crosslens.reports.figures.style import FAMILY_MARKS, families, marks
 
 PROBES = {"language, target": PROBE_WITHIN, "language, wiki": PROBE_ACROSS}
-"""Item of the records -> the probe that is trained on other texts of the corpus on which it is tested."""
+"""Item of the records -> definition of the probe that is trained and tested on different texts of the same corpus."""
 UNITS = {"pos": ("words", "part of speech"), "nli": ("pairs", "NLI label")}
 HEADER = ("in percent", "V", "chance V", "head accuracy", "head F1", "probe")
 CAPTION = (
@@ -28,13 +28,16 @@ CAPTION = (
 )
 KEY_CAPTION = "Circles: branches of Indo-European; triangles: other families."
 
-record = tables.record  # the figures show texts that were read as those of the tables
+record = tables.record  # figures are recorded like tables, as their texts are tokenised alike
 
 Languages = Mapping[str, Mapping[str, str]]  # code -> name, family and genus of all languages of the study
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: title; languages, code -> name, family and genus; tasks; wiki, key of the corpus of paragraphs."""
+    """One of figures 2 to 6.
+
+    settings: title; languages, code -> name, family and genus; tasks; wiki, key of the corpus of paragraphs.
+    """
     if name == "figure2":
         return key(settings["languages"], settings["tasks"])
     points = pd.concat([parquet.read(path).to_pandas() for _, _, path in inputs.by_seed("projection")])
@@ -44,10 +47,14 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def scattered(name: str, points: pd.DataFrame, scores: pd.DataFrame, languages: Languages, title: str) -> Figure:
-    """Figures 3 to 6: six panels, a row for labels and for each corpus's languages, a column a model; their scores in a table.
+    """One of figures 3 to 6: six panels and a table of their scores.
 
-    points: recipe, corpus (target, wiki), x, y, label, language; scores: `named` records; languages: code -> name, family and
-    genus.
+    The rows of panels show the labels, the languages of the task's corpus and the languages of the paragraphs. Each column is a
+    model.
+
+    points: columns recipe, corpus (target or wiki), x, y, label and language.
+    scores: `named` records.
+    languages: code -> name, family and genus.
     """
     task, runs = FIGURES[name]
     units, label = UNITS[task]
@@ -91,5 +98,5 @@ def key(languages: Languages, tasks: Sequence[str]) -> Figure:
 
 
 def _percent(scores: pd.DataFrame, item: str, definition: str) -> float:
-    """Mean over seeds of a score in percent; nan where there is none."""
+    """Mean over seeds of a score, in percent; nan if there is none."""
     return 100 * float(where(scores, item=item, definition=definition)["value"].mean())

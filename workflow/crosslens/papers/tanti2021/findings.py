@@ -1,7 +1,8 @@
-"""tanti2021: parts of the fall of language identification after fine-tuning (docs/headline.md).
+"""tanti2021: what explains the drop in language identification after fine-tuning (docs/headline.md).
 
-One row for each number that depends on one definition or setting, before and after: the metric, the learning rate of the head,
-the frozen encoder's dropout, classes that the truth lacks, adversaries, and the scale of the entropy objective.
+Each row compares a number before and after fine-tuning (for adversaries: without and with) under one definition or setting.
+These are the metric, the head's learning rate, dropout in the frozen encoder, classes absent from the gold labels, adversaries,
+and the entropy term's share of the loss.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -33,15 +34,15 @@ Lines = Iterator[dict[str, Any]]
 
 
 def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
-    """The table in percent: a row for each part, task, item and setting; columns before, after and difference.
+    """The table, in percent: a row for each part, task, item and setting; columns before, after and difference.
 
-    settings: runs, the configured ones by task; target, key of the corpus of pos, None without that task; wiki, key of that of
-    paragraphs; languages, classes of the language heads; weights, of the entropy term by task.
+    settings: runs, task -> its configured runs; target, key of the corpus for pos, None without that task; wiki, key of the
+    corpus of paragraphs; languages, classes of the language heads; weights, task -> weight of the entropy term.
     """
     scores, runs = named(inputs.records(), settings["wiki"]), settings["runs"]
     lines = [*_metric(inputs, settings)] if "pos" in runs else []
     lines += [*_head_rate(scores, runs), *_dropout(scores, runs)]
-    # Of XNLI with and without classes that the truth lacks, and the highest score that these leave.
+    # Scores on XNLI with and without classes absent from the gold labels, and the highest score possible with them.
     for definition in (PAPER_F1, CEILING, MACRO_F1, ACCURACY) if "nli" in runs else ():
         lines += _pair("absent classes", scores, "nli", LANGUAGE_ITEMS[0], definition)
     for task in runs:
@@ -50,7 +51,7 @@ def table(name: str, inputs: Inputs, settings: Settings) -> pd.DataFrame:
 
 
 def _row(part: str, task: str, item: str, setting: str, before: pd.DataFrame, after: pd.DataFrame) -> Lines:
-    """Cells of a row: before, after, and the difference. before, after: records of one definition, a row a seed."""
+    """Cells of a row: before, after and difference. before, after: records of one definition, one row per seed."""
     numbers = {"before": cells.cell(before), "after": cells.cell(after), "difference": cells.difference(before, after)}
     for column, cell in numbers.items():
         if cell["here"] is not None:
@@ -61,9 +62,11 @@ def _pair(
     part: str, scores: pd.DataFrame, task: str, item: str, definition: str, setting: str = "", *,
     runs: tuple[str, str] = TUNED, head: str = "language",
 ) -> Lines:  # fmt: skip
-    """A row of two runs under a definition.
+    """A row that compares two runs under a definition.
 
-    setting: printed before the definition; runs: the run before and the run after; head: that the language items are scores of.
+    setting: text before the definition in the table.
+    runs: the run before and the run after.
+    head: name of the head that is scored, for language items.
     """
     recorded = item.replace("language", head, 1)
     before, after = (cells.where(scores, recipe=recipe_name(task, run), item=recorded, definition=definition) for run in runs)
@@ -71,9 +74,10 @@ def _pair(
 
 
 def _metric(inputs: Inputs, settings: Settings) -> Lines:
-    """Language identification by the same predictions under several metrics.
+    """Rows that score the same language predictions by macro F1 of chunks or words, and by accuracy.
 
-    Each differs from the next in one thing: the unit, chunk or word, or the classes that collapse.
+    Each F1 has whole language codes or codes collapsed by their second letter as classes. Only chunk F1 counts classes that are
+    predicted but never true.
     """
     languages = settings["languages"]
     kinds = chunk_types(languages)
@@ -131,7 +135,7 @@ def _dropout(scores: pd.DataFrame, runs: Settings) -> Lines:
 
 
 def _adversaries(scores: pd.DataFrame, task: str, runs: Collection[str]) -> Lines:
-    """Without an adversary (before) and with each (after): gradient reversal, equation 1, and the entropy itself."""
+    """Rows without (before) and with (after) each adversary: gradient reversal, equation 1, and the entropy itself."""
     plain = "no_adversary" if "no_adversary" in runs else "finetuned"
     places = [("task", TRANSFER), *product(LANGUAGE_ITEMS, (ACCURACY, PROBE_ACROSS, PROBE_WITHIN))]
     for run, name in ADVERSARIES.items():
@@ -140,7 +144,7 @@ def _adversaries(scores: pd.DataFrame, task: str, runs: Collection[str]) -> Line
 
 
 def _objective(inputs: Inputs, task: str, weight: float) -> Lines:
-    """The share of the loss that is the weighted term of equation 1, in the last epoch of the task."""
+    """A row with the share of the loss that comes from the weighted term of equation 1, in the last epoch of the task."""
     shares = []
     for recipe, _, path in inputs.by_seed("history"):
         if recipe == recipe_name(task, "entropy_maximisation"):

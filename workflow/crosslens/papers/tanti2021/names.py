@@ -1,7 +1,7 @@
 """tanti2021: names in the tables and figures.
 
 Tanti, van der Plas, Borg and Gatt (2021), On the language-specificity of multilingual BERT and the impact of fine-tuning.
-Each score stands under the definition of the authors' code (`paper`) and under the usual ones.
+Each score is given under the definition of the authors' code (`paper`) and under the usual definitions.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ IN_RECORDS = {
     definitions.CHUNK_MICRO_F1: MICRO_F1,
     definitions.V_MEASURE: V_PAPER,
 }
-"""Definition in the records -> the paper's own; the others are named alike."""
+"""Definition in the records -> name in the tables, for the paper's own definitions; the others keep their names."""
 
 TASKS = {"pos": "UDPOS", "nli": "XNLI"}
 LABELS = {"pos": UPOS, "nli": NLI}
@@ -56,7 +56,7 @@ SEARCHED = {
     "batch": "minibatch_size",
     "head_rate": "postencoder_learning_rate",
 }
-"""Hyperparameter -> its name in the authors' code, in whose alphabetical order the values of a set are drawn."""
+"""Hyperparameter -> its name in the authors' code, which samples the values of a set in alphabetical order of these names."""
 CAPTIONS = {"frozen": "initial", "finetuned": "fine-tuned", "gradient_reversal": "gradient reversal",
             "entropy_maximisation": "entropy maximisation"}  # fmt: skip
 
@@ -65,9 +65,9 @@ SCORE_ROWS = {"Target task": "task", "Lang. ID (Target)": "language, target", "L
 ADVERSARY_ROWS = {"Adversary (Wiki validation)": "adversary, wiki"}
 CLUSTER_ROWS = {"Target labels": "labels", "Language (Target)": "language, target", "Language (Wiki)": "language, wiki"}
 PANELS = {"labels": "{} labels", "language, target": "{} languages", "language, wiki": "Wikipedia languages"}
-"""Item of the records -> name in the captions of figures 3 to 6, with the task in braces."""
-UNIT_ROWS = {"Lang. ID of words": "language of words, wiki", "Lang. ID of texts": "language of texts, wiki"}  # of item units
-SPELLING = "spelling"  # a baseline in the place of a run: it sees no encoder
+"""Item of the records -> name in the captions of figures 3 to 6; {} stands for the task."""
+UNIT_ROWS = {"Lang. ID of words": "language of words, wiki", "Lang. ID of texts": "language of texts, wiki"}  # of units.csv
+SPELLING = "spelling"  # a baseline listed among the runs, though it uses no encoder
 
 
 class TableOf(NamedTuple):
@@ -75,7 +75,7 @@ class TableOf(NamedTuple):
 
     rows: dict[str, str]
     runs: tuple[str, ...]
-    kinds: tuple[str, ...]  # of measures
+    kinds: tuple[str, ...]  # kinds of measures
 
 
 TUNED, ADVERSARIAL = ("frozen", "finetuned"), ("gradient_reversal", "entropy_maximisation")
@@ -95,17 +95,17 @@ FIGURES = {
 
 
 def recipe_name(task: str, run: str) -> str:
-    """Name of a training run, which stands in its records."""
+    """Name of a training run, as in its records."""
     return f"tanti2021/{task}/{run}"
 
 
 def column(task: str, run: str) -> str:
-    """Name of a training run in the column heads of the tables: UDPOS Fine-T."""
+    """Column head of a training run in the tables, such as UDPOS Fine-T."""
     return f"{TASKS[task]} {RUNS[run]}"
 
 
 def chance(task: str, definition: str) -> float:
-    """Percentage that guessing gives in the target task; 0 for F1, which guessing gives no fixed value."""
+    """Accuracy of guessing in the target task, in percent; 0 for other metrics, under which guessing has no fixed score."""
     return 100 / len(LABELS[task]) if metric(definition) == "accuracy" else 0
 
 

@@ -14,7 +14,7 @@ from crosslens.papers.tanti2021.samples import samples, samples_name
 from crosslens.papers.tanti2021.tables_and_figures import items
 from crosslens.reports.paper import Paper
 
-DEFINITIONS = {  # unit -> definitions of the scores of every head, of the task's head alone, of language heads alone
+DEFINITIONS = {  # unit -> definitions of scores for every head, only for the task's head, only for language heads
     "word": ((scores.CHUNK_MACRO_F1, scores.MACRO_F1, scores.ACCURACY), (scores.CHUNK_MICRO_F1, scores.TRANSFER), ()),
     "text": ((scores.UNION_F1, scores.MACRO_F1, scores.ACCURACY), (scores.TRANSFER,), (scores.CEILING,)),
 }
@@ -22,7 +22,7 @@ CUT = {"word": (scores.CUT_TEXTS, scores.CUT_WORDS), "text": (scores.CUT_TEXTS,)
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Seeds of a recipe: those of the configuration, unless the training run names its own; the first for a trial."""
+    """Seeds of a recipe: the run's own or, without any, the configured ones. A trial has only the first configured seed."""
     if recipe.trial:
         return (config.seeds[0],)
     task, run = section(config).run_of(recipe.name)
@@ -58,7 +58,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 
 
 def definitions(head: str, unit: str) -> list[str]:
-    """Definitions of a head's scores; shares of cut texts and words stand beside those of the task's and the language head."""
+    """Definitions of a head's scores; for the task's head and the main language head also the shares of cut texts and words."""
     of_every_head, of_task_head, of_language_head = DEFINITIONS[unit]
     cut = CUT[unit] if head in (TASK, LANGUAGE) else ()
     return [*of_every_head, *(of_task_head if head == TASK else of_language_head), *cut]

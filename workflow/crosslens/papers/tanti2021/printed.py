@@ -1,4 +1,4 @@
-"""tanti2021: where our tables show the printed cells, and those that the authors released."""
+"""tanti2021: where our tables show the cells that the paper prints and those that the authors released."""
 
 from crosslens.papers.tanti2021.names import (
     CAPTIONS,
@@ -14,7 +14,7 @@ from crosslens.papers.tanti2021.names import (
 )
 from crosslens.reports.paper import Place, same_place
 
-POINTS = {  # row of appendix B -> metrics of its largest number of points a unit, and of all points
+POINTS = {  # row of appendix B -> metrics in our table for its maximum points per unit and its total points
     "UDPOS": ("points per label and language (pos)", "words (pos)"),
     "XNLI": ("points per label and language (nli)", "pairs (nli)"),
     "Wikipedia": ("points per language (pos)", "words (pos)"),
@@ -23,7 +23,10 @@ SIZES = {"UDPOS": "sentences", "XNLI": "pairs", "Wikipedia": "paragraphs"}
 
 
 def place(cell: Place) -> Place | None:
-    """Where a printed cell stands: captions of figures 3 to 6 are cells of tables 1 to 3, appendices A and B of dataset_sizes."""
+    """Place of a printed cell in our tables.
+
+    The captions of figures 3 to 6 are in tables 1 to 3, appendices A and B in dataset_sizes.
+    """
     if cell.column == "caption":
         return _caption(cell)
     if cell.item == "table5_search":
@@ -41,7 +44,7 @@ def place(cell: Place) -> Place | None:
 
 
 def _caption(cell: Place) -> Place:
-    """Where a number in the caption of a panel stands: V-measures in table 3, others in the table with the run of the panel."""
+    """Place of a number from a panel's caption: V-measures are in table 3, others in the table that has the panel's run."""
     task = next(task for figure, (task, _) in FIGURES.items() if cell.item.startswith(figure))
     run = next(run for run, name in CAPTIONS.items() if cell.row.endswith(name))
     panel = next(item for item, name in PANELS.items() if f"{name.format(TASKS[task])} {CAPTIONS[run]}" == cell.row)

@@ -1,4 +1,4 @@
-"""tanti2021: the training runs, and the trials of the random search."""
+"""tanti2021: recipes of the training runs and of the trials of the random search."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -29,8 +29,8 @@ def recipes(config: Config) -> dict[str, Recipe]:
 def trials(config: Config) -> dict[str, list[Recipe]]:
     """Trials of the random search by job, which is named after its first trial, such as tanti2021/pos/finetuned/trials03.
 
-    With seed 0 and table 4's grid they are the authors' own 20 sets, in the authors' order, the same for both tasks: each value
-    is drawn by itself, and a set that was drawn before is drawn again (bin/random_parameter_space_generator.py:195-249).
+    With seed 0 and the grid of table 4, they are the authors' own 20 sets in the authors' order, the same for both tasks. Each
+    value is sampled independently, and duplicate sets are sampled again (bin/random_parameter_space_generator.py:195-249).
     """
     search, trials_by_job = section(config).search, dict[str, list[Recipe]]()
     for experiment in section(config).experiments():
@@ -49,13 +49,13 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
 
 
 def _recipe(task: str, name: str, run: Run, config: Config) -> Recipe:
-    """A training run: the task, then language heads on the encoder as the task left it."""
+    """Recipe of a training run: the task first, then language heads on the resulting encoder, which no longer changes."""
     training = section(config).training
     rates = {LANGUAGE: run.language_head_rate or run.head_rate}
     rates |= {f"{LANGUAGE} {rate:.0e}": rate for rate in training.language_head_rates}
     stages = _task_stages(task, run, config)
     for head, rate in rates.items():
-        # Entropy maximisation's language head goes on with its optimiser (authors' code: lang_ent_max_tag/model.py, 989-996).
+        # Under entropy maximisation, the language head keeps its optimiser (authors' code: lang_ent_max_tag/model.py, 989-996).
         carries = (LANGUAGE,) if head == LANGUAGE and run.uniformity is not None else ()
         stages.append(_language_stage(head, head, rate, training.language_epochs, run, config, carries=carries))
     tests = (
@@ -69,9 +69,9 @@ def _recipe(task: str, name: str, run: Run, config: Config) -> Recipe:
 
 
 def _trial(name: str, task: str, run: Run, values: dict[str, float], config: Config) -> Recipe:
-    """A trial: the task alone, with other hyperparameters.
+    """Recipe of a trial, which learns only the task, with the hyperparameters `values`.
 
-    The paper departs from zero-shot transfer here: the development data are multilingual.
+    It is scored on multilingual development data, so the paper's search is not strictly zero-shot.
     """
     run = run.model_copy(update=values)
     *before, main = _task_stages(task, run, config)
@@ -84,7 +84,7 @@ def _trial(name: str, task: str, run: Run, values: dict[str, float], config: Con
 
 
 def _shared(task: str, run: Run, language_heads: Iterable[str], config: Config) -> dict[str, Any]:
-    """Fields that a training run and its trials have in common. language_heads: names of the heads beside the task's."""
+    """Fields shared by the recipes of a training run and its trials. language_heads: names of the heads besides the task's."""
     paper = section(config)
     settings, dropout = paper.task(task), run.encoder_dropout_when_frozen
     language_head = LinearHead(learns=LANGUAGE, labels=_paragraphs(config, "train").languages)
@@ -105,8 +105,8 @@ def _shared(task: str, run: Run, language_heads: Iterable[str], config: Config) 
 def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = (), *, capped: bool = False) -> Data:
     """Texts of the task.
 
-    languages: (), the source language.
-    capped: whether all languages together have as many texts as the source language.
+    languages: () means the source language.
+    capped: whether all languages together, with equal limits, have at most as many texts as the source language.
     """
     paper = section(config)
     return Data(
@@ -118,7 +118,7 @@ def _texts(task: str, config: Config, split: Split, languages: Sequence[str] = (
 
 
 def _taught(task: str, run: Run, config: Config, split: Split) -> Data:
-    """Texts from which a run learns the task, or by which its best epoch is chosen."""
+    """Texts of a split (train or validation) from which a run learns the task or selects its best epoch."""
     return _texts(task, config, split, run.languages, capped=len(run.languages) > 1)
 
 
@@ -128,7 +128,7 @@ def _paragraphs(config: Config, split: Split) -> Data:
 
 
 def _task_stages(task: str, run: Run, config: Config) -> list[Stage]:
-    """The task's stage; before it, if adversary_epochs are configured, one that trains the adversary alone."""
+    """The stage that trains the task, preceded by one that trains only the adversary if adversary_epochs is above 0."""
     adversarial = run.reversal is not None or run.uniformity is not None
     adversary_rate = run.adversary_rate or run.head_rate
     watch = (Score(head=LANGUAGE, data=_paragraphs(config, "validation")),) if adversarial else ()
@@ -158,7 +158,7 @@ def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:
         terms = Term(head=TASK, data=texts), Term(head=LANGUAGE, data=paragraphs, reversal=run.reversal)
         return (Phase(terms=terms, update=(*encoder, TASK, LANGUAGE)),)
     if run.uniformity is not None:
-        # The language head learns first, alone; then the encoder learns to make its output uniform (the head does not move).
+        # First only the language head is trained. Then it is fixed, and the encoder learns to make its output uniform.
         # Authors' code: lang_ent_max_tag/model.py, 888-893; training_process.py, 134-137.
         loss: Literal["uniformity", "entropy"] = "uniformity" if run.entropy == "equation_1" else "entropy"
         label = Term(head=TASK, data=texts, weight=1 - run.uniformity)
@@ -171,7 +171,7 @@ def _phases(task: str, run: Run, config: Config) -> tuple[Phase, ...]:
 
 
 def _language_stage(name: str, head: str, rate: float, epochs: int, run: Run, config: Config, **options: Any) -> Stage:
-    """A stage that trains a new head for languages alone, on the encoder as it is."""
+    """A stage that trains only a new language head, on the frozen encoder."""
     return Stage(
         name=name,
         phases=(Phase(terms=(Term(head=head, data=_paragraphs(config, "train")),), update=(head,)),),

@@ -1,4 +1,4 @@
-"""tanti2021: records under the names of the paper."""
+"""tanti2021: records with the paper's names for items and definitions."""
 
 import pandas as pd
 
@@ -6,9 +6,10 @@ from crosslens.papers.tanti2021.names import IN_RECORDS, SPELLING, recipe_name
 
 
 def named(records: pd.DataFrame, wiki: str) -> pd.DataFrame:
-    """Records over all languages, with items and definitions by the paper's names.
+    """Records over all languages together, with items and definitions renamed as in the paper.
 
-    records: of measures, one row a score; wiki: key of the corpus of paragraphs.
+    records: records of measures, one row per score.
+    wiki: key of the corpus of paragraphs.
     """
     renamed = records[records["language"] == "all"].reset_index(drop=True)
     suffix = (renamed["corpus"] == wiki).map({True: ", wiki", False: ", target"})

@@ -1,6 +1,6 @@
-"""tanti2021: numbers that the authors released beside the paper, next to ours: scores by language, and validation by epoch.
+"""tanti2021: numbers that the authors released with their code, next to ours: scores by language, and validation by epoch.
 
-The numbers are those of mtanti/mbert-language-specificity at 7b64d0a; resources/published names the file of each.
+They are from mtanti/mbert-language-specificity at 7b64d0a; resources/published gives the file of each number.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ from crosslens.papers.tanti2021.names import IN_RECORDS, PAPER, PAPER_F1, chance
 from crosslens.reports import cells
 
 F1, NATS = "macro F1", "mean over words or texts, in nats"
-STAGES = ("task", "language")  # of a training run; each has the name of the head that it trains and validates
+STAGES = ("task", "language")  # stages of a training run, each named after the head that it trains and validates
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Table `languages` or `epochs`. settings: columns, recipe -> its name in tables; select_by, the score of validation."""
+    """Table `languages` or `epochs`. settings: columns, recipe -> its column; select_by, the criterion for the best epoch."""
     columns = settings["columns"]
     if name == "languages":
         lines = by_language(inputs.records(), columns, inputs.published)
@@ -32,9 +32,9 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: cells.Published) -> Iterator[dict[str, Any]]:
-    """A row for each tested language: scores of the task in it, in percent.
+    """Lines of the table `languages`: scores of the task in each tested language, in percent.
 
-    The authors score the texts of each language separately (experiments/fine_tune_tag/evaluate.py:413-431), as records do.
+    Like our records, the authors' code scores each language separately (experiments/fine_tune_tag/evaluate.py:413-431).
     """
     scores = records[(records["item"] == "task") & (records["language"] != "all") & (records["measure"] == "score")]
     scores = scores.assign(definition=scores["definition"].replace(IN_RECORDS))
@@ -48,9 +48,10 @@ def by_language(records: pd.DataFrame, columns: Mapping[str, str], published: ce
 
 
 def validation(histories: Iterable[tuple[str, int, Path]], columns: Mapping[str, str]) -> dict[tuple[str, str], pd.DataFrame]:
-    """(row, column) of `epochs` -> scores on held-out texts, a row a seed.
+    """(row, column) of the table `epochs` -> validation scores, one row per seed.
 
-    histories: recipe, seed and history.csv of each training run; columns: recipe -> its name in tables.
+    histories: recipe, seed and history.csv of each training run.
+    columns: recipe -> its name in the tables.
     """
     scores: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for recipe, seed, path in histories:
@@ -65,10 +66,13 @@ def validation(histories: Iterable[tuple[str, int, Path]], columns: Mapping[str,
 def by_epoch(
     scores: Mapping[tuple[str, str], pd.DataFrame], published: cells.Published, definition: str
 ) -> Iterator[dict[str, Any]]:
-    """A row for each head that is validated after each epoch, 0 before the first; scores in percent, entropies in nats.
+    """Lines of the table `epochs`: a row for each validated head and a column for each epoch; epoch 0 is before training.
 
-    scores: of `validation`, under `definition`. The authors' values stand beside the paper's definition, or in lines of their
-    own where ours have another definition. Our histories have no entropies and no scores of adversaries.
+    Scores are in percent, entropies in nats. If `definition` is not the paper's, the authors' scores have lines of their own.
+    Our histories have no entropies and no scores of adversaries.
+
+    scores: result of `validation`.
+    definition: definition of these scores.
     """
     rows = cells.where(published.table, item="epochs")
     places = zip(rows["row"], rows["column"], rows["metric"], strict=True)

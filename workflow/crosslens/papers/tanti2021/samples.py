@@ -1,4 +1,4 @@
-"""tanti2021: words (nli: pairs and paragraphs) whose hidden states are stored."""
+"""tanti2021: sampled words (for nli: pairs and paragraphs) whose hidden states are stored."""
 
 from crosslens.config.samples import Samples, Sampling
 from crosslens.config.whole import Config, once
@@ -8,7 +8,7 @@ from crosslens.papers.tanti2021.names import LABELS, UNITS
 
 @once
 def samples(config: Config) -> dict[str, Samples]:
-    """Draws by name, one for each task: the samples of appendix B, and words for the probes."""
+    """Samples by name, one entry per task: the points of appendix B, and the words (for nli: texts) for the probes."""
     paper = section(config)
     probe, paragraphs, samples_by_name = paper.probe, paper.language_corpus, {}
     for name, task in paper.tasks.items():

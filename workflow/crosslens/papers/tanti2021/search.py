@@ -1,4 +1,4 @@
-"""tanti2021: tables 4 and 5, the grid of hyperparameters, the values that are used, and the trials of a random search."""
+"""tanti2021: table 4 (the grid of hyperparameters), table 5 (the selected values), and the trials of the random search."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, groupby
@@ -13,18 +13,18 @@ from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 
-PLACES = 12  # decimals of differences between hyperparameters, which go down to 1e-6
+PLACES = 12  # decimals of differences; learning rates are as small as 1e-6
 
 EXPERIMENTS = {"frozen": "frozen", "finetuned": "fine-tuned", "gradient_reversal": "grad. rev.",
                "entropy_maximisation": "ent. max."}  # fmt: skip
-"""Run -> name in table 5."""
+"""Run -> its name in table 5."""
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Table 4, table 5, or the trials of the random search (table5_search).
 
-    settings: of table 4, search, hyperparameter -> values; of table 5, tasks, task -> run -> hyperparameters; of the trials,
-    trials (see `trial_lines`), select_by, the definition that selects, and wiki, key of the corpus of paragraphs.
+    settings: for table 4, search (hyperparameter -> values); for table 5, tasks (task -> run -> hyperparameters); for the
+    trials, trials (see `trial_lines`), select_by (the criterion for the best trial) and wiki (key of the corpus of paragraphs).
     """
     published = inputs.published
     if name == "table4":
@@ -38,7 +38,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def grid(search: Mapping[str, Sequence[float]], published: Published) -> Iterator[dict[str, Any]]:
-    """Table 4: a cell for each value of the grid, beside the printed one."""
+    """Lines of table 4: each value of the grid next to the printed one. search: hyperparameter -> values."""
     for key, name in HYPERPARAMETERS.items():
         for number in count():
             column = f"value {number + 1}"
@@ -49,7 +49,7 @@ def grid(search: Mapping[str, Sequence[float]], published: Published) -> Iterato
 
 
 def selected_values(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], published: Published) -> Iterator[dict[str, Any]]:
-    """Table 5: a cell for each hyperparameter of each training run, as it is used here and as it is printed.
+    """Lines of table 5: each hyperparameter of each training run, as used here and as printed.
 
     tasks: task -> run -> hyperparameters.
     """
@@ -66,17 +66,20 @@ def selected_values(tasks: Mapping[str, Mapping[str, Mapping[str, Any]]], publis
 def trial_lines(
     trials: Mapping[str, Mapping[str, Any]], scores: pd.DataFrame, published: Published, definition: str
 ) -> Iterator[dict[str, Any]]:
-    """Table 5 by search: a row for each trial, the best of each experiment first, and the printed choice below.
+    """Lines of table5_search: the trials of each experiment, the best first, followed by the printed choice.
 
-    trials: name of the recipe -> task, run, trial and hyperparameters; scores: `named` records of the dev sets; definition: the
-    score that selects. Beside the paper's definition stands the authors' score of the same set, where they tried it.
+    With the paper's definition, each trial has the authors' score of the same hyperparameters next to it, if they tried them.
+
+    trials: name of the recipe -> task, run, trial and hyperparameters.
+    scores: `named` records of the development sets.
+    definition: definition of the score that ranks the trials.
     """
     scores = cells.where(scores, definition=definition).set_index("recipe")
     dev = scores["value"].astype(float).to_dict()
     for (task, run), recipes in groupby(trials, key=lambda recipe: (trials[recipe]["task"], trials[recipe]["run"])):
         experiment, printed = f"{TASKS[task]} {EXPERIMENTS.get(run, run)}", published_run(published, task, run)
         released = authors_scores(published, experiment) if definition == PAPER_F1 else {}
-        ranked = sorted(recipes, key=lambda recipe: -dev[recipe])  # stable: the first best wins
+        ranked = sorted(recipes, key=lambda recipe: -dev[recipe])  # a stable sort: among equal scores the first trial wins
         for recipe in ranked:
             row = f"{experiment}, {trials[recipe]['trial']}"
             values = {key: trials[recipe][key] for key in HYPERPARAMETERS if key in trials[recipe]}
@@ -92,7 +95,7 @@ def trial_lines(
 
 
 def authors_scores(published: Published, experiment: str) -> dict[str, float]:
-    """The authors' scores of an experiment's sets on the development set, in percent, by `authors_name`."""
+    """`authors_name` -> the authors' development score of an experiment with these hyperparameters, in percent."""
     rows = cells.where(published.table, item="table5_search", row=experiment)
     return dict(zip(rows["column"], rows["value"].astype(float), strict=True))
 
@@ -103,7 +106,7 @@ def authors_name(values: Mapping[str, float]) -> str:
 
 
 def published_run(published: Published, task: str, run: str) -> dict[str, float]:
-    """Table 5's printed choice for a training run: hyperparameter -> value; empty for our controls."""
+    """Hyperparameters of a training run as printed in table 5: name -> value; empty for our controls."""
     row = f"{TASKS[task]} {EXPERIMENTS.get(run, '-')}"
     values = {key: published.value("table5", row, name) for key, name in HYPERPARAMETERS.items()}
     return {key: value for key, value in values.items() if value is not None}

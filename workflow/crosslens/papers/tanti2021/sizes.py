@@ -1,5 +1,6 @@
-"""tanti2021: appendices A and B, the sizes of splits and samples, with an explanation of each difference from the printed ones;
-then how many texts of each language were dropped or cut, and why.
+"""tanti2021: sizes of splits and samples (appendices A and B), with an explanation of each difference from the printed sizes.
+
+For each language, the table also says how many texts were dropped or cut, and why.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -21,7 +22,7 @@ from crosslens.papers.tanti2021.names import LABELS, PAPER, TASKS
 from crosslens.reports import cells
 
 WIKIPEDIA = "Wikipedia"
-SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "development": "dev", "test": "test"}  # paper, here
+SPLITS: dict[str, Split] = {"train": "train", "validation": "validation", "development": "dev", "test": "test"}  # paper -> ours
 SAMPLE = "t-SNE/V-measure sample"
 TOKENISED = {"texts read": ("texts", "unknown"), "dropped for unknown subwords": ("unknown",),
              "cut texts": ("cut_texts",), "cut words": ("cut_words",)}  # fmt: skip
@@ -29,15 +30,15 @@ TOKENISED = {"texts read": ("texts", "unknown"), "dropped for unknown subwords":
 
 @dataclass(frozen=True)
 class Printed:
-    """A corpus as the paper has it (section 2, appendix A and the authors' code)."""
+    """A corpus as described in the paper (section 2, appendix A) and the authors' code."""
 
     name: str
-    sources: tuple[str, ...]  # entries of resources/sources.yaml that hold it
+    sources: tuple[str, ...]  # entries of resources/sources.yaml that contain it
     texts: str
     languages: int
-    points: int  # most points of a cell in the samples of appendix B
-    cell: str  # by what the samples are balanced
-    rest: str  # explanation of a difference where the configuration is the paper's
+    points: int  # largest number of points per cell in the samples of appendix B
+    cell: str  # what a cell is: the unit by which the samples are balanced
+    rest: str  # explanation of a difference if the configuration matches the paper
 
 
 PRINTED = {
@@ -59,7 +60,7 @@ PRINTED = {
 
 @dataclass(frozen=True)
 class Data:
-    """A corpus of the paper as configured here. samples: task -> settings of its samples, and the folder of the words."""
+    """A corpus of the paper as configured here. samples: task -> settings of its samples, and their folder."""
 
     printed: Printed
     corpus: Corpus
@@ -67,11 +68,11 @@ class Data:
     samples: dict[str, tuple[Sampling, Path]] = field(default_factory=dict)
 
     def languages(self, number: int) -> list[str]:
-        """An explanation where there are fewer or more languages than in the paper."""
+        """A list with an explanation if the number of languages differs from the paper's, otherwise []."""
         return [f"{number} of {self.printed.languages} languages"] if number != self.printed.languages else []
 
     def source(self, split: Split) -> list[str]:
-        """An explanation where the texts do not come from the paper's source."""
+        """A list of explanations if the texts of a split differ from the paper's in source or selection, otherwise []."""
         corpus, source, printed = self.corpus, self.corpus.source, self.printed.name
         if isinstance(corpus, PairCorpus) and split in ("train", "validation"):
             source, printed = corpus.distribution("en", split)[0], "MultiNLI 1.0"
@@ -88,10 +89,10 @@ class Data:
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A line for each size that appendices A and B print, with a sample of Wikipedia for each task; then lines of each language.
+    """Lines for each size printed in appendices A and B, with a Wikipedia sample for each task; then lines for each language.
 
-    settings: corpora, key -> its configuration; draws, task -> name and corpora (key -> Sampling, the task's first);
-    drop_unknown.
+    settings: corpora, key -> its configuration; samples, task -> name and corpora of its samples (key -> fields of Sampling,
+    the task's own corpus first); drop_unknown, whether texts with unknown subwords are dropped.
     """
     data: dict[str, Data] = {}
     for task, settings_of_samples in settings["samples"].items():
@@ -109,7 +110,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _size(row: Mapping[Any, Any], data: Data | None, drop_unknown: bool) -> Iterator[dict[str, Any]]:
-    """Lines of a printed size, a row of resources/published/tanti2021.csv."""
+    """Lines for a printed size, a row of resources/published/tanti2021.csv. data: None if its corpus is not configured."""
     corpus, part, unit, published = row["row"], row["column"], row["unit"], round(float(row["value"]))
     if data is None:
         yield from _lines(corpus, part, unit, {"here": 0, "explanation": f"{corpus} is not configured"}, published)
@@ -131,7 +132,7 @@ def _size(row: Mapping[Any, Any], data: Data | None, drop_unknown: bool) -> Iter
 def _lines(
     row: str, part: str, unit: str, numbers: Mapping[str, Any], published: int | None = None
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """A size beside the printed one, why they differ, and further counts. numbers: here, explanation and the further counts."""
+    """Lines with a size next to the printed one, why they differ, and further counts. numbers: here, explanation and counts."""
     here = numbers["here"]
     yield cells.line(row, part, unit, "", {"here": here}, published, "equal" if here == published else numbers["explanation"])
     for count in ("languages", *TOKENISED):
@@ -140,7 +141,7 @@ def _lines(
 
 
 def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
-    """Appendix A: the size of a split after tokenising, further counts, and an explanation."""
+    """Numbers of a split (appendix A): its size after tokenisation, further counts, and an explanation of differences."""
     corpus, files = data.corpus, counts(data.tokens, split)
     numbers = _tokenised(files.values()) | {"languages": len(files)}
     if not files:
@@ -174,15 +175,15 @@ def _split(data: Data, split: Split, drop_unknown: bool) -> dict[str, Any]:
 
 
 def _tokenised(files: Collection[Mapping[str, int]]) -> dict[str, Any]:
-    """Number of texts that are left, and of texts and words that were dropped or cut. files: counts of each file of tokens."""
+    """Numbers of texts kept and of texts and words dropped or cut. files: the counts of each file of tokens."""
     totals = {name: sum(file[key] for file in files for key in keys) for name, keys in TOKENISED.items()}
     return {"here": sum(file["texts"] for file in files), **totals}
 
 
 def _sample(data: Data, task: str, sampling: Sampling, folder: Path, cap: int, points: str) -> dict[str, Any]:
-    """Appendix B: the size of a sample whose hidden states are stored, its languages, and an explanation.
+    """Numbers of a sample (appendix B): its size, its number of languages, and an explanation of differences.
 
-    cap: points of a cell.
+    cap: largest number of points per cell; points: name of the sampled units, in the plural.
     """
     languages, printed = len(data.corpus.languages), data.printed
     size = int(read(folder).sample.sum())
@@ -196,7 +197,7 @@ def _sample(data: Data, task: str, sampling: Sampling, folder: Path, cap: int, p
 
 
 def _losses(name: str, data: Data) -> Iterator[dict[str, Any]]:
-    """Lines of each language: texts with unknown subwords, cut texts, and paragraphs that the source does not have."""
+    """Lines for each language on texts with unknown subwords, truncated texts and paragraphs that the source lacks."""
     corpus, unit = data.corpus, data.printed.texts
     files_by_split = [counts(data.tokens, split) for split in SPLITS.values()]
     for language in corpus.languages:

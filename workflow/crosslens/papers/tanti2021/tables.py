@@ -30,16 +30,16 @@ from crosslens.papers.tanti2021.names import (
 from crosslens.papers.tanti2021.records import named
 from crosslens.reports import cells
 
-SCORES = ("macro F1", "micro F1", "accuracy")  # in percent; V-measures and mutual information are not right or wrong
+SCORES = ("macro F1", "micro F1", "accuracy")  # get a remark near 0, chance or 100; clustering scores do not
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table in percent. settings: runs, the configured ones by task; wiki, key of the corpus of paragraphs."""
+    """Table `name`, in percent. settings: runs, task -> its configured runs; wiki, key of the corpus of paragraphs."""
     return table_of(name, named(inputs.records(), settings["wiki"]), inputs.published, settings["runs"])
 
 
 def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How texts were read, for the record of a table or figure; where unknown subwords were kept, also their shares."""
+    """How texts were tokenised, for the record of a table or figure; if unknown subwords were kept, also their shares."""
     facts = {key: settings[key] for key in ("tokenisation", "drop_unknown") if key in settings}  # figure 2 shows no texts
     if inputs.tokenizer is None:
         return facts
@@ -51,9 +51,12 @@ def record(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, 
 
 
 def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: Mapping[str, Collection[str]]) -> pd.DataFrame:
-    """A line for each row, definition and run, with the published value beside the paper's definition.
+    """Table `name`: a line for each row, definition and run. The paper's definitions have the published value.
 
-    scores: `named` records; runs: the configured ones by task. A remark names probes that did not converge.
+    A remark marks probes that did not converge.
+
+    scores: `named` records.
+    runs: task -> its configured runs.
     """
     lines = [*_footnote6(scores, published, runs)] if name == "footnote6" else []
     for row, item in TABLES[name].rows.items():
@@ -72,24 +75,24 @@ def table_of(name: str, scores: pd.DataFrame, published: cells.Published, runs: 
 
 
 def _equal_runs(records: pd.DataFrame) -> str:
-    """A remark where the k-means runs of a single seed have no interval."""
+    """A remark if the k-means runs of a single seed all agree, which leaves no interval; otherwise ""."""
     alone = len(records) == 1 and records["measure"].eq("clusters").all() and records["low"].isna().all()
     return "no interval: the same in all k-means runs" if alone else ""
 
 
 def _footnote6(scores: pd.DataFrame, published: cells.Published, tasks: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The fine-tuned model under the scores that other papers print, beside the value of this paper; XTREME's is cited."""
+    """Lines for the fine-tuned model under other papers' metrics, next to this paper's printed value, and for XTREME's."""
     for task in tasks:
         definition = MICRO_F1 if task == "pos" else ACCURACY
         records = cells.where(scores, recipe=recipe_name(task, "finetuned"), item="task", definition=definition)
         for head, numbers in (("fine-tuned (this paper)", cells.cell(records)), ("XTREME (Hu et al. 2020)", cells.EMPTY)):
-            printed = published.value("text", TASKS[task], head)  # where the footnote is listed
+            printed = published.value("text", TASKS[task], head)  # the published values list the footnote under "text"
             level = chance(task, definition)
             yield cells.line(TASKS[task], head, metric(definition), definition, numbers, printed, chance=level)
 
 
 def _published(published: cells.Published, name: str, row: str, task: str, run: str) -> float | None:
-    """The printed value of a cell; V-measures of the runs of table 1 are printed in the captions of figures 3 and 4."""
+    """Printed value of a cell; None if there is none. V-measures of table 1's runs are in the captions of figures 3 and 4."""
     if name != "table3" or run not in TUNED:
         return published.value(name, row, column(task, run))
     figure, panel = "figure3" if task == "pos" else "figure4", PANELS[CLUSTER_ROWS[row]].format(TASKS[task])

@@ -14,10 +14,10 @@ from crosslens.papers.tanti2021.recipes import trials
 from crosslens.papers.tanti2021.samples import samples, samples_name
 from crosslens.reports.paper import Need, TableOrFigure
 
-DECIDES = (ACCURACY, PROBE_ACROSS, PROBE_WITHIN)  # whether the language is in the states, whatever the paper's F1 says
-COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # by findings.csv
+DECIDES = (ACCURACY, PROBE_ACROSS, PROBE_WITHIN)  # show whether hidden states encode the language; the paper's F1 does not
+COMPARED = (*TUNED, *CONTROLLED, "frozen_dropout", "finetuned_dropout")  # runs compared in findings.csv
 SINGLE = {"table3": "Student's t over the k-means runs", "epochs": "none"}
-"""Interval of a single seed where it is not over texts."""
+"""Table -> interval of a single seed, if it is not the jackknife over texts."""
 
 
 @once
@@ -58,9 +58,9 @@ def _item(name: str, config: Config, module: str, *, needs: tuple[Need, ...] = (
 
 
 def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Iterable[str] | None = None) -> tuple[Need, ...]:
-    """Needs of kinds of measures, or of files of training runs, of the configured ones among some runs, with all their seeds.
+    """Needs of each kind (a measure or a file of training runs) for the configured ones among `runs`, with all their seeds.
 
-    tasks: among which the configured ones are taken; None, all.
+    tasks: tasks of the runs; None means all configured tasks.
     """
     paper = section(config)
     return tuple(
@@ -71,7 +71,7 @@ def _needs(kinds: Iterable[str], runs: Iterable[str], config: Config, tasks: Ite
 
 
 def _shared(runs: Collection[str], config: Config) -> dict[str, Any]:
-    """Settings that every item with scores has: the configured ones among some runs, by task, and the corpus of paragraphs."""
+    """Settings that tables with scores share: task -> its configured runs among `runs`, and the corpus of paragraphs."""
     paper = section(config)
     configured = {task: [run for run in settings.runs if run in runs] for task, settings in paper.tasks.items()}
     return {"runs": configured, "wiki": paper.language_corpus}
@@ -87,7 +87,7 @@ def _table(name: str, config: Config) -> TableOrFigure:
 
 
 def _recorded(settings: Mapping[str, Any], tasks: Iterable[str], config: Config) -> dict[str, Any]:
-    """Fields of an item whose record says how the texts of some tasks, and paragraphs, were read (`tables.record`)."""
+    """Fields of a table or figure that records how paragraphs and the texts of these tasks were tokenised (`tables.record`)."""
     paper = section(config)
     facts = {"tokenisation": paper.tokenisation, "drop_unknown": config.tokenisations[paper.tokenisation].drop_unknown}
     corpora = () if facts["drop_unknown"] else (*(paper.task(task).corpus for task in tasks), paper.language_corpus)
@@ -108,7 +108,7 @@ def _findings(config: Config) -> TableOrFigure:
 
 
 def _units(config: Config) -> TableOrFigure:
-    # Before fine-tuning both tasks have the same encoder, which is probed once.
+    # Before fine-tuning, both tasks have the same encoder, so it is probed once.
     first = next(iter(section(config).tasks))
     needs = _needs(["units"], ["frozen"], config, [first]) + _needs(["units"], ["finetuned"], config)
     columns = {recipe_name(first, "frozen"): RUNS["frozen"]}

@@ -1,6 +1,6 @@
-"""tanti2021: the language of words and of whole texts, by probes of the same encoders.
+"""tanti2021: how well probes identify the language of words and of whole texts in the same encoders.
 
-The paper probes tagging on words and inference on texts, and names that as a limit (section 6).
+The paper probes taggers on words and NLI models on texts, and calls that a limitation (section 6).
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from crosslens.reports import cells
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The table in percent. settings: wiki, key of the corpus of paragraphs; columns, recipe -> its name in the table."""
+    """The table `units`, in percent. settings: wiki, key of the corpus of paragraphs; columns, recipe -> its column head."""
     return cells.table([*_lines(named(inputs.records(), settings["wiki"]), settings["columns"])], PAPER, name)
 
 

@@ -1,4 +1,4 @@
-"""wu2019: functions that claims.yaml names, for effects that are no sums of selected numbers (effects.Functions)."""
+"""wu2019: functions for effects in claims.yaml that are not simple sums of selected numbers (see effects.Functions)."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,14 @@ from crosslens.numerics.estimates import Correlation, Estimate, correlation
 from crosslens.reports.claims.effects import by_seed, units
 from crosslens.reports.claims.evidence import Missing
 
-SOURCE = "en"  # language of training, which is no target of transfer
+SOURCE = "en"  # training language, which is not a target of transfer
 
 
 def gain_with_chosen_layers(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Gain of freezing blocks by target language and seed, with the number of frozen blocks that is best on development data.
+    """Gain from freezing layers, by target language and seed, with the number of layers that is best on development data.
 
-    numbers: test scores of full fine-tuning; test scores by number of frozen blocks; scores of the same on development data.
+    numbers: test scores of full fine-tuning; test scores for each number of frozen layers; their scores on development data.
+    Raises Missing if no other language has a test set.
     """
     full, frozen, development = numbers
     best = development.groupby("recipe")["value"].mean().idxmax()
@@ -28,12 +29,12 @@ def gain_with_chosen_layers(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def correlation_of_gain(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Correlation over languages of the scores of full fine-tuning with the gains of freezing blocks.
+    """Correlation, over languages, of the scores of full fine-tuning with the gains from freezing layers.
 
-    The errors of scores are part of the gains, which would make the two correlate by themselves. Where there are several seeds,
-    scores are therefore of one half of them and gains of the other, and the mean over both ways is taken.
+    A gain contains the error of the score, which by itself makes the two correlate. With several seeds, scores are therefore
+    taken from one half of the seeds and gains from the other; the result is the mean over both assignments.
 
-    numbers: test scores of full fine-tuning, and with frozen blocks.
+    numbers: test scores of full fine-tuning; test scores with frozen layers.
     """
     full, frozen = (_by_language(rows) for rows in numbers)
     seeds = [seed for seed in full.columns if seed in frozen.columns]
@@ -49,16 +50,16 @@ def correlation_of_gain(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]
 
 
 def difference_of_second(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """One number and the difference of two others, as x and y by language.
+    """The first number as x, and the second minus the third as y, by language.
 
-    numbers: the one, and of the others that from which is subtracted, then that which is subtracted.
+    numbers: the first, second and third number, each without seeds.
     """
     x, plus, minus = (_by_language(rows)[0] for rows in numbers)
     return pd.DataFrame({"x": x, "y": plus - minus}).dropna()
 
 
 def range_over_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Range of the accuracies of classifiers of single layers, with their errors taken to be independent.
+    """Difference between the largest and smallest accuracy of classifiers on single layers, assuming independent errors.
 
     numbers: accuracies by layer.
     """
@@ -69,10 +70,7 @@ def range_over_layers(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
 
 
 def share_of_languages(numbers: Sequence[pd.DataFrame], low: float, high: float) -> tuple[Estimate, int]:
-    """Percentage of the Indo-European languages whose number, the mean over tasks, lies in a range.
-
-    low, high: ends of the range, which belong to it.
-    """
+    """Percentage of Indo-European languages with a number, averaged over tasks, between `low` and `high`, both included."""
     (rows,) = numbers
     values = _by_language(rows)[0]
     values = values[[languages_table()[code]["family"] == "Indo-European" for code in values.index]]

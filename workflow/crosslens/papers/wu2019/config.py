@@ -172,26 +172,26 @@ class Wu2019(PaperSection):
     _named = field_validator("tasks", mode="before")(without_null)
 
     def tokenisation_of(self, task: TaskName) -> str:
-        """Key of the reading of a task's texts."""
+        """Key of the tokenisation of a task's texts."""
         return self.tasks[task].tokenisation or self.tokenisation
 
     def corpora(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
-        """Language -> corpus of a task's texts of a split: the first corpus that has them."""
+        """Language -> the first corpus of a task that has texts of a split in this language."""
         return _by_language(self.tasks[task].corpora, config, split)
 
     def topics(self, config: Config) -> tuple[str, ...]:
-        """Labels of document classification, which all its corpora have."""
+        """Labels of document classification, the same in all its corpora."""
         return config.corpora[self.tasks["topic"].corpora[0]].topics  # type: ignore[union-attr]
 
     def compared(self) -> dict[TaskName, list[str]]:
-        """Task -> corpora between which the overlap of subwords is measured."""
+        """Task -> corpora in which subword overlap is measured; empty if `overlap` is null."""
         if self.overlap is None:
             return {}
         corpora_by_task = {task: settings.corpora for task, settings in self.tasks.items()} | self.overlap.corpora
         return {task: corpora for task in KINDS if (corpora := corpora_by_task.get(task))}
 
     def compared_texts(self, task: TaskName, config: Config, split: str) -> dict[str, str]:
-        """Language -> corpus of the texts of a split between which the overlap is measured."""
+        """Language -> corpus whose texts of a split are used to measure a task's subword overlap."""
         return _by_language(self.compared()[task], config, split)
 
     def searchable(self) -> dict[str, Variant]:
@@ -199,7 +199,7 @@ class Wu2019(PaperSection):
         return {variant.name: variant for variant in (FULL, *map(freeze, self.frozen))}
 
     def check(self, config: Config) -> None:
-        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
+        """Raise ValueError if keys contradict each other or the corpora and encoders that they name."""
         here = "papers.wu2019"
         for task, settings in self.tasks.items():
             for corpus in settings.corpora:
@@ -266,7 +266,7 @@ class Wu2019(PaperSection):
 
 
 def _by_language(corpora: Iterable[str], config: Config, split: str) -> dict[str, str]:
-    """Language -> the first of some corpora that has its texts of a split."""
+    """Language -> the first of the corpora that has texts of a split in this language."""
     corpus_by_language: dict[str, str] = {}
     for corpus in corpora:
         for language, split_of_part in config.corpora[corpus].parts():

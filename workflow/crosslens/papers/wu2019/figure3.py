@@ -19,9 +19,9 @@ LABELS = {TYPE: "overlap by type (% of the test set's different subwords)", TOKE
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """Figure 3: overlap by type and by token, a column a task.
+    """Figure 3: a row for overlap by type and one for overlap by token, and a column for each task.
 
-    settings: fields of Texts; recipes, task -> that of zero-shot transfer.
+    settings: the fields of Texts; recipes, task -> recipe of its zero-shot transfer.
     """
     recipes = settings["recipes"]
     texts = Texts(**{field: settings[field] for field in Texts._fields})
@@ -29,9 +29,9 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def figure_of(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[str, str], texts: Texts) -> Figure:
-    """The figure.
+    """Figure 3 from measured overlaps and scores.
 
-    measured: of `overlaps`, all subwords; records: scores of the recipes; recipes: task -> that of zero-shot transfer.
+    measured: result of `overlaps` for all subwords; records: scores; recipes: task -> recipe of its zero-shot transfer.
     """
     classes = families(texts.languages)
     joined = {task: _joined(cells.where(measured, task=task), records, task, recipe) for task, recipe in recipes.items()}
@@ -50,7 +50,7 @@ def figure_of(measured: pd.DataFrame, records: pd.DataFrame, recipes: Mapping[st
 
 
 def _joined(measured: pd.DataFrame, records: pd.DataFrame, task: str, recipe: str) -> pd.DataFrame:
-    """Overlaps and score, the mean over seeds in percent, of the languages that have both."""
+    """Overlaps (fractions) and score (mean over seeds, in percent) by language, for languages that have both."""
     scored = cells.where(records, recipe=recipe, split="test", definition=DEFINITIONS[task])
     scores = 100 * scored.groupby("language")["value"].mean()
     return measured.set_index("language").assign(score=scores).dropna(subset=["score", TYPE, TOKEN])
@@ -64,7 +64,10 @@ def _panel(points: pd.DataFrame, overlap: str, title: str, texts: Texts, classes
 
 
 def _correlation(x: np.ndarray, y: np.ndarray, hollow: np.ndarray, source: str, relatives: np.ndarray) -> list[str]:
-    """Lines on the correlation; of fewer than LEAST languages just their number, since a few points correlate by chance."""
+    """Lines of text on the correlation; for fewer than LEAST languages just n, since a few points correlate by chance.
+
+    hollow: (n,) bool, whether a point is the source; relatives: (n,), families.
+    """
     correlation = over_languages(x[~hollow], y[~hollow], relatives[~hollow].tolist())
     if correlation.n < LEAST:
         return [f"n = {correlation.n}, too few for r"]

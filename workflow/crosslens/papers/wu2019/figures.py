@@ -1,4 +1,4 @@
-"""wu2019: figure 1, zero-shot transfer with frozen bottom layers and from features, less full fine-tuning."""
+"""wu2019: figure 1, zero-shot transfer with frozen bottom layers and from features, compared with full fine-tuning."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,18 +15,19 @@ from crosslens.papers.wu2019.scores import Scores
 from crosslens.reports.figures.heatmap import Panel, panels
 
 REFERENCE = "Full"
-LIMITS = (1, 2, 5, 10, 20, 50)  # of the scale of colours
+LIMITS = (1, 2, 5, 10, 20, 50)  # candidate ends of the colour scale, in points
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: study, the fields of Study."""
+    """Figure 1. settings: study, the fields of Study."""
     return heat_map(inputs.records(), Study(**settings["study"]))
 
 
 def heat_map(records: pd.DataFrame, study: Study) -> Figure:
-    """A panel a task: scores of full fine-tuning and, coloured by the difference from it, of each variant; and their means.
+    """Figure 1: a panel for each task, with the scores of full fine-tuning and of each variant by language, and their means.
 
-    Languages are sorted by falling score of full fine-tuning, the source among them. Raises DataError where there is no score.
+    Colours show the difference from full fine-tuning, whose best languages come first. The source is among the languages.
+    Raises DataError if no variant has a score.
     """
     scores = Scores(records)
     parts: list[Panel] = []
@@ -37,7 +38,7 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
         if languages and np.isfinite(values := np.array(rows, float))[1:].any():
             letter = "abcdefgh"[len(parts)]
             names = [REFERENCE, *(variant.row for variant in study.variants)]
-            differences = np.vstack([np.full(len(groups), np.nan), values[1:] - values[0]])  # none of the reference from itself
+            differences = np.vstack([np.full(len(groups), np.nan), values[1:] - values[0]])  # the reference has no difference
             substitutes = study.substitutes.get(task)
             suffix = f" ({' and '.join(substitutes)})" if substitutes else ""
             title = f"({letter}) {TASKS[task]}{suffix}, {METRICS[task]}"
@@ -58,7 +59,7 @@ def heat_map(records: pd.DataFrame, study: Study) -> Figure:
 
 
 def _limit(parts: Sequence[Panel]) -> float:
-    """The least of LIMITS that is at least as large as nine differences in ten."""
+    """The smallest of LIMITS that covers 90 % of the absolute differences; the largest if none does."""
     sizes = np.abs(np.concatenate([part.differences.ravel() for part in parts]))
     most = np.nanquantile(sizes, 0.9)
     return next((limit for limit in LIMITS if limit >= most), LIMITS[-1])

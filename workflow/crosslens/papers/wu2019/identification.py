@@ -1,4 +1,4 @@
-"""wu2019: figure 2, identification of the language of a text from the mean state of each layer."""
+"""wu2019: figure 2, identification of a text's language from its mean hidden state at each layer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ LOOKS: Mapping[str, tuple[str, Look]] = {
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """Figure 2. settings: layers, recipe -> names of its heads, that of layer 0 first."""
+    """Figure 2. settings: layers, recipe -> names of its heads, from layer 0 up."""
     layers: Mapping[str, Sequence[str]] = settings["layers"]
     records = inputs.records()
     scored = records[(records["definition"] == ACCURACY) & (records["language"] == "all") & (records["split"] == "test")]

@@ -1,4 +1,4 @@
-"""wu2019: the cells of figure 1, zero-shot transfer with frozen bottom layers and from features, less full fine-tuning."""
+"""wu2019: cells of figure 1, zero-shot transfer with frozen bottom layers and from features, against full fine-tuning."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -18,14 +18,14 @@ DIFFERENCE = "difference from full fine-tuning (points)"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The cells of figure 1. settings: study, the fields of Study."""
+    """Table of the cells of figure 1. settings: study, the fields of Study."""
     return table_of(name, inputs.records(), inputs.published, Study(**settings["study"]))
 
 
 def table_of(name: str, records: pd.DataFrame, published: Published, study: Study) -> pd.DataFrame:
-    """A line for each printed cell of figure 1 and for further ones of ours, and a line for its difference from full fine-tuning.
+    """Table of the cells of figure 1, printed or ours: a line for each score and one for its difference from full fine-tuning.
 
-    Differences are paired by seed; published ones are those of a cell and the zero-shot row of tables 2 to 6.
+    Differences are paired by seed. A published difference is the printed cell minus the zero-shot score in tables 2 to 6.
     """
     scores, lines = Scores(records), []
     for task, item in CELLS.items():
@@ -65,7 +65,7 @@ def table_of(name: str, records: pd.DataFrame, published: Published, study: Stud
 
 
 def by_score(scores: Scores, study: Study, task: str) -> list[str]:
-    """Languages in which full fine-tuning was scored, by falling score."""
+    """Languages in which full fine-tuning was scored, from the highest score to the lowest."""
     score_by_language = {code: value_of(scores, study, task, FULL, [code]) for code in study.tests[task]}
     return sorted(
         (code for code, value in score_by_language.items() if np.isfinite(value)), key=lambda code: -score_by_language[code]
@@ -73,6 +73,6 @@ def by_score(scores: Scores, study: Study, task: str) -> list[str]:
 
 
 def value_of(scores: Scores, study: Study, task: str, variant: Variant, languages: Sequence[str]) -> float:
-    """Score of a variant, or its mean over languages, in percent; nan where a language has none."""
+    """Mean score of a variant over the languages, in percent; nan if any of them has none."""
     numbers, scored = scores.cell({code: study.zero_shot(task, variant) for code in languages}, DEFINITIONS[task])
     return float("nan") if numbers["here"] is None or len(scored) < len(languages) else float(numbers["here"])

@@ -22,14 +22,15 @@ DEFINITIONS = {"topic": ACCURACY, "nli": ACCURACY, "ner": F1, "pos": ACCURACY, "
 """Task -> definition of that metric here."""
 TABLES = {"topic": "table2", "nli": "table3", "ner": "table4", "pos": "table5", "parsing": "table6"}
 CELLS = {"topic": "figure1a", "nli": "figure1b", "ner": "figure1c", "pos": "figure1d", "parsing": "figure1e"}
-"""Task -> its panel of figure 1 in the published values."""
+"""Task -> item of the published values with its panel of figure 1."""
 
 
 class Variant(NamedTuple):
     """A way to train a task.
 
-    name: the last part of the recipe's name; row: of figure 1 as printed, "" where it is not shown; frozen: number of frozen
-    bottom layers, None where the embeddings are trained too.
+    name: last part of the recipe's name.
+    row: its row in figure 1 as printed; "" if figure 1 does not show it.
+    frozen: number of frozen bottom layers; None means that the embeddings are trained too.
     """
 
     name: str
@@ -62,9 +63,12 @@ def recipe_name(task: str, language: str, variant: Variant = FULL) -> str:
 class Study:
     """The configured training runs and test sets.
 
-    tests, trains: task -> language -> corpus of its test set, or of its training data. frozen: numbers of frozen layers. names:
-    language -> name. substitutes: task -> names of its corpora where they are not the paper's. chance: task -> score by guessing
-    among its classes, in percent, of tasks whose classes are about equally frequent.
+    tests, trains: task -> language -> corpus of its test set or of its training data.
+    frozen: numbers of frozen layers.
+    features, released_root: whether the variants FEATURES and RELEASED_ROOT are configured.
+    names: language -> name.
+    substitutes: task -> names of its corpora, if they are not the paper's.
+    chance: task -> score of guessing, in percent, for tasks with about equally frequent classes.
     """
 
     source: str
@@ -88,20 +92,20 @@ class Study:
         return [*([FEATURES] if self.features else []), *map(freeze, self.frozen)]
 
     def instead(self, task: str) -> str:
-        """Names of a task's corpora that are not the paper's, such as `SIB-200 instead of MLDoc`; "" for the paper's own."""
+        """A clause on a task's corpora, such as `SIB-200 instead of MLDoc`; "" if they are the paper's."""
         names = self.substitutes.get(task)
         return f"{' and '.join(names)} instead of {CORPORA[task]}" if names else ""
 
     @property
     def note(self) -> str:
-        """A sentence on all substitutes; "" where there are none."""
+        """A sentence on all corpora that are not the paper's; "" if there are none."""
         clauses = [f"{TASKS[task]}: {self.instead(task)}" for task in self.tasks if task in self.substitutes]
         return f"Other corpora than the paper's. {'; '.join(clauses)}." if clauses else ""
 
     def zero_shot(self, task: str, variant: Variant = FULL) -> str:
-        """Recipe of transfer from the source language."""
+        """Name of the recipe for transfer from the source language."""
         return recipe_name(task, self.source, variant)
 
     def in_language(self, task: str) -> dict[str, str]:
-        """Language -> recipe that is trained in it, the source among them; for nli on translated training data."""
+        """Language, including the source -> name of the recipe trained in it; for nli the training data are translated."""
         return {language: recipe_name(task, language) for language in self.trains[task] if language in self.tests[task]}

@@ -1,5 +1,6 @@
-"""wu2019: overlap of subwords between English training data and each test set, and its correlation with the printed scores of
-zero-shot transfer (section 5.3, figure 3).
+"""wu2019: subword overlap between English training data and each test set (section 5.3, figure 3).
+
+The table also has its correlations with the printed scores of zero-shot transfer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,10 +30,12 @@ Scores = Mapping[str, float]
 
 
 class Texts(NamedTuple):
-    """Texts whose subwords are compared, as configured.
+    """The configured texts whose subwords are compared.
 
-    trains: task -> corpus of the source's training data; tests: task -> language -> corpus; languages: code -> family, genus and
-    script.
+    source: code of the training language.
+    trains: task -> corpus of its training data.
+    tests: task -> language -> corpus of its test set.
+    languages: code -> name, family, genus and script.
     """
 
     source: str
@@ -46,7 +49,7 @@ class Texts(NamedTuple):
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Lines of each task and language, then of correlations. settings: the fields of Texts."""
+    """The table `overlap`: overlaps, typological distances, then correlations. settings: the fields of Texts."""
     texts = Texts(**settings)
     measured = overlaps(inputs, texts)
     distances = _distances(inputs, texts)
@@ -61,10 +64,10 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
-    """Overlaps by task, language and choice of subwords.
+    """Overlaps by task, language and choice of subwords (`definition`).
 
-    Columns: type and token overlap (fractions), the test set's types and tokens among these subwords; of its whole text
-    fertility, words, subwords, unknown ones, and the number of cut texts.
+    Columns: type overlap and token overlap, fractions; types and tokens, the test set's numbers of distinct and of all chosen
+    subwords. For the whole test set: fertility, words, all (subwords), unknown (subwords) and cut_texts (truncated texts).
     """
     assert inputs.tokenizer is not None
     vocabulary = Vocabulary.read(inputs.tokenizer)
@@ -92,7 +95,7 @@ def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
 
 
 def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
-    """Language -> its typological distance from the source, a fraction, and the number of features that it rests on."""
+    """Language -> its typological distance from the source, a fraction, and the number of features compared."""
     if inputs.typology is None:
         return {}
     values: dict[str, dict[str, int]] = {}
@@ -103,7 +106,7 @@ def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
 
 
 def _measured(measured: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Lines of languages, metric by metric."""
+    """Lines for each task and language, metric by metric."""
     whole = cells.where(measured, definition=ALL)
     for definition in (ALL, WORDS):
         for metric, size in ((TYPE, "types"), (TOKEN, "tokens")):
@@ -123,7 +126,10 @@ def _line(row: Mapping[Any, Any], metric: str, definition: str, value: float, n:
 def _correlations(
     measured: pd.DataFrame, metric: str, scores: Scores, distances: Mapping[str, tuple[float, int]], texts: Texts
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Lines of a task and a printed score, over the languages that have both, without the source and with it."""
+    """Lines with the correlations of a task's overlaps and printed scores over languages, without and with the source.
+
+    measured: rows of `overlaps` for the task; metric: name of the printed score.
+    """
     column = TASKS[measured["task"].iloc[0]]
     languages_of_both = [language for language in measured["language"].unique() if language in scores]
     for source in (False, True):
@@ -148,7 +154,7 @@ def _correlations(
 def _covariates(
     rows: pd.DataFrame, distances: Mapping[str, tuple[float, int]], texts: Texts
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Name of the properties that are held constant -> their values, (n_languages, n_covariates)."""
+    """Name of properties to hold constant in partial correlations -> their values, (n_languages, n_covariates)."""
     facts = [texts.languages[language] for language in rows.index]
     family = np.array(
         [[row["family"] == "Indo-European", row["genus"] == "Germanic", row["script"] == "Latn"] for row in facts], float

@@ -15,7 +15,7 @@ from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Seeds of a recipe: the section's; the first for a trial."""
+    """Seeds of a recipe: all configured ones, but only the first for a trial."""
     seeds_of_section = tuple(section(config).seeds)
     return seeds_of_section[:1] if recipe.trial else seeds_of_section
 

@@ -1,4 +1,4 @@
-"""wu2019: where our tables show the printed cells."""
+"""wu2019: places of the printed cells in our tables."""
 
 from crosslens.numerics.definitions import F1_BY_WINDOW
 from crosslens.papers.wu2019.names import CELLS, TABLES, TASKS
@@ -6,7 +6,7 @@ from crosslens.reports.paper import Place, same_place
 
 
 def place(cell: Place) -> Place | None:
-    """Where a printed cell stands: of figure 1 in figure1_cells; entities as the released code counts them, by window."""
+    """Place of a printed cell in our tables: figure 1 is in figure1_cells; NER is scored by window, as in the released code."""
     if cell.item in CELLS.values():
         task = next(task for task, panel in CELLS.items() if panel == cell.item)
         return cell._replace(item="figure1_cells", row=f"{TASKS[task]}: {cell.row}")

@@ -28,7 +28,7 @@ from crosslens.papers.wu2019.names import (
 )
 
 LABELS: dict[TaskName, tuple[str, ...]] = {"nli": NLI, "ner": ENTITIES, "pos": UPOS, "parsing": RELATIONS}
-"""Task -> its labels; topics have those of their corpora."""
+"""Task -> its labels, except `topic`, which has the labels of its corpora."""
 SELECT = {"topic": "accuracy", "nli": "accuracy", "ner": "spans", "pos": "accuracy", "parsing": "las"}
 OF_TEXTS: tuple[TaskName, ...] = ("topic", "nli")
 PRINTED = {
@@ -37,7 +37,7 @@ PRINTED = {
 }  # fmt: skip
 """Task -> keys of the paper's corpora."""
 CONSTANT = {"warmup": 0.0, "decay": "none", "weight_decay": 0.0}
-"""Schedule of training runs of heads on a frozen encoder, whose rates are halved."""
+"""Settings of training runs on a frozen encoder: no schedule, since Halving lowers the learning rate."""
 
 
 @once
@@ -53,7 +53,11 @@ def recipes(config: Config) -> dict[str, Recipe]:
 
 
 class Trial(NamedTuple):
-    """A trial of the grid search: its job, such as wu2019/pos/en/full/trials00, its name, and its hyperparameters."""
+    """A trial of the grid search.
+
+    job: name of its job, such as wu2019/pos/en/full/trials00.
+    values: its hyperparameters.
+    """
 
     job: str
     name: str
@@ -112,7 +116,7 @@ def study(config: Config) -> Study:
 def _sources(corpora: Iterable[str], config: Config) -> list[str]:
     """Names of the distributions that some corpora come from."""
     keys = dict.fromkeys(key for corpus in corpora for key in sorted(config.corpora[corpus].sources()))
-    return [_titles().get(key, key) for key in keys]  # an overlay's sources have no entry
+    return [_titles().get(key, key) for key in keys]  # sources added in an overlay have no title
 
 
 @cache
@@ -134,9 +138,11 @@ def _trained(task: TaskName, config: Config) -> list[tuple[str, Variant]]:
 def _recipe(
     task: TaskName, language: str, variant: Variant, config: Config, *, name: str = "", trial: dict[str, float] | None = None
 ) -> Recipe:  # fmt: skip
-    """A training run; its name is that of the recipe unless a trial has another.
+    """Recipe of a training run or of a trial.
 
-    From the source it is scored in all languages, otherwise in its own; a trial is scored on validation alone.
+    Runs on the source language are tested in all languages, the others in their own. A trial is scored only on validation data.
+
+    name, trial: name and hyperparameters of a trial.
     """
     paper, task_settings = section(config), section(config).tasks[task]
     features = paper.features if variant == FEATURES else None
@@ -206,13 +212,13 @@ def _head(task: TaskName, variant: Variant, config: Config) -> Head:
 
 
 def _held_out(corpus: str, config: Config) -> Any:
-    """Split by which epochs are selected: validation, or XNLI's dev."""
+    """Split on which the epoch is selected: validation or, if the corpus has none, dev (XNLI)."""
     splits = {split for _, split in config.corpora[corpus].parts()}
     return "validation" if "validation" in splits else "dev"
 
 
 def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
-    """Test sets of all languages, a Data a corpus; for training runs in other languages than the source that of the language."""
+    """Test sets of a training run: of all languages, by corpus, for the source language; otherwise only of its own language."""
     paper = section(config)
     by_language = paper.corpora(task, config, "test")
     if language != paper.source_language:
@@ -225,7 +231,7 @@ def _tests(task: TaskName, language: str, config: Config) -> list[Data]:
 
 
 def _identification(name: str, config: Config, *, reinitialised: bool = False) -> Recipe:
-    """A training run of linear heads on the mean state of each layer, one after the other; the encoder is frozen."""
+    """Recipe that trains a linear language head on the mean hidden state of each layer in turn, with a frozen encoder."""
     paper, settings = section(config), section(config).identification
     assert settings is not None
     layers = range(int(config.encoders[paper.encoder].blocks() or 0) + 1)

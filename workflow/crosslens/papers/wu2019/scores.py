@@ -1,4 +1,4 @@
-"""wu2019: scores of the recipes by language, and means of printed cells."""
+"""wu2019: scores of the recipes by language, printed scores, and remarks on means."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -34,14 +34,17 @@ class Scores:
         )
 
     def cell(self, recipes: Mapping[str, str], definition: str) -> tuple[dict[str, Any], list[str]]:
-        """Numbers of a cell, and the languages that have a score: see `runs`."""
+        """Numbers of a cell (a score or a mean over languages, see `runs`), and the languages that have a score."""
         runs, scored = self.runs(recipes, definition)
         return cells.cell(runs), scored
 
     def runs(self, recipes: Mapping[str, str], definition: str) -> tuple[pd.DataFrame, list[str]]:
-        """Scores by seed, and the languages that have one: of one language its own scores, of several the means.
+        """Scores by seed, and the languages that have a score.
 
-        recipes: language -> recipe. A seed that lacks a language which another seed has is left out of the mean.
+        For one language, these are its records; for several, means over the languages that have a score. A seed that lacks any
+        of these languages is omitted.
+
+        recipes: language -> recipe.
         """
         parts = {language: self._of(recipe, definition, language, self._scored) for language, recipe in recipes.items()}
         parts = {language: part for language, part in parts.items() if len(part)}
@@ -50,10 +53,11 @@ class Scores:
         return cells.mean_by_seed(pd.concat(parts.values()), len(parts)), list(parts)
 
     def lost(self, recipes: Mapping[str, str]) -> list[str]:
-        """Remarks on how many texts and words were cut and how many entities cross the edge of a window, where any do."""
+        """Remarks on how many texts and words were cut and how many entities cross the edge of a window, if any."""
         remarks = []
         for definition, text in LOST.items():
-            shares = [self._of(recipe, definition, code, self._lost).iloc[:1] for code, recipe in recipes.items()]  # of any seed
+            # All seeds have the same shares, so one is enough.
+            shares = [self._of(recipe, definition, code, self._lost).iloc[:1] for code, recipe in recipes.items()]
             shares = [share for share in shares if len(share)]
             remarks.append(cells.count_remark(pd.concat(shares), text) if shares else "")
         return list(filter(None, remarks))
@@ -67,7 +71,7 @@ class Scores:
 
 
 def printed_scores(published: Published, task: str) -> dict[str, dict[str, float]]:
-    """Metric -> language -> mBERT's printed score of zero-shot transfer; for parsing LAS and UAS."""
+    """Metric -> language -> mBERT's printed zero-shot score; parsing has two metrics, LAS and UAS."""
     rows_of_table = cells.where(published.table, item=TABLES[task])
     if task != "parsing":
         rows = cells.where(rows_of_table, row=ZERO_SHOT)
@@ -82,19 +86,19 @@ def printed_scores(published: Published, task: str) -> dict[str, dict[str, float
 
 def _by_language(names: pd.Series, values: pd.Series) -> dict[str, float]:
     scores = zip(names, pd.to_numeric(values), strict=True)
-    return {language: float(value) for language, value in scores if len(language) < 4}  # without AVER and the like
+    return {language: float(value) for language, value in scores if len(language) < 4}  # drops AVER and other means
 
 
 def subset(scored: Collection[str], printed: Collection[str], scope: str = "in the paper") -> str:
-    """Remark on how many languages a mean is over, where it lacks some of the printed or configured languages."""
+    """Remark on the number of languages in a mean if it lacks some of those printed or configured; otherwise ""."""
     missing = [code for code in printed if code not in scored]
     return f"mean of {len(scored)} languages, {len(printed)} {scope}" if missing else ""
 
 
 def uneven(published: Published, item: str, places: Sequence[tuple[str, str]], metric: str, value: float | None) -> str:
-    """Remark where a printed mean is not that of the printed cells; rounding explains half a unit.
+    """Remark if a printed mean is not the mean of the printed cells; half a unit of the last decimal is rounding.
 
-    places: row and column of each.
+    places: row and column of each printed cell; value: the printed mean, or None.
     """
     values = [published.value(item, row, column, metric) for row, column in places]
     numbers = [number for number in values if number is not None]

@@ -22,13 +22,16 @@ from crosslens.papers.wu2019.scores import Scores, subset, uneven
 from crosslens.reports import cells
 from crosslens.reports.cells import Published
 
-OURS = "mBERT"  # last part of the rows that are the paper's own
-ZERO_SHOT = "Zero-shot"  # begins the section of transfer; others with such a row are trained in each language
+OURS = "mBERT"  # last part of the names of rows with the paper's own models
+ZERO_SHOT = "Zero-shot"  # beginning of rows with zero-shot transfer; in other rows, OURS is trained in each language
 ALL = "all configured"
 WAYS: Mapping[str, Sequence[str]] = {
     "topic": (ACCURACY,), "nli": (ACCURACY,), "ner": (F1, F1_BY_WINDOW, F1_MISC_AS_O), "pos": (ACCURACY,),
 }  # fmt: skip
-"""Task -> definitions of its scores; published values stand beside all but F1_MISC_AS_O: the released code has F1_BY_WINDOW."""
+"""Task -> definitions of its scores. All but F1_MISC_AS_O are compared with the published values.
+
+The released code computes F1_BY_WINDOW.
+"""
 OF_TREES = {UAS_WITHOUT_PUNCTUATION: "UAS", LAS_WITHOUT_PUNCTUATION: "LAS", LAS_WITHOUT_ROOTS: "LAS"}
 DISTANCE, RELEASED = "distance", "mBERT(Z), released root"
 PARSERS: Mapping[str, Variant | None] = {"mBERT(S)": None, "mBERT(Z)": FULL, "mBERT(Z+POS)": TAGS, RELEASED: RELEASED_ROOT}
@@ -38,16 +41,16 @@ HAS_TEST = "1 where the task has a test set in the language"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table. settings: study, the fields of Study."""
+    """Table `name`. settings: study, the fields of Study."""
     study = Study(**settings["study"])
     return table_of(name, pd.DataFrame() if name == "table1" else inputs.records(), inputs.published, study)
 
 
 def table_of(name: str, records: pd.DataFrame, published: Published, study: Study) -> pd.DataFrame:
-    """A table: a line for each printed cell and definition, then further languages; in percent.
+    """Table `name`, in percent: a line for each printed cell and definition, then further languages.
 
-    records: the paper's. Cited rows have no number of ours. A mean is over those languages of the printed mean that are
-    configured; where further languages are configured, a mean over all follows.
+    Rows cited from other papers have only printed values. Our means cover the configured languages among those of the printed
+    mean; if further languages are configured, a mean over all of them follows.
     """
     if name == "table1":
         lines = _tasks(published, study)
@@ -59,7 +62,7 @@ def table_of(name: str, records: pd.DataFrame, published: Published, study: Stud
 
 
 def _tasks(published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of table 1: languages with test data of a task; the printed ones are those of tables 2 to 6."""
+    """Lines of table 1: 1 if a task has test data in a language, else 0. The printed languages are taken from tables 2 to 6."""
     printed = {task: _printed(published, table) for task, table in TABLES.items()}
     codes = sorted({code for languages in (*printed.values(), *study.tests.values()) for code in languages})
     for code in codes:
@@ -98,7 +101,7 @@ def _scores(name: str, scores: Scores, published: Published, study: Study) -> It
 def _parsing(name: str, scores: Scores, published: Published, study: Study) -> Iterator[dict[str, Any]]:
     """Lines of table 6: rows by language and their mean, columns by parser."""
     printed = published.table[published.table["item"] == name]
-    names = {row.rstrip("*"): row for row in printed["row"].unique()}  # zh*: of another baseline
+    names = {row.rstrip("*"): row for row in printed["row"].unique()}  # a printed asterisk (zh*) marks another baseline
     *codes, mean = names
     tests = study.tests["parsing"]
     rows = {names.get(code, code): [code] for code in [*codes, *(code for code in tests if code not in codes)]}
@@ -122,7 +125,7 @@ def _parsing(name: str, scores: Scores, published: Published, study: Study) -> I
 
 
 def _parsers(head: str, languages: Sequence[str], study: Study) -> dict[str, str] | None:
-    """Language -> recipe of a column of table 6; None for a cited column."""
+    """Language -> recipe in a column of table 6; None if the column cites another paper."""
     if head not in PARSERS:
         return None
     variant, tests = PARSERS[head], study.tests["parsing"]
@@ -134,10 +137,14 @@ def _line(
     scores: Scores, place: tuple[str, str], way: tuple[str, str], recipes: Mapping[str, str] | None, value: float | None,
     languages: Sequence[str], remarks: Sequence[str], chance: float = 0,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """A line of a cell or a mean, None where it is not printed and has no number of ours.
+    """A line for a cell or a mean; None if it has neither a printed value nor a number of ours.
 
-    place: row and column; way: metric and definition; recipes: language -> recipe, of the configured languages, None for a cited
-    column; value: printed; languages: of the mean; chance: score by guessing, in percent.
+    place: row and column.
+    way: metric and definition.
+    recipes: language -> recipe, for configured languages; None if the value is cited from another paper.
+    value: the printed value; None if none is printed.
+    languages: languages of the mean, or the only one.
+    chance: score of guessing, in percent.
     """
     numbers, scored = scores.cell(recipes or {}, way[1])
     if numbers["here"] is None and value is None:

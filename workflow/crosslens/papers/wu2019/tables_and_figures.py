@@ -13,7 +13,7 @@ from crosslens.papers.wu2019.recipes import grid, recipes, study
 from crosslens.reports.paper import Need, TableOrFigure
 
 MEASURES = {"topic": "classification", "nli": "classification", "ner": "spans", "pos": "classification", "parsing": "attachment"}
-"""Task -> kind of the measure of its scores."""
+"""Task -> kind of measure that scores it."""
 
 
 @once
@@ -51,7 +51,7 @@ def items(config: Config) -> dict[str, TableOrFigure]:
 
 
 def _named(name: str, item: TableOrFigure, configured_study: Study) -> TableOrFigure:
-    """An item whose heading (of a task's table) or caption (of other items) names the corpora that are not the paper's."""
+    """A table or figure that names corpora other than the paper's: a task's table in its heading, others in the caption."""
     for task, table in TABLES.items():
         if name == table and (instead := configured_study.instead(task)):
             return replace(item, shows=f"{item.shows} ({instead})")
@@ -61,7 +61,7 @@ def _named(name: str, item: TableOrFigure, configured_study: Study) -> TableOrFi
 
 
 def _overlap(configured_study: Study, config: Config) -> dict[str, TableOrFigure]:
-    """The table of overlaps, and figure 3 where a task is trained."""
+    """The table of overlaps and, if any task with overlaps is trained, figure 3."""
     paper = section(config)
     if paper.overlap is None or not paper.compared():
         return {}

@@ -77,7 +77,10 @@ def kind_of(measure: str) -> Kind:
 
 
 def named_corpora(settings: Mapping[str, Any]) -> list[str]:
-    """Return the corpora that a kind's settings name under `corpora`, `dictionaries` and `typology`."""
+    """Return the corpora that a kind's settings name, in addition to those of the training runs.
+
+    The settings are `corpora`, `dictionaries` and `typology`.
+    """
     typology = [settings["typology"]] if "typology" in settings else []
     return [*settings.get("corpora", {}), *settings.get("dictionaries", ()), *typology]
 

@@ -90,6 +90,6 @@ def single_linkage(points: np.ndarray, count: int) -> np.ndarray:
 
     points: (n, d).
     """
-    distances = np.clip(np.nan_to_num(pdist(points, "cosine"), nan=1.0), 0, None)  # a point at the origin has no direction: its distances are set to 1
+    distances = np.clip(np.nan_to_num(pdist(points, "cosine"), nan=1.0), 0, None)  # the origin has no direction
     clusters: np.ndarray = fcluster(linkage(distances, "single"), count, "maxclust")
     return clusters

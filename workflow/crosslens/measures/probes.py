@@ -21,8 +21,8 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the accuracy on `target` and `paragraphs` of probes trained on `paragraphs`, on `target`, and on random labels.
 
-    Probes trained on `target` are tested on `target` alone. Its test words are those of a share of its texts, test_words /
-    (train_words + test_words).
+    Probes trained on `target` are tested on `target` alone. The test words of `target` come from a held-out share of its texts,
+    test_words / (train_words + test_words).
 
     train_words, test_words: numbers of words per language. penalties, tolerance: of `logistic_probe`.
     """

@@ -25,7 +25,7 @@ def measure(
     folder = subject.folder / corpus
     for layer in layers(folder):
         states = read(folder, layer)
-        sentences = np.array([text.partition("/")[2] for text in states.texts])  # ids shared by translations, which thus stay on one side of the split
+        sentences = np.array([text.partition("/")[2] for text in states.texts])  # a translation must not give its sentence away
         outside = split_by_text(sentences, held_out, SPLIT)
         train, test = states.take(~outside), states.take(outside)
         (fitted,) = logistic_probe(

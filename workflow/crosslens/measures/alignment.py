@@ -29,8 +29,8 @@ def measure(
     Intervals leave out blocks of neighbouring sentences. The length of a sentence is its number of subwords as the encoder
     reads it, including special ones.
 
-    block: length of a block in the numbering of sentences. k: number of neighbours. shuffles: number of random pairings that
-    the shuffled-pairs baseline averages over.
+    block: length of a block in the numbering of sentences. k: number of neighbours. shuffles: number of random pairings for the
+    baseline.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
     tokens = subject.tokens[corpus]

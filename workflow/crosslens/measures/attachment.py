@@ -24,7 +24,7 @@ from crosslens.numerics.f1 import Counts, accuracy, cut_shares
 from crosslens.numerics.trees import attachment
 
 NOT_COUNTED = ("PUNCT", "SYM")  # UPOS tags that scores without punctuation leave out, as in wu2019
-UNSEEN = "unseen in training"  # replaces gold relations that the training data lack; no parser predicts it, so it counts as wrong
+UNSEEN = "unseen in training"  # replaces gold relations that the training data lack, so that no prediction matches them
 
 
 def measure(

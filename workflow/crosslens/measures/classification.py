@@ -97,6 +97,6 @@ def by_language(tokens: Counts, languages: np.ndarray) -> Counts:
 
 
 def mean_accuracy(counts: Counts) -> np.ndarray:
-    """Return the mean over languages of each language's accuracy, a fraction. counts: (..., languages)."""
+    """Return the mean over languages of each language's accuracy, a fraction; counts: (..., languages)."""
     mean: np.ndarray = (counts.correct / np.maximum(counts.true, 1)).mean(-1)
     return mean

@@ -21,11 +21,11 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield how well clusters of each corpus's sample agree with its labels, if it has any, and with its languages.
 
-    Intervals are over runs. Clusters that are compared with labels are as many as there are labels.
+    Intervals are over k-means runs. Clusters that are compared with labels are as many as there are labels.
 
     runs: number of k-means runs. language_clusters: number of clusters that are compared with languages; None: the number of
-    languages. source_language: language of the training data; if given, agreement with labels is also computed for the points
-    of this language and for all other points, with the clusters of all points.
+    languages. source_language: language of the training data; agreement with labels is then also computed for its points and
+    for all others, with the same clusters.
     """
     for corpus in corpora:
         states = read(subject.folder / corpus)

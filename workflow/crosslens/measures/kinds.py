@@ -77,10 +77,7 @@ def kind_of(measure: str) -> Kind:
 
 
 def named_corpora(settings: Mapping[str, Any]) -> list[str]:
-    """Return the corpora that a kind's settings name, in addition to those of the training runs.
-
-    The settings are `corpora`, `dictionaries` and `typology`.
-    """
+    """Return the corpora that a kind's settings name, in addition to those of the training runs."""
     typology = [settings["typology"]] if "typology" in settings else []
     return [*settings.get("corpora", {}), *settings.get("dictionaries", ()), *typology]
 
@@ -88,10 +85,8 @@ def named_corpora(settings: Mapping[str, Any]) -> list[str]:
 def read_corpora(settings: Mapping[str, Any], corpora: Collection[str]) -> dict[str, str]:
     """Return corpus -> setting that names it, for each corpus whose states or samples a kind reads.
 
-    All values of the settings `corpus` and `corpora` count, configured or not. A value of another setting counts if it is one
-    of the configured corpora. `typology` and `dictionaries` are left out, since they name files other than states.
-
-    corpora: the configured corpora.
+    All values of the settings `corpus` and `corpora` count, configured or not. Values of other settings count if they are among
+    `corpora`, the configured ones. `typology` and `dictionaries` are left out, since they name files other than states.
     """
     values = {name: [value] if isinstance(value, str) else value for name, value in settings.items()}
     return {

@@ -103,7 +103,7 @@ def draw_subwords(texts: Texts, most: int, seed: int) -> Texts:
 
 
 def states_of(encoder: nn.Module, texts: Texts, shifts: Mapping[str, Shift], layers: Sequence[int], segments: bool) -> Items:
-    """Return the states of the texts' labelled subwords at these layers under each shift."""
+    """Return the states of the texts' labelled subwords at some layers under each shift."""
     size = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
     states = {name: np.empty((len(layers), len(texts.positions), size), np.float32) for name in shifts}
 
@@ -122,8 +122,8 @@ def identify(
     The definition is the shift under which a probe is trained and tested. If it ends in UNSHIFTED_PROBE, the probe was trained
     without a shift.
 
-    of_source, of_language: TRAIN and TEST -> subwords; the source has states without a shift only. number: index of the layer
-    among those of the states. probe: `logistic_probe` with its settings.
+    of_source, of_language: TRAIN and TEST -> subwords; the source's have no shift. number: index of the layer among those of
+    the states. probe: `logistic_probe` with its settings.
     """
     texts = np.concatenate([of_source[TRAIN].texts, of_language[TRAIN].texts])
     names = np.repeat([source, language], [len(of_source[TRAIN].texts), len(of_language[TRAIN].texts)])

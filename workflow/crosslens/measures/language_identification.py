@@ -184,7 +184,8 @@ def one_against_rest(
     """Fit a probe for each language against all others and each window; arguments as for `language_pairs`.
 
     Returns the accuracy (= micro F1) of predicting the language whose probe has the highest score, (windows,), and the
-    accuracies of the probes, (languages, windows), with languages in the order of `train`.
+    accuracies
+    of the probes, (languages, windows), languages in the order of `train`.
     """
     numbers = np.arange(len(train))[:, None]
     classes = np.concatenate([np.full(len(train[name]), number) for number, name in enumerate(train)])

@@ -83,9 +83,10 @@ def measure(
 
 
 def draw_places(texts: Texts, subset: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Return the rows of at most `most` random occurrences of some subwords, ascending, sampled evenly from the different ones.
+    """Return the rows of at most `most` random occurrences of some subwords, sampled evenly from the different subwords.
 
-    subset: (vocabulary,) bool, whether a subword is one of these; special ones must not be.
+    Rows are indices among all subwords of the texts, ascending. subset: (vocabulary,) bool, the subwords to sample, none of
+    them special.
     """
     rows = np.flatnonzero(subset[texts.subwords])
     chosen: np.ndarray = rows[draw_evenly(texts.subwords[rows], most, seed)]
@@ -111,11 +112,10 @@ def states_of_places(encoder: nn.Module, texts: Texts, rows: np.ndarray) -> np.n
 def identify(
     states: np.ndarray, languages: np.ndarray, subwords: np.ndarray, *, penalties: Sequence[float], tolerance: float, seed: int
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the language that a probe predicts for each occurrence of a subword, (n,), and the convergence of the two fits.
+    """Return the language that a probe predicts for each occurrence, (n,), and the convergence of the two fits.
 
-    The different subwords are divided into halves; each half is tested by a probe that was trained on the other.
-
-    states: (n, d). languages, subwords: (n,).
+    Each half of the different subwords is tested by a probe that was trained on the other half. states: (n, d). languages,
+    subwords: (n,).
     """
     half, predicted = split_by_text(subwords, 0.5, seed), np.empty_like(languages)
     fits = []

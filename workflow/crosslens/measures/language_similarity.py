@@ -74,7 +74,7 @@ def with_company(class_of: Mapping[str, str]) -> dict[str, str]:
 def agreements(coordinates: np.ndarray, truth: np.ndarray, window: Window, shuffles: int, seed: int) -> list[float]:
     """Return V-measure, adjusted mutual information and, if shuffles > 0, the mean V-measure against shuffled truth.
 
-    Each is a mean over the window's draws. coordinates: (n, d), of n languages. truth: (n,), number of each language's class.
+    Each is a mean over the window's draws. coordinates: (n, d) of n languages; truth: (n,) numbers of classes.
     """
     generator, rows = np.random.default_rng(stream(seed, "shuffle")), []
     for draw in window.draws:

@@ -49,7 +49,7 @@ class Language:
 def definition(vectors: str, similarity: str, score: str, *, shift: bool = False, different: bool = False) -> str:
     """Return a value's definition: contexts, cosine, mrr[, mean difference shift][, different strings].
 
-    vectors: CONTEXTS or ALONE. similarity: cosine or csls. score: mrr, precision at 1 or hubness. shift: whether the difference
+    vectors: CONTEXTS or ALONE; similarity: cosine or csls; score: mrr, precision at 1 or hubness. shift: whether the difference
     of the languages' means, target less source, was added to source vectors. different: whether identical strings are left out.
     """
     return ", ".join([vectors, similarity, score, *[SHIFTED] * shift, *[DIFFERENT] * different])

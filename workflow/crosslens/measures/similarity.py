@@ -67,7 +67,7 @@ def _records(by_definition: Mapping[str, Similarity], languages: Sequence[str], 
 
 
 def _aligned(path: Path, reference: str, ids: list[str]) -> list[np.ndarray]:
-    """Return the states of a language at each layer, (n, d) each, in the order of ids.
+    """Return the states of a language at each layer, (n, d) each.
 
     Raises DataError if its sentences are not those of the reference, in the same order.
     """

@@ -1,4 +1,4 @@
-"""Topic classification of sentences in other languages, by probes of frozen states that learn from English alone, by layer."""
+"""Accuracy of topic classification in other languages, by layer: probes of frozen states learn from English only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -46,11 +46,11 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the records of each direction (the `item`, such as en->de), layer, weight and mean (the column `subspace`).
 
-    Under the first mean, all layers and weights are tried, on dev as well as test so that they can be selected. The others are
-    for comparison, on test only: under the first mean, negative weights and shifts to a third language at `layer`, and random
-    directions of the same length, with all weights at `layer` and the largest weight at other layers; under the other means,
-    shifts at `layer`. Masked subwords are also predicted without any shift, in the test texts of `masked_source`. The
-    vocabulary of a language is that of the split that is translated.
+    Under the first mean, all layers and weights are tried, on dev as well as test so that they can be selected. On test, they
+    are compared with negative weights, shifts to a third language and shifts under the other means, all at `layer`. They are
+    also compared with random directions of the same length, at `layer` with all weights, at other layers with the largest. A
+    last comparison predicts masked subwords of `masked_source` without any shift. The vocabulary of a language is that of the
+    split that is translated.
 
     means: fields of each `Mean`, the paper's first. dictionaries: those that judge the first mean's outputs at `layer`, for the
     directions that they contain.

@@ -40,13 +40,13 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the mean micro F1 over features; each seed has its own fit, words, features, folds and random windows.
 
-    Windows are those of language_identification; only those of the kinds in `HELD_OUT` are tested with shuffled values and
-    held-out families.
+    Windows are those of language_identification; only the kinds in `HELD_OUT` are tested with shuffled values and held-out
+    families.
 
     typology: name of the corpus in subject.typology. family: language -> family. features: number of random features, the same
     at all layers; None: all. words, held_out_words: numbers of words per language for the paper's split and for the split by
-    families. folds: number of parts that the families are divided into, each held out once. multinomial: whether one probe
-    predicts all values of a feature, rather than one probe each value.
+    families. folds: number of parts of the families, each held out once. multinomial: whether one probe predicts all values of
+    a feature, rather than one probe each value.
     """
     paths = by_language(subject.folder / corpus)
     stored_layers = layers(subject.folder / corpus)
@@ -169,7 +169,7 @@ def micro_f1(
 ) -> Scores:  # fmt: skip
     """Return the micro F1, the share of correctly classified words, of the probes of each feature.
 
-    All parts and all features are solved together; with multinomial probes, only features with equally many values are.
+    All parts and features are solved together; with multinomial probes, all parts of features with equally many values.
 
     parts: groups of languages, each held out together; a probe is tested on those of their words whose value occurs in its
     training data. None: no language is held out, and probes are tested on other words of the same languages.

@@ -100,5 +100,5 @@ def _states(texts: Texts, language: str, split: str, vectors: np.ndarray) -> Sta
 
 
 def _joined(parts: Sequence[States]) -> States:
-    """Return the states of all languages together."""
+    """Return the states of all languages."""
     return States(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in States.__dataclass_fields__})

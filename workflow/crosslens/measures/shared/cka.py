@@ -81,7 +81,7 @@ class Similarity:
     value: np.ndarray
     low: np.ndarray  # 95 % interval of the estimate's expectation at this n, by the delete-one-block jackknife; may exceed 1
     high: np.ndarray
-    floor: np.ndarray  # baseline: mean over shuffled pairings
+    floor: np.ndarray  # mean over shuffled pairings
     z: np.ndarray  # (value - floor) / standard deviation of the shuffled pairings
     p: np.ndarray  # one-sided: (1 + shuffled at least as high) / (1 + shuffled)
     n: int  # sentence pairs that the value depends on

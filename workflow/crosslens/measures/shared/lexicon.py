@@ -128,7 +128,7 @@ def look_up(pairs: Sequence[tuple[str, str]], direction: Direction, texts: Texts
 def _keys(
     targets_by_word: Mapping[str, Sequence[str]], numbers: np.ndarray, spelling: Spelling, size: int, *, spaced: bool
 ) -> np.ndarray:
-    """Return word x size + subword for all subwords of the translations of the words with these numbers, ascending."""
+    """Return word x size + subword for all subwords of the translations of words with these numbers, ascending."""
     words = list(targets_by_word)
     pairs = [(number, target) for number in numbers.tolist() for target in targets_by_word[words[number]]]
     spellings = spelling.all([target for _, target in pairs], spaced=spaced) if pairs else []

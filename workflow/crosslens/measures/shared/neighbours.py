@@ -28,7 +28,7 @@ class Ranking:
     """Ranks of translations under one similarity, and its hubness."""
 
     ranks: np.ndarray  # (n,) rank of the best-ranked translation of each source word, from 1
-    different: np.ndarray  # (n,) rank of the best translation that is spelt differently; NaN where there is none
+    different: np.ndarray  # (n,) rank of the best translation that is spelt differently; NaN if there is none
     hubness: float  # skewness over candidates of how often a candidate is among the k nearest of a source word
 
 

@@ -12,13 +12,13 @@ MARKS = ("##", "▁", "Ġ")  # prefixes that mark a subword's position in its wo
 
 
 def by_type(train: np.ndarray, test: np.ndarray) -> float:
-    """Return the share of the test set's subword types that occur in the training data; nan if the test set has no subwords."""
+    """Return the share of the test set's subword types that occur in the training data; nan for an empty test set."""
     types = test > 0
     return float((types & (train > 0)).sum() / types.sum()) if types.any() else np.nan
 
 
 def by_token(train: np.ndarray, test: np.ndarray) -> float:
-    """Return the share of the test set's subword tokens whose type occurs in the training data; nan if it has none."""
+    """Return the share of the test set's subword tokens whose type occurs in the training data; nan for an empty test set."""
     return float(test[train > 0].sum() / test.sum()) if test.any() else np.nan
 
 
@@ -33,9 +33,9 @@ def _of_word(subword: str) -> bool:
 
 
 def distance(source: Mapping[str, int], target: Mapping[str, int]) -> tuple[float, int]:
-    """Return the share of features that differ among those with a value in both languages, and the number of such features.
+    """Return the share of features that differ among those with a value in both languages, and the number of the latter.
 
-    source, target: feature -> value. The share is nan if there is no such feature.
+    source, target: feature -> value. The share is nan without such a feature.
     """
     common = source.keys() & target.keys()
     return (sum(source[name] != target[name] for name in common) / len(common) if common else np.nan), len(common)

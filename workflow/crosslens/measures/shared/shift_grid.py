@@ -72,7 +72,7 @@ class Grid:
         }
 
     def _compared(self, source: str, target: str) -> dict[Cell, Shift]:
-        """Return shifts by cell: negative weights, random directions, shifts to a third language and under other means."""
+        """Return shifts by cell, in this order: negative weights, random directions, a third language, other means."""
         (mean, *other_means), layer = self.states, self.layer
         difference = self._difference(mean, source, target)
         shifts = [(SHIFT, mean, layer, weight, difference[layer]) for weight in self.negative_weights]

@@ -16,7 +16,7 @@ SHARES = {
 }  # fmt: skip
 PROBABILITY = "probability of subwords of the target alone"
 
-# Shares of the converted subwords, which are those of the target's vocabulary alone.
+# Shares of the converted subwords, those that are in the target's vocabulary only.
 IN_DICTIONARY = "converted subwords in the place of a word that the dictionary has"
 TRANSLATIONS, ELSEWHERE = (
     "converted subwords that are translations of the word in their place",

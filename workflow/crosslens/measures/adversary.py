@@ -1,4 +1,4 @@
-"""How well a head that an encoder is trained against did its own task during the training run.
+"""Accuracy of an adversary, a head that an encoder is trained against, on its own task during the training run.
 
 An adversary near chance shows nothing about the encoder that was trained against it.
 """
@@ -15,21 +15,24 @@ from crosslens.numerics.definitions import ADVERSARY_BEST, ADVERSARY_END, ADVERS
 
 
 def measure(subject: Subject, *, head: str) -> Iterator[dict[str, Any]]:
-    """Yield the accuracy on held-out texts of the head that was monitored during the task's stage; nothing if none was."""
+    """Yield the adversary's accuracy on held-out texts; nothing if it was not monitored during the task's stage.
+
+    head: name of the adversary.
+    """
     yield from adversary_records(pd.read_csv(verified(subject.folder / "history.csv")), head)
 
 
 def adversary_records(history: pd.DataFrame, head: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of the adversary's accuracy before, at the end of and at best during the training run.
+    """Yield the records of the adversary's accuracy: before the encoder moved, after the last epoch, and at its best.
 
-    history: rows of history.csv.
+    history: rows of history.csv. head: name of the adversary.
     """
     accuracy = f"accuracy {head}"
     names = [name for name in history.columns if name.startswith(accuracy)]
     task = history[history["stage"] == "task"].dropna(subset=accuracy) if names else history[:0]
     if not len(task):
         return
-    alone = f"{accuracy}, after phase 1"  # with entropy maximisation, where the head is trained first in each epoch
+    alone = f"{accuracy}, after phase 1"  # recorded with entropy maximisation, which first trains the head in each epoch
     before = max(task[accuracy].iloc[0], task[alone].dropna().iloc[0] if alone in task else 0.0)
     training = history[history["stage"].isin(["adversary", "task"])]
     values = {

@@ -1,4 +1,7 @@
-"""Alignment of sentences with their English translations, by layer: correlation, CKA, MEXA, neighbours, hubness, cosines."""
+"""Alignment of sentences with their translations in a pivot language, by layer.
+
+Measures: correlation, CKA, MEXA, neighbours, hubness and cosines.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,16 +18,19 @@ from crosslens.numerics.halves import centred
 from crosslens.numerics.streams import stream
 
 RAW, CENTRED, LENGTH_OUT = "raw", "centred", "raw, length out"
-NEAREST = ("mexa", "strong", "own", "mutual_knn")  # means over sentences
+NEAREST = ("mexa", "strong", "own", "mutual_knn")  # measures that are means over sentences
 
 
 def measure(
     subject: Subject, *, corpus: str, pivot: str, block: int, k: int, shuffles: int
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the alignment of each language with the pivot at each layer; the item of a floor's record is its kind.
+    """Yield the alignment of each language with the pivot at each layer; the `item` of a baseline's record names the baseline.
 
-    Intervals leave out blocks of sentences. k: neighbours. shuffles: draws of shuffled pairs, whose mean is a floor. The length
-    of a sentence is its number of subwords as the encoder reads it, special ones included.
+    Intervals leave out blocks of neighbouring sentences. The length of a sentence is its number of subwords as the encoder
+    reads it, including special ones.
+
+    block: length of a block in the numbering of sentences. k: number of neighbours. shuffles: number of random pairings for the
+    baseline.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
     tokens = subject.tokens[corpus]
@@ -36,9 +42,10 @@ def measure(
 
 
 def of_languages(parallel: Parallel, subwords: np.ndarray, pivot: int, k: int, orders: np.ndarray) -> Iterator[dict[str, Any]]:
-    """Yield all records; arguments as for `measure`.
+    """Yield all records; k as for `measure`.
 
-    subwords: (K, n) number of subwords of each sentence. pivot: number of the pivot. orders: (draws, n) of shuffled pairs.
+    subwords: (K, n), number of subwords of each sentence. pivot: index of the pivot among the languages. orders: (draws, n),
+    orders of the sentences for shuffled pairs.
     """
     n, width = len(parallel.ids), parallel.states[0].shape[-1]
     yield from _by_formula(n, width, k)
@@ -62,7 +69,7 @@ def of_languages(parallel: Parallel, subwords: np.ndarray, pivot: int, k: int, o
 
 
 def _by_formula(n: int, width: int, k: int) -> Iterator[dict[str, Any]]:
-    """Yield values that chance gives n sentences: by formula, of hubness from independent normal states of the same shape."""
+    """Yield the chance levels for n sentences: by formula or, for hubness, from independent normal states of the same shape."""
     generator = np.random.default_rng(stream(0, "hubness", n, width))
     x, y = units(generator.standard_normal((2, n, width)))
     for measure, value in (
@@ -76,7 +83,7 @@ def _by_formula(n: int, width: int, k: int) -> Iterator[dict[str, Any]]:
 def _correlations(
     parallel: Parallel, states: np.ndarray, pivot: int, orders: np.ndarray, *, with_cka: bool
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield ANC of states (K, n, d) with those of the pivot and, if asked for, CKA."""
+    """Yield the average neuron-wise correlation (ANC) of states (K, n, d) with the pivot's and, if asked for, their CKA."""
     numbers = [number for number in range(len(states)) if number != pivot]
     reference = states[pivot].astype(np.float64)
     for number in numbers:
@@ -97,7 +104,7 @@ def _correlations(
 
 
 def _shuffled_correlation(x: np.ndarray, y: np.ndarray, orders: np.ndarray) -> float:
-    """Mean over shuffled pairs of ANC of x and y (n, d), from standardised columns."""
+    """Return the ANC of x and y, (n, d) each, averaged over shuffled pairs; computed from standardised columns."""
     x, y = (alignment.standardised(side) for side in (x, y))
     values = [float(np.nanmean(np.einsum("nd,nd->d", x, y[order]))) for order in orders]
     return float(np.mean(values)) if values else np.nan
@@ -106,7 +113,10 @@ def _shuffled_correlation(x: np.ndarray, y: np.ndarray, orders: np.ndarray) -> f
 def _nearest(
     parallel: Parallel, vectors: np.ndarray, definition: str, pivot: int, k: int, orders: np.ndarray
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the measures of neighbours of unit vectors (K, n, d), with those of shuffled pairs, and the margin of raw states."""
+    """Yield the neighbour measures with their shuffled-pairs baseline, hubness and, for raw states, the margin.
+
+    vectors: (K, n, d), of unit length.
+    """
     for number, language in enumerate(parallel.languages):
         if number == pivot:
             continue
@@ -129,7 +139,7 @@ def _nearest(
 
 
 def _by_sentence(cosines: Cosines, k: int) -> Mapping[str, np.ndarray]:
-    """Values of each sentence by measure, (n,)."""
+    """Return neighbour measure -> its value for each sentence, (n,) float."""
     strong, same = alignment.neighbours(cosines)
     values = (alignment.mexa(cosines), strong, same, alignment.mutual_neighbours(cosines, k))
     return {name: part.astype(float) for name, part in zip(NEAREST, values, strict=True)}

@@ -23,8 +23,8 @@ from crosslens.numerics.definitions import (
 from crosslens.numerics.f1 import Counts, accuracy, cut_shares
 from crosslens.numerics.trees import attachment
 
-NOT_COUNTED = ("PUNCT", "SYM")  # by LAS without punctuation, as wu2019 counts
-UNSEEN = "unseen in training"  # no relation that a parser predicts
+NOT_COUNTED = ("PUNCT", "SYM")  # UPOS tags that scores without punctuation leave out, as in wu2019
+UNSEEN = "unseen in training"  # replaces gold relations that the training data lack, so that no prediction matches them
 
 
 def measure(
@@ -32,10 +32,11 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Yield the scores on each corpus, split and language, with intervals over sentences.
 
-    head, arcs: names of the predictions of relations and of heads. relations: names of the classes; empty if they are the
-    relations of the training data, with subtypes. training: corpus, language and split of each file of training data, from which
-    the scores of relations with subtypes are computed; if empty, these are left out. The tokens carry each word's UPOS and gold
-    relation.
+    Each word's UPOS and gold relation are read from the tokens. Raises DataError if the predictions are of other sentences.
+
+    head, arcs: names under which predictions of relations and of syntactic heads are stored. relations: names of the classes;
+    empty if the classes are the relations of the training data, with subtypes. training: corpus, language and split of each
+    file of training data, from which unseen relations and unseen texts are found; if empty, scores that need them are left out.
     """
     training_relations = relations_of(
         subject.tokens[corpus] / f"{language}.{split}.parquet" for corpus, language, split in training
@@ -67,7 +68,7 @@ def measure(
 def _counts(
     labelled: pd.DataFrame, arcs: pd.DataFrame, words: pd.DataFrame, relations: Sequence[str], training_relations: Collection[str]
 ) -> dict[str, Counts]:
-    names = [*(relations or training_relations), ""]  # the last stands for -1: no label
+    names = [*(relations or training_relations), ""]  # the last one, at index -1, means no label
     gold = words["relations"].tolist()
     predicted = [[names[max(number, -1)] for number in sentence] for sentence in labelled["predicted"]]
     upos = words["labels"].tolist()

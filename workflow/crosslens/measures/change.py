@@ -1,9 +1,9 @@
-"""Change of an encoder by its training, layer by layer: of its states of the same sentences, and of its weights.
+"""Change of an encoder in a training run, layer by layer: of its states for the same sentences, and of its weights.
 
 muller2021 (abstract, sections 5 and 6) says that fine-tuning leaves the lower layers mostly as they were and changes the upper
-ones; no number is printed. What changes in a block goes on into the states of all blocks above it, so that states of upper
-layers may change though their blocks have not. The control shows how much: only the embeddings and the blocks of the lower half
-have their weights after training, the upper half has those before it.
+ones; it prints no number. A change in one layer affects the states of all layers above it, so the states of upper layers may
+change even if their weights do not. The control shows how much: the embeddings and the lower half of the layers have their
+weights from after training, the upper half has those from before.
 """
 
 import copy
@@ -26,11 +26,12 @@ from crosslens.measures.shared.subject import Subject
 
 
 def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the similarity of the states before and after by language and layer, and the relative change of each layer's weights.
+    """Yield the similarity of states before and after training, and the relative change of each layer's weights.
 
-    Similarity is debiased CKA of the mean states of sentences; its intervals are over documents. Layer 0 is the embeddings.
+    Similarity is the debiased CKA of the mean states of sentences, by language and layer; its intervals are over documents.
+    Layer 0 is the embeddings.
 
-    corpora: corpora whose test sentences are read, each with its tokenisation.
+    corpora: corpus -> tokenisation; the test sentences of each corpus are read.
     """
     torch.set_num_threads(subject.threads)
     before, after = (load_encoder(subject.folder, weights) for weights in ((), subject.weights))
@@ -62,9 +63,9 @@ def measure(subject: Subject, *, corpora: Mapping[str, str]) -> Iterator[dict[st
 
 
 def relative_change(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor]) -> float:
-    """Return the length of the change of some weights over their length before, all taken together as one vector.
+    """Return the norm of the change of some weights divided by their norm before, all weights taken as one vector.
 
-    before, after: weights of the same shapes, of any shape.
+    before, after: the same weights in the same order, of any shape.
     """
 
     def square(weights: Sequence[torch.Tensor]) -> float:
@@ -74,7 +75,7 @@ def relative_change(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor
 
 
 def lowest_changed(before: nn.Module, after: nn.Module, number: int) -> nn.Module:
-    """Return a copy of an encoder whose embeddings and lowest `number` blocks have the weights of `after`."""
+    """Return a copy of `before` whose embeddings and lowest `number` layers have the weights of `after`."""
     changed = copy.deepcopy(before)
     for module, trained_module in zip(lowest(changed, number), lowest(after, number), strict=True):
         module.load_state_dict(trained_module.state_dict())

@@ -45,9 +45,11 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Yield the scores of each head on each corpus and split, over all languages and by language, with intervals over texts.
 
+    The `item` of a record is its head.
+
     labels: head -> names of its classes. definitions: head -> definitions of its scores, which may include CUT_TEXTS and
-    CUT_WORDS. source_language: language that TRANSFER, a mean over languages, leaves out. training: see `unseen`. The item of a
-    record is its head.
+    CUT_WORDS. source_language: language that TRANSFER, a mean over languages, leaves out. training: corpus, language and split
+    of each file of training data, for additional scores on texts that these files lack (see `unseen`).
     """
     table = parquet.read(subject.folder / "predictions.parquet").to_pandas()
     for (head, corpus, split), part in table[table["head"].isin(list(labels))].groupby(["head", "corpus", "split"], sort=False):
@@ -58,7 +60,7 @@ def measure(
         tokens = token_counts(gold, predicted, rows, len(part), len(labels[head]))
         counts = dict.fromkeys(TOKEN_SCORES, tokens)
         if any(definition in CHUNK_SCORES for definition in definitions[head]):
-            chunks = chunk_counts(gold, predicted, rows, len(part), labels[head])  # by window, as XTREME
+            chunks = chunk_counts(gold, predicted, rows, len(part), labels[head])  # by window, as in XTREME
             counts |= dict.fromkeys(CHUNK_SCORES, chunks)
         scores = {name: score for name, score in (CHUNK_SCORES | TOKEN_SCORES).items() if name in definitions[head]}
         for language in ["all", *dict.fromkeys(languages)]:
@@ -67,7 +69,7 @@ def measure(
                 n, sample = int(tokens.true[texts].sum()), Sample.of(ids[texts], languages[texts])
                 for definition, score in scores.items():
                     value, low, high = score_interval(take(counts[definition], texts), score, sample)
-                    if definition == CEILING:  # a count of classes, not a mean over texts
+                    if definition == CEILING:  # depends on which classes occur, not on a mean over texts: no interval
                         low = high = math.nan
                     yield place | {"language": language, "measure": "score", "definition": f"{definition}{suffix}",
                                    "value": value, "low": low, "high": high, "n": n}  # fmt: skip
@@ -86,7 +88,10 @@ def measure(
 
 
 def by_language(tokens: Counts, languages: np.ndarray) -> Counts:
-    """Return counts of all classes together by language, (n, languages), from the languages (n,) of n texts."""
+    """Return the counts of each text, summed over classes, in the column of the text's language: (n, languages).
+
+    tokens: counts of n texts by class. languages: (n,).
+    """
     columns = languages[:, None] == np.unique(languages)
     return Counts(*(counts.sum(1, keepdims=True) * columns for counts in (tokens.true, tokens.predicted, tokens.correct)))
 

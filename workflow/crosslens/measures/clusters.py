@@ -19,11 +19,13 @@ def measure(
     subject: Subject, *, corpora: Sequence[str], runs: int, language_clusters: int | None = None,
     source_language: str | None = None,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield how well clusters of each corpus's sample agree with its labels, if it has any, and its languages.
+    """Yield how well clusters of each corpus's sample agree with its labels, if it has any, and with its languages.
 
-    Intervals are over runs. language_clusters: number of clusters that are compared with languages; None: number of languages.
-    The number of clusters that are compared with labels is the number of labels. source_language: language of the training data;
-    agreement with labels is then also that of its points alone, and that of all other points, in the same clusters of all points.
+    Intervals are over k-means runs. Clusters that are compared with labels are as many as there are labels.
+
+    runs: number of k-means runs. language_clusters: number of clusters that are compared with languages; None: the number of
+    languages. source_language: language of the training data; agreement with labels is then also computed for its points and
+    for all others, with the same clusters.
     """
     for corpus in corpora:
         states = read(subject.folder / corpus)
@@ -53,20 +55,23 @@ def cluster_records(
 
 
 def kmeans(vectors: np.ndarray, clusters: int, runs: int) -> np.ndarray:
-    """Return the clusters of all points in `runs` k-means clusterings, (runs, n).
+    """Return the cluster of each point in `runs` k-means clusterings, (runs, n).
 
-    As in tanti2021's code: random starts, one a run, 100 iterations, Lloyd, seeds 1 .. runs. vectors: (n, d); clusters: number of
-    clusters, of which there are at most n.
+    As in tanti2021's code: Lloyd's algorithm, 100 iterations, one random start per run, seeds 1 to `runs`.
+
+    vectors: (n, d). clusters: number of clusters, lowered to n if there are fewer points.
     """
     settings = {"n_clusters": min(clusters, len(vectors)), "init": "random", "n_init": 1, "max_iter": 100, "algorithm": "lloyd"}
     return np.stack([KMeans(**settings, random_state=seed).fit_predict(vectors) for seed in range(1, runs + 1)])
 
 
 def agreement(assigned: np.ndarray, truth: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the agreement of clusterings of points with the truth by definition, (runs,) fractions each.
+    """Return definition -> agreement of each clustering with the true classes, (runs,), as a fraction.
 
-    V_MEASURE is that of tanti2021's code, AMI is corrected for chance, and V_CHANCE is the V-measure against shuffled truth, the
-    chance level of V_MEASURE. assigned: (runs, n) clusters; truth: (n,) classes.
+    V_MEASURE is the score of tanti2021's code. AMI is corrected for chance. V_CHANCE, the chance level of V_MEASURE, is the
+    V-measure against shuffled classes.
+
+    assigned: (runs, n), cluster of each point. truth: (n,), class of each point.
     """
     generator = np.random.default_rng(0)
     values = {

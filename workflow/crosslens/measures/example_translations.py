@@ -33,7 +33,11 @@ def measure(
     subject: Subject, *, corpora: Mapping[str, str], pairs: str, directions: Sequence[Sequence[str]], means: Mapping[str, Any],
     weights: Sequence[float], layer: int, numbers: Sequence[int], segments: bool,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield rows of SCHEMA for the pairs of these numbers. Raises DataError if the corpus has fewer pairs."""
+    """Yield a row of SCHEMA for each direction, numbered pair and weight, including weight 0, which is no shift.
+
+    directions: source and target language of each. means: fields of `Mean`. layer: layer that is shifted, at most the encoder's
+    last. numbers: which pairs of the test set, counted from 1. Raises DataError if the corpus has fewer pairs.
+    """
     torch.set_num_threads(subject.threads)
     encoder, head = load_language_model(subject.folder, subject.weights)
     layer = min(layer, int(encoder.config.num_hidden_layers))  # type: ignore[union-attr, arg-type]

@@ -1,8 +1,8 @@
-"""The kinds of measures: the only list of them, with what each reads. How to add one: docs/new-measure.md.
+"""All kinds of measures, and what each of them reads. docs/new-measure.md explains how to add one.
 
-A kind is a module of crosslens/measures with a function `measure`, which is imported where the kind is measured alone, since
-numerics are slow to import. The settings of a kind that reads an encoder name its texts: `corpora`, corpus -> reading, and
-`dictionaries`, corpora of that kind.
+A kind is a module of crosslens/measures with a function `measure`. The module is imported only when the kind is measured, since
+numerical packages are slow to import. A kind that reads an encoder names its texts in its settings: `corpora` maps each corpus
+to its tokenisation, and `dictionaries` lists bilingual dictionaries.
 """
 
 import ast
@@ -19,11 +19,12 @@ Source = Literal["predictions", "samples", "states", "encoder"]
 class Kind:
     """A kind of measure.
 
-    module: of crosslens/measures, with the function `measure`.
-    source: what is measured: "predictions" and history of a recipe's training runs; "samples", the words and texts that are
-    sampled for states, for which no model is needed; "states", stored hidden states; "encoder", an encoder that
-    the measure runs, trained or only pretrained.
-    tokens, typology: whether it also reads the tokenised texts, or the typological corpus that its setting `typology` names.
+    module: name of the module in crosslens/measures that defines `measure`.
+    source: what is measured. "predictions": predictions and history of a recipe's training runs. "samples": words and texts
+    that are sampled for states; no model is needed. "states": stored hidden states. "encoder": an encoder that the measure
+    runs, trained or only pretrained.
+    tokens: whether it also reads the tokenised texts.
+    typology: whether it also reads the typological corpus that its setting `typology` names.
     records: whether its rows are records; if not, the module defines their columns as SCHEMA.
     """
 
@@ -35,7 +36,7 @@ class Kind:
 
     @property
     def by_seed(self) -> bool:
-        """Whether one seed is measured at a time, and not all seeds of a recipe together."""
+        """Whether each seed is measured by itself, rather than all seeds of a recipe together."""
         return self.source in ("states", "encoder")
 
 
@@ -71,21 +72,21 @@ KINDS: Mapping[str, Kind] = {
 
 
 def kind_of(measure: str) -> Kind:
-    """Return the kind of a measure by its name: KIND or KIND@ASKER."""
+    """Return the kind of a measure from the measure's name, KIND or KIND@ASKER."""
     return KINDS[measure.partition("@")[0]]
 
 
 def named_corpora(settings: Mapping[str, Any]) -> list[str]:
-    """Return the corpora that the settings of a kind name, beside those of the training runs."""
+    """Return the corpora that a kind's settings name, in addition to those of the training runs."""
     typology = [settings["typology"]] if "typology" in settings else []
     return [*settings.get("corpora", {}), *settings.get("dictionaries", ()), *typology]
 
 
 def read_corpora(settings: Mapping[str, Any], corpora: Collection[str]) -> dict[str, str]:
-    """Return the corpora whose states or draws a kind reads, each with the setting that names it.
+    """Return corpus -> setting that names it, for each corpus whose states or samples a kind reads.
 
-    These are the values of `corpus` and `corpora`, configured or not, and the other values that are keys of `corpora`, the
-    configured ones; `typology` and `dictionaries` name files beside the states.
+    All values of the settings `corpus` and `corpora` count, configured or not. Values of other settings count if they are among
+    `corpora`, the configured ones. `typology` and `dictionaries` are left out, since they name files other than states.
     """
     values = {name: [value] if isinstance(value, str) else value for name, value in settings.items()}
     return {
@@ -99,9 +100,9 @@ def read_corpora(settings: Mapping[str, Any], corpora: Collection[str]) -> dict[
 
 @cache
 def expected_settings(kind: str) -> dict[str, bool] | None:
-    """Return the settings of a kind by name, with whether they must be stated; None where `measure` takes any.
+    """Return setting -> whether it is required, for the settings of a kind; None if its `measure` accepts any.
 
-    They are the arguments of the module's function `measure`, read without importing it.
+    Settings are the arguments of the module's function `measure`, which is read without being imported.
     """
     tree = ast.parse((Path(__file__).parent / f"{KINDS[kind].module}.py").read_bytes())
     functions = [node.args for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "measure"]

@@ -1,7 +1,7 @@
 """Language identification from states before and after the mean difference shift (liu2020, sections 4.3 and 5).
 
-The paper concludes that the shift removes what is specific to a language, without asking a classifier. Here probes tell the
-subwords of a language from those of the source language at the shifted layer and at all above it.
+The paper concludes that the shift removes language-specific information, but trains no classifier to test this. Here, probes
+distinguish the subwords of a language from those of the source language, at the shifted layer and all layers above it.
 """
 
 import logging
@@ -30,11 +30,11 @@ from crosslens.numerics.streams import stream
 logger = logging.getLogger(__name__)
 
 TRAIN, TEST = "dev", "test"
-WEIGHT = 1.0  # of the shift, after which the means of both languages are the same at its layer
+WEIGHT = 1.0  # weight of the shift that makes the means of both languages equal at its layer
 
 
 class Items(NamedTuple):
-    """Subwords of one language's texts with their states, n each."""
+    """n subwords of one language's texts, with their states."""
 
     texts: np.ndarray  # (n,) id of the text
     states: Mapping[str, np.ndarray]  # definition of the shift -> (layers, n, d) float32
@@ -44,12 +44,14 @@ def measure(
     subject: Subject, *, corpora: Mapping[str, str], pairs: str, source: str, languages: Sequence[str], means: Mapping[str, Any],
     layer: int, segments: bool, subwords: int, penalties: Sequence[float], tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the accuracy of probes that tell each language from the source, by layer from the shifted one on.
+    """Yield the accuracy of probes that distinguish each language from the source, at the shifted layer and all above it.
 
-    Probes learn from `subwords` random subwords of a language's development texts, drawn evenly from the texts, and are tested on
-    as many of the test texts. The states of the language are shifted towards the source by the difference of their means, or by a
-    random vector of the same length; those of the source never. Under each shift a probe learns anew from shifted states; the
-    probe of unshifted states is tested on shifted ones besides.
+    Probes learn from `subwords` random subwords of a language's development texts, sampled evenly from the texts, and are
+    tested on as many of the test texts. The states of the language are shifted towards the source by the difference of their
+    means, or by a random vector of the same length. The states of the source are never shifted. For each shift, a probe is
+    trained and tested on shifted states; the probe that was trained on unshifted states is tested on shifted ones too.
+
+    means: fields of `Mean`. layer: layer that is shifted. penalties, tolerance: of `logistic_probe`.
     """
     torch.set_num_threads(subject.threads)
     encoder = load_encoder(subject.folder, subject.weights).to(default_device())
@@ -67,7 +69,7 @@ def measure(
     of_source = {split: items(source, split, unshifted) for split in (TRAIN, TEST)}
     probe = partial(
         logistic_probe, penalties=penalties, tolerance=tolerance, seed=stream(subject.seed, "penalty")
-    )  # the same texts are held out everywhere
+    )  # one seed, so that all probes select their penalty on the same texts
     for language in Progress(len(languages), "languages", logger).over(languages):
         vector = states[source][layer] - states[language][layer]
         random_vector = random_direction(vector, stream(subject.seed, "random direction", language, source))
@@ -85,14 +87,14 @@ def measure(
 
 
 def draw_subwords(texts: Texts, most: int, seed: int) -> Texts:
-    """Return texts with at most so many subwords as labelled words, drawn evenly from the texts; special ones never.
+    """Return texts whose labelled words are at most `most` random subwords, sampled evenly from the texts.
 
-    Texts without any are left out.
+    Special subwords are never sampled. Texts without sampled subwords are left out.
     """
     inner = inner_subwords(texts)
     owners = np.repeat(np.arange(len(inner)), np.diff(inner.word_offsets))
     rows = inner.subword_offsets[owners] + inner.positions
-    special = np.unique(inner.subwords[inner.end_rows()])  # also between the texts of a pair
+    special = np.unique(inner.subwords[inner.end_rows()])  # by id, to exclude the one between the texts of a pair too
     inside = np.flatnonzero(~np.isin(inner.subwords[rows], special))
     chosen = inside[draw_evenly(owners[inside], most, seed)]
     offsets = np.searchsorted(owners[chosen], np.arange(len(inner) + 1))
@@ -115,11 +117,13 @@ def states_of(encoder: nn.Module, texts: Texts, shifts: Mapping[str, Shift], lay
 def identify(
     of_source: Mapping[str, Items], of_language: Mapping[str, Items], number: int, source: str, language: str, probe: Any
 ) -> dict[str, Fitted]:
-    """Return the predictions of probes at one layer for the test subwords, the source's before the language's, by definition.
+    """Return definition -> predictions of a probe at one layer for the test subwords, first the source's, then the language's.
 
-    of_source, of_language: TRAIN and TEST -> items, the source's without shift; number: of the layer among those of the states;
-    probe: `logistic_probe` with its settings. The definition is that of the shift under which a probe learns and is tested; with
-    UNSHIFTED_PROBE it has learnt without a shift.
+    The definition is the shift under which a probe is trained and tested. If it ends in UNSHIFTED_PROBE, the probe was trained
+    without a shift.
+
+    of_source, of_language: TRAIN and TEST -> subwords; the source's have no shift. number: index of the layer among those of
+    the states. probe: `logistic_probe` with its settings.
     """
     texts = np.concatenate([of_source[TRAIN].texts, of_language[TRAIN].texts])
     names = np.repeat([source, language], [len(of_source[TRAIN].texts), len(of_language[TRAIN].texts)])

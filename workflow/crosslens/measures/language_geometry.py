@@ -1,4 +1,4 @@
-"""Where an encoder keeps the language of a sentence, by layer: identification, share of variance, genealogy."""
+"""How an encoder represents the language of sentences, by layer: identification, share of variance, genealogy."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.streams import stream
 
 RAW, CENTRED, DIRECTIONS = "raw", "centred", "directions"
-ENOUGH = 0.9  # share of the accuracy that counted directions reach
+ENOUGH = 0.9  # share of the full accuracy that the counted directions reach
 MUTUAL_INFORMATION, MANTEL = "mutual information", "Mantel correlation"
 
 
@@ -28,11 +28,13 @@ def measure(
     subject: Subject, *, corpus: str, block: int, penalty: float, tolerance: float, permutations: int,
     kinship: Mapping[str, Sequence[str]],
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield what tells languages apart at each layer; the item of a floor's record is its kind.
+    """Yield how well languages can be told apart at each layer; the `item` of a baseline's record names the baseline.
 
-    Probes learn from one half of the sentences and are tested on the other, in turns. penalty: C of the probes. tolerance:
-    largest component of the gradient of a fit that has converged. permutations: of languages, whose mean is a floor. kinship:
-    family and genus of each language.
+    Probes are trained on each half of the sentences in turn and tested on the other.
+
+    block: length of a block in the numbering of sentences. penalty: C of the probes. tolerance: largest gradient component of a
+    converged fit. permutations: number of permutations of the languages that a baseline averages over. kinship: language -> its
+    family and genus.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
     common = {"corpus": corpus, "split": "test"}
@@ -67,9 +69,10 @@ def of_layers(
 def _identification(
     parallel: Parallel, states: np.ndarray, probe: Callable[..., list[Fitted]], shuffled: int | None
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the share of each language's sentences that a probe names right, of all, and of all with shuffled labels.
+    """Yield the share of sentences whose language a probe identifies, by language and over all.
 
-    states: (K, n, d). shuffled: seed of shuffled labels; None for none.
+    states: (K, n, d). shuffled: seed that shuffles the training labels, for a single record over all languages; None: not
+    shuffled.
     """
     languages, n, width = states.shape
     right, fits, generator = np.zeros((languages, n)), [], None if shuffled is None else np.random.default_rng(shuffled)
@@ -93,9 +96,11 @@ def _identification(
 
 
 def _directions(parallel: Parallel, states: np.ndarray, half: int, penalty: float, tolerance: float) -> int:
-    """Number of DensRay directions from which a probe names 0.9 times as many languages right as from all of them.
+    """Return the number of DensRay directions with which a probe reaches 0.9 times the accuracy of all directions.
 
-    It is found by bisection, which takes accuracy to rise with the number of directions.
+    It is found by bisection, which assumes that accuracy rises with the number of directions.
+
+    half: half of the sentences that directions and probes are fitted on; the other is for testing.
     """
     languages = len(states)
     statistics = Statistics(states.shape[-1], scatters=False)
@@ -123,9 +128,9 @@ def _directions(parallel: Parallel, states: np.ndarray, half: int, penalty: floa
 
 
 def _share(states: np.ndarray, families: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the share of variance between languages with its interval over families, the axes of means, and a floor.
+    """Yield the share of variance between languages with its interval over families, the axes of means, and a baseline.
 
-    states: (K, n, d).
+    The baseline assigns the sentences to the languages at random. states: (K, n, d).
     """
     languages, n, width = states.shape
     means = states.mean(1)
@@ -145,9 +150,10 @@ def _share(states: np.ndarray, families: Sequence[str], seed: int) -> Iterator[d
 def _genealogy(
     means: np.ndarray, families: Sequence[str], genera: Sequence[str], permutations: int, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the agreement of distances of means (K, d) with genealogy; floors are means over permuted languages.
+    """Yield the agreement of the distances between means (K, d) with genealogy; baselines are means over permuted languages.
 
-    Low and high of a floor hold 95 % of the permutations. Clusters are of languages that are not alone in their family.
+    A baseline's `low` and `high` contain 95 % of the permutations. Only languages that have relatives in their family are
+    clustered.
     """
     generator = np.random.default_rng(stream(seed, "families"))
     sizes = Counter(families)

@@ -1,4 +1,4 @@
-"""Language identification within groups of languages, from pairs of directions of their own subspace: liang2021, figure 5."""
+"""Language identification within groups of languages, from two directions of each group's own subspace: liang2021, figure 5."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,10 +20,11 @@ def measure(
     subject: Subject, *, corpus: str, groups: Mapping[str, Sequence[str]], random: str, size: int, method: str,
     seeds: Sequence[int], share: float | None, bands: Sequence[int], draws: int, tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the accuracy over all pairs of languages of a group at the last layer; the item of a record is the group.
+    """Yield the accuracy over all pairs of languages of a group at the last layer; the `item` of a record is the group.
 
-    groups: name -> languages. random: name of the groups of `size` random languages, drawn anew for each seed (the released code
-    has one draw: LI_figure_appendix.py, line 62). bands: ends of the windows of two coordinates.
+    groups: name -> languages. random: name of the group of `size` random languages, sampled for each seed (the released code
+    has one sample: LI_figure_appendix.py, line 62). bands: ends of the windows of two coordinates. draws: number of random
+    windows beyond the rank. share: as for `language_identification`.
     """
     paths = by_language(subject.folder / corpus)
     layer = layers(subject.folder / corpus)[-1]

@@ -43,11 +43,14 @@ def measure(
     """Yield the accuracy of linear probes for pairs of languages; each seed has its own fit, pairs, words and random windows.
 
     At every layer, probes read the first `layer_dimension` coordinates, and as many random ones. At the last layer they read
-    windows of all kinds: of `dimensions` coordinates, and of `band` coordinates that end at `bands`; for `compared` methods the
-    first coordinates alone. At the last layer there are also probes that are tested on other texts, probes with shuffled labels,
-    probes of each language against the rest with `rest_words` words each, and the variation of the fits apart from that of pairs
-    and words. share: fraction of the words that a subspace is fitted on; None: no two seeds share a text, either for
-    subspaces or for probes. pairs: number of pairs of languages.
+    windows of all kinds: of `dimensions` coordinates, and of `band` coordinates that end at `bands`. For `compared` methods
+    they read only the first coordinates, at the last layer. The last layer also has probes that are tested on other texts,
+    probes with shuffled labels, and probes of each language against the rest, with `rest_words` words per language. Two more
+    definitions vary only the fit over seeds, or only the pairs and words.
+
+    methods, compared: methods of fitting subspaces. share: fraction of the words that a subspace is fitted on; None: no two
+    seeds share a text, either for subspaces or for probes. draws: number of random windows of each kind and size. pairs: number
+    of pairs of languages.
     """
     paths = by_language(subject.folder / corpus)
     fit_words, test_words = (words_of_seeds(paths, split, seeds, share) for split in ("train", "test"))
@@ -100,7 +103,7 @@ def of_pairs(
     tolerance: float, /,
     **common: Any,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Return a record a window: the mean accuracy over pairs of languages, with its interval over languages."""
+    """Return a record for each window: the mean accuracy over pairs of languages, with its interval over languages."""
     coordinates = Coordinates.of(subspace, *split, window_list)
     accuracies = language_pairs(coordinates.train, coordinates.test, pairs, coordinates.columns, tolerance=tolerance)
     return coordinates.records(accuracies.values, pairs, **common, **accuracies.convergence())
@@ -109,21 +112,21 @@ def of_pairs(
 def _of_rest(
     subspace: Subspace, split: tuple[States, States], window_list: Sequence[Window], tolerance: float, /, **common: Any
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Return a record a window: the accuracy over all words, without an interval."""
+    """Return a record for each window: the accuracy over all words, without an interval."""
     coordinates = Coordinates.of(subspace, *split, window_list)
     accuracy, accuracies = one_against_rest(coordinates.train, coordinates.test, coordinates.columns, tolerance=tolerance)
     return coordinates.records(accuracy[None], **common, **accuracies.convergence(), definition=ONE_AGAINST_REST)
 
 
 def language_pairs_of(languages: Sequence[str] | States, count: int, seed: int) -> list[tuple[str, str]]:
-    """Return at most `count` random pairs of languages, the same at all layers."""
+    """Return at most `count` random pairs of languages; a seed has the same pairs at all layers."""
     every = list(combinations(sorted(languages), 2))
     order = np.random.default_rng(stream(seed, "pairs")).permutation(len(every))
     return [every[number] for number in np.sort(order[:count])]
 
 
 def shuffled(states: States, seed: int) -> States:
-    """Return states dealt at random among the languages, as many for each as before: labels without information."""
+    """Return the states redistributed at random, as many to each language as before, so that labels carry no information."""
     rows = np.random.default_rng(stream(seed, "shuffle")).permutation(np.concatenate([*states.values()]))
     parts = np.split(rows, np.cumsum([len(vectors) for vectors in states.values()])[:-1])
     return dict(zip(states, parts, strict=True))
@@ -153,8 +156,10 @@ def language_pairs(
 ) -> Accuracies:  # fmt: skip
     """Return the accuracies of a probe for each pair of languages and each window of coordinates.
 
-    train, test: coordinates by language, (m, d), m of any size. windows: columns of each. tolerance: largest gradient of a fit
-    that has converged; C is 1, scikit-learn's default.
+    C is 1, scikit-learn's default.
+
+    train, test: language -> coordinates, (m, d), m of any size. windows: numbers of the columns of each window. tolerance:
+    largest gradient component of a converged fit.
     """
     columns = np.unique(np.concatenate(windows))
     places = [np.searchsorted(columns, window) for window in windows]
@@ -178,7 +183,8 @@ def one_against_rest(
 ) -> tuple[np.ndarray, Accuracies]:  # fmt: skip
     """Fit a probe for each language against all others and each window; arguments as for `language_pairs`.
 
-    Returns the accuracy (= micro F1) of predicting the language whose probe has the highest score, (windows,), and the accuracies
+    Returns the accuracy (= micro F1) of predicting the language whose probe has the highest score, (windows,), and the
+    accuracies
     of the probes, (languages, windows), languages in the order of `train`.
     """
     numbers = np.arange(len(train))[:, None]
@@ -194,7 +200,7 @@ def one_against_rest(
 def _side_by_side(
     states: Mapping[str, np.ndarray], pairs: Sequence[tuple[str, str]], columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates (pairs, n, columns) and classes (pairs, n); shorter pairs are padded with items that are left out."""
+    """Return coordinates (pairs, n, columns) and classes (pairs, n); shorter pairs are padded with items of class LEFT_OUT."""
     sizes = [[len(states[language]) for language in pair] for pair in pairs]
     dtype = np.result_type(*{array.dtype for array in states.values()})
     padded = np.zeros((len(pairs), max(map(sum, sizes)), len(columns)), dtype)

@@ -1,7 +1,8 @@
-"""Language identification from the vectors of subwords in running text, by encoders and by static embeddings (liu2020, 4.1).
+"""Language identification from vectors of subwords in running text, by encoders and static embeddings.
 
-A static vector is the same wherever its subword stands. Where a subword occurs in one language alone, it tells the language by
-itself: what is asked is whether vectors of the others do. A probe is never tested on a subword that it has learnt from.
+liu2020, section 4.1. A static vector does not depend on the subword's context. A subword that occurs in only one language
+identifies that language by itself, so the question is whether the vectors of other subwords do. No probe is tested on a subword
+that it was trained on.
 """
 
 from collections import defaultdict
@@ -31,10 +32,12 @@ def measure(
     subject: Subject, *, corpora: Mapping[str, str], split: str, window: int | None, within: Literal["page", "text"],
     subwords: int, penalties: Sequence[float], tolerance: float, texts: int | None = None,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield how often probes name the language of a subword's place, by language and over all, and what needs no vector.
+    """Yield how often probes identify the language of an occurrence of a subword, and baselines that need no vector.
 
-    corpora, texts, window, within: as of `retrieval`. Of each language `subwords` places are drawn at random, evenly among its
-    different subwords: among all, and among those that occur in the text of several languages.
+    Scores are by language and over all. For each language, `subwords` random occurrences are sampled evenly from its different
+    subwords: once from all subwords, once from those that occur in the text of several languages.
+
+    corpora, texts, window, within: as for `retrieval`. penalties, tolerance: of `logistic_probe`.
     """
     torch.set_num_threads(subject.threads)
     encoder = load_encoder(subject.folder, subject.weights).to(default_device())
@@ -80,9 +83,10 @@ def measure(
 
 
 def draw_places(texts: Texts, subset: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Return the rows, ascending, of at most so many places of some subwords, evenly among the different ones.
+    """Return the rows of at most `most` random occurrences of some subwords, sampled evenly from the different subwords.
 
-    subset: (vocabulary,) bool, whether a subword is one of these, of which none is special.
+    Rows are indices among all subwords of the texts, ascending. subset: (vocabulary,) bool, the subwords to sample, none of
+    them special.
     """
     rows = np.flatnonzero(subset[texts.subwords])
     chosen: np.ndarray = rows[draw_evenly(texts.subwords[rows], most, seed)]
@@ -90,7 +94,10 @@ def draw_places(texts: Texts, subset: np.ndarray, most: int, seed: int) -> np.nd
 
 
 def states_of_places(encoder: nn.Module, texts: Texts, rows: np.ndarray) -> np.ndarray:
-    """Return the last hidden states of some subwords, (n, d), from those texts alone that they stand in. rows: (n,) ascending."""
+    """Return the last hidden states of some subwords, (n, d); only the texts that contain them are encoded.
+
+    rows: (n,), index of each among all subwords of the texts, ascending.
+    """
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     owners = np.searchsorted(texts.subword_offsets, rows, side="right") - 1
     chosen, places = np.unique(owners, return_inverse=True)
@@ -105,10 +112,10 @@ def states_of_places(encoder: nn.Module, texts: Texts, rows: np.ndarray) -> np.n
 def identify(
     states: np.ndarray, languages: np.ndarray, subwords: np.ndarray, *, penalties: Sequence[float], tolerance: float, seed: int
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the language that a probe names for each place, (n,), and the convergence of the two fits.
+    """Return the language that a probe predicts for each occurrence, (n,), and the convergence of the two fits.
 
-    states: (n, d); languages, subwords: (n,). Each half of the different subwords is tested by a probe that has learnt from the
-    other half.
+    Each half of the different subwords is tested by a probe that was trained on the other half. states: (n, d). languages,
+    subwords: (n,).
     """
     half, predicted = split_by_text(subwords, 0.5, seed), np.empty_like(languages)
     fits = []
@@ -124,7 +131,10 @@ def identify(
 
 
 def highest_share(subwords: np.ndarray, languages: np.ndarray) -> float:
-    """Return the share of places with the language in which their subword has most places: no vector of it alone tells more."""
+    """Return the accuracy of the best guess from the subword alone: the language in which it occurs most often.
+
+    No static vector of a subword can do better. subwords, languages: (n,), of each occurrence.
+    """
     codes = np.unique(languages, return_inverse=True)[1]
     counts = np.zeros((len(np.unique(subwords)), codes.max() + 1), np.int64)
     np.add.at(counts, (np.unique(subwords, return_inverse=True)[1], codes), 1)

@@ -22,12 +22,14 @@ def measure(
     classes: Mapping[str, Any], dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, band: int, draws: int,
     shuffles: int,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the agreement of each seed, with its own fit and random windows; the item of a record is the kind of classes.
+    """Yield the agreement of clusters of language means with classes; each seed has its own fit and random windows.
+
+    The `item` of a record is the kind of classes. Windows are those of language_identification, except windows of a single
+    coordinate: there a cosine distance is 0 or 2, so clusters would depend on how ties are broken. For the first directions at
+    the last layer there is also a chance level, the V-measure against shuffled classes.
 
     classes: kind -> language -> class; languages that are alone in their class are left out (LS_figure1n3.py, lines 36-43).
-    Windows are those of language_identification, without windows of a single coordinate: there a cosine distance is 0 or 2, so
-    that clusters depend on how ties are broken. For the first directions at the last layer there is also the V-measure against
-    shuffled classes, the chance level.
+    shuffles: number of shuffled orders of the classes per window.
     """
     paths = by_language(subject.folder / corpus)
     stored_layers = layers(subject.folder / corpus)
@@ -84,7 +86,10 @@ def agreements(coordinates: np.ndarray, truth: np.ndarray, window: Window, shuff
 
 
 def single_linkage(points: np.ndarray, count: int) -> np.ndarray:
-    """Return at most `count` clusters (n,) of points (n, d) by cosine distance (LS_figure1n3.py, lines 17-19)."""
-    distances = np.clip(np.nan_to_num(pdist(points, "cosine"), nan=1.0), 0, None)  # a point at 0 has no direction
+    """Return the cluster of each point, (n,), at most `count` of them, by cosine distance (LS_figure1n3.py, lines 17-19).
+
+    points: (n, d).
+    """
+    distances = np.clip(np.nan_to_num(pdist(points, "cosine"), nan=1.0), 0, None)  # the origin has no direction
     clusters: np.ndarray = fcluster(linkage(distances, "single"), count, "maxclust")
     return clusters

@@ -1,7 +1,7 @@
-"""Accuracy of a masked language model on held-out text, beside baselines that count its training text.
+"""Accuracy of a masked language model on held-out text, compared with baselines that count its training text.
 
 A model that has learned to use context predicts more masked subwords than bigram counts do. liu2020 gives no such number;
-without it one cannot tell whether its models have learned more than frequencies.
+without one, it is unknown whether its models have learned more than frequencies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,11 +31,12 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the accuracy of the model and of each baseline, and their difference, by language and over all languages.
 
-    Intervals are over pages. train, held_out: fields of the Data of a pretraining; masking: fields of its Masking. The masked
-    places are those on which the training run was scored.
+    Intervals are over pages. The masked positions are those on which the training run was scored.
+
+    train, held_out: fields of `Data` for the text of the pretraining run. masking: fields of its `Masking`.
     """
     torch.set_num_threads(subject.threads)
-    mask = mask_subword(subject.folder)  # first, since an encoder may have no mask
+    mask = mask_subword(subject.folder)  # before the model is loaded, since its tokenizer may have no mask
     encoder, head = load_language_model(subject.folder, subject.weights)
     size = len(head.bias)
     train_texts, held_out_texts = (_running_text(Data.model_validate(data), subject) for data in (train, held_out))

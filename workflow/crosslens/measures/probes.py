@@ -1,4 +1,4 @@
-"""Accuracy of converged linear probes that tell the language of a word from its states, and their controls."""
+"""Accuracy of probes that identify the language of a word from its states, and their controls."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,10 +19,12 @@ def measure(
     subject: Subject, *, target: str, paragraphs: str, train_words: int, test_words: int, penalties: Sequence[float],
     tolerance: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the accuracy on the words of `target` and of `paragraphs` of probes trained on either, and on random labels.
+    """Yield the accuracy on `target` and `paragraphs` of probes trained on `paragraphs`, on `target`, and on random labels.
 
-    train_words, test_words: numbers of words a language; probes within `target` are tested on the share test_words /
-    (train_words + test_words) of its texts.
+    Probes trained on `target` are tested on `target` alone. The test words of `target` come from a held-out share of its texts,
+    test_words / (train_words + test_words).
+
+    train_words, test_words: numbers of words per language. penalties, tolerance: of `logistic_probe`.
     """
     states = {corpus: read(subject.folder / corpus) for corpus in (target, paragraphs)}
     share = test_words / (train_words + test_words)
@@ -48,7 +50,7 @@ def probe_records(
     shuffled = np.random.default_rng(seed).permutation(train.languages)
     random = probe(
         train.vectors, shuffled, train.texts, tests, penalties=[across[0].penalty]
-    )  # the penalty cannot be selected by random labels
+    )  # random labels cannot select a penalty
     for corpus, definition, fitted, words in (
         ("target", PROBE_ACROSS, across[0], outside),
         ("paragraphs", PROBE_ACROSS, across[1], test),
@@ -64,7 +66,7 @@ def accuracy_of(predicted: np.ndarray, words: SampledWords) -> dict[str, Any]:
     names, gold = np.unique(words.languages, return_inverse=True)
     number = {name: number for number, name in enumerate(names)}
     guess = np.array([number.get(name, len(names)) for name in predicted])
-    ids = [text.partition("/")[2] for text in words.texts]  # the language's prefix is dropped
+    ids = [text.partition("/")[2] for text in words.texts]  # without the language's prefix, so that translations share an id
     counts = token_counts(gold, guess, np.arange(len(gold)), len(gold), len(names) + 1)
     value, low, high = score_interval(counts, accuracy, Sample.of(ids, words.languages))
     return {"item": "language", "language": "all", "split": "test", "value": value, "low": low, "high": high, "n": len(gold)}

@@ -15,7 +15,7 @@ SCHEMA = pa.schema([
     ("recipe", pa.string()), ("seed", pa.int64()), ("corpus", pa.string()), ("x", pa.float32()), ("y", pa.float32()),
     ("label", pa.string()), ("language", pa.string()),
 ])  # fmt: skip
-"""Points in the place of records."""
+"""Columns of the rows, one for each point, which this kind yields instead of records."""
 
 
 def measure(subject: Subject, *, corpora: Sequence[str], tsne: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -30,9 +30,10 @@ def measure(subject: Subject, *, corpora: Sequence[str], tsne: Mapping[str, Any]
 def project(vectors: np.ndarray, *, perplexity: float, learning_rate: float, iterations: int, seed: int) -> np.ndarray:
     """Return the coordinates of each point by t-SNE, (n, 2).
 
-    Settings are explicit because scikit-learn's defaults have changed since 0.23, which tanti2021 used: the optimisation starts
-    from the unscaled first two principal components, while init="pca" now scales them down. A perplexity too large for n points
-    is lowered to (n - 1) / 3.
+    Settings are explicit because scikit-learn's defaults have changed since 0.23, which tanti2021 used. The optimisation starts
+    from the first two principal components, unscaled; init="pca" now scales them down.
+
+    vectors: (n, d). perplexity: lowered to (n - 1) / 3 if it is too large for n points.
     """
     perplexity = min(perplexity, (len(vectors) - 1) / 3)
     start = PCA(2, svd_solver="randomized", random_state=seed).fit_transform(vectors).astype(np.float32)

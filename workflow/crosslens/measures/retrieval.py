@@ -38,9 +38,9 @@ SCORES = ("mrr", "precision at 1")
 
 @dataclass(frozen=True)
 class Language:
-    """Words of a language's side of the dictionaries, of which m occur in its text."""
+    """The m words of a language's side of the dictionaries that occur in its text, and their vectors."""
 
-    rows: dict[str, int]  # word that occurs in the text -> its row below
+    rows: dict[str, int]  # word -> its row below
     contexts: np.ndarray  # (m,) number of occurrences of each word
     vectors: dict[str, np.ndarray]  # CONTEXTS and ALONE -> (n_layers, m, d)
     mean: np.ndarray  # (n_layers, d) mean state of the text's subwords
@@ -68,12 +68,14 @@ def measure(
     layers: Literal["all", "last"] = "all",
     texts: int | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of each direction of a dictionary between `source` and another language of the text; item: en-fr.
+    """Yield the records of each direction of a dictionary between `source` and another language of the text.
 
-    corpora: running text, of which the first `texts` of each language are read. The vector of a word is the mean over its
-    occurrences there; the mean of a language is over all subwords but special ones. window, within: windows in which a model
-    reads the text, as in its pretraining (`packing.windows_of`). Pairs are those whose words both occur in the text, whatever the
-    model; candidates are the targets of these pairs. Raises DataError if no direction has text.
+    The `item` of a record is its direction, such as en-fr. The vector of a word is the mean over its occurrences in the text.
+    The mean of a language is over all subwords except special ones. Only pairs whose words both occur in the text count,
+    whatever the model; candidates are the targets of these pairs. Raises DataError if no direction has text.
+
+    corpora: running text, of which the first `texts` of each language are read; None: all. window, within: windows in which a
+    model reads the text, as in its pretraining (`packing.windows_of`).
     """
     torch.set_num_threads(subject.threads)
     model = load_encoder(subject.folder, subject.weights).to(default_device())
@@ -128,7 +130,7 @@ def _language(
     windows: Texts,
     layers: Sequence[int],
 ) -> Language:
-    """Return the vectors of a language's words, which are searched for in texts and encoded in windows of them."""
+    """Return the vectors of a language's words; occurrences are found in `texts` and encoded in `windows` of these texts."""
     words = [word for word in words if spelling.alone(word)]
     places = find(texts, words, spelling, spaced=language not in UNSPACED)
     places = moved(places, texts, windows)
@@ -205,11 +207,11 @@ def _counts(
 
 
 def _baselines(sources: Sequence[str], targets: Sequence[str], gold: Gold) -> Iterator[dict[str, Any]]:
-    """Yield the scores of two baselines: candidates in random order, and candidates spelt as the source word first."""
+    """Yield the scores of two baselines: candidates in random order, and candidates spelt like the source word first."""
     n, m = len(sources), len(targets)
     translations = np.bincount(gold.sources, minlength=n)
     same = np.bincount(gold.sources, gold.identical, minlength=n).astype(np.int64)
-    spelt = np.isin(sources, targets).astype(np.int64) - same  # 1 where a candidate is spelt the same and is no translation
+    spelt = np.isin(sources, targets).astype(np.int64) - same  # 1 if a candidate is spelt the same but is no translation
     has_different = translations > same  # words with a translation that is spelt differently
     random = {
         False: chance(np.full(n, m), translations),

@@ -1,4 +1,4 @@
-"""Accuracy of converged linear probes that tell the language of a sentence from its mean state, by layer."""
+"""Accuracy of probes that identify the language of a sentence from its mean state, by layer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,16 +11,16 @@ from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.definitions import PROBE_WITHIN
 from crosslens.numerics.probe import logistic_probe, split_by_text
 
-SPLIT = 0  # seed of the draw of sentences, the same for all encoders, so that they are compared on the same ones
+SPLIT = 0  # seed of the random split, the same for all encoders, so that they are compared on the same sentences
 
 
 def measure(
     subject: Subject, *, corpus: str, held_out: float, penalty: float, tolerance: float
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the accuracy at each layer on the sentences of a corpus that the probe has not learned from, in no language.
+    """Yield the accuracy at each layer on held-out sentences of a corpus, which the probe has not seen in any language.
 
-    corpus: parallel texts, whose sentences have the same id in all languages. held_out: share of these ids. penalty: C of the
-    probe. tolerance: largest component of the gradient of a fit that has converged.
+    corpus: parallel texts; a sentence has the same id in all languages. held_out: share of these ids to test on. penalty: C of
+    the probe. tolerance: largest gradient component of a converged fit.
     """
     folder = subject.folder / corpus
     for layer in layers(folder):

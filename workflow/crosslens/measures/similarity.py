@@ -18,13 +18,13 @@ from crosslens.numerics.alignment import FEWEST, length_out
 
 @dataclass(frozen=True)
 class WithoutLength(Sequence[np.ndarray]):
-    """States of sentences, K matrices (n, d), without what their numbers of subwords explain; computed when a layer is read.
+    """States of n sentences, K matrices (n, d), with the effect of sentence length removed; computed when a layer is read.
 
-    Sentences of one length are alike in any encoder: random weights have a CKA of 0.4, nearly all of it by length.
+    Sentences of the same length are alike in any encoder: random weights have a CKA of 0.4, nearly all of it due to length.
     """
 
     states: Sequence[np.ndarray]
-    sizes: np.ndarray  # (n,)
+    sizes: np.ndarray  # (n,) number of subwords of each sentence
 
     def __len__(self) -> int:
         return len(self.states)
@@ -34,10 +34,10 @@ class WithoutLength(Sequence[np.ndarray]):
 
 
 def measure(subject: Subject, *, corpus: str, reference: str, draws: int) -> Iterator[dict[str, Any]]:
-    """Yield CKA by language, layer and definition, and its floor from `draws` shuffled pairings.
+    """Yield CKA by language, layer and definition, and its baseline from `draws` shuffled pairings.
 
-    corpus: parallel texts, whose sentences are aligned by their ids; the jackknife leaves out documents. reference: language with
-    which all others are compared. Raises DataError if the sentences of a language differ from the reference's.
+    corpus: parallel texts, with the same sentence ids in all languages; intervals are over documents. reference: language that
+    all others are compared with. Raises DataError if the sentences of a language differ from the reference's.
     """
     paths = by_language(subject.folder / corpus)
     ids, states = read_layers(paths[reference])
@@ -67,7 +67,10 @@ def _records(by_definition: Mapping[str, Similarity], languages: Sequence[str], 
 
 
 def _aligned(path: Path, reference: str, ids: list[str]) -> list[np.ndarray]:
-    """Return the states of a language, whose sentences must be those of the reference in the same order."""
+    """Return the states of a language at each layer, (n, d) each.
+
+    Raises DataError if its sentences are not those of the reference, in the same order.
+    """
     own_ids, states = read_layers(path)
     if own_ids != ids:
         different = ", ".join(sorted(set(own_ids) ^ set(ids))[:3]) or "in another order"

@@ -15,12 +15,13 @@ from crosslens.numerics.f1 import chunk_counts, cut_shares, flattened, micro_f1,
 def measure(
     subject: Subject, *, head: str, labels: Sequence[str], training: Sequence[Sequence[str]] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Yield the scores on each corpus, split and language, with intervals over sentences. labels: the tags, `O` among them.
+    """Yield the scores on each corpus, split and language, with intervals over sentences.
 
-    training: see `unseen`.
-    The windows of a long sentence are joined before spans are read. F1_BY_WINDOW is the published score of wu2019 and of XTREME,
-    which read spans in each window, so that an entity across an edge counts as two. It is yielded even if no sentence has several
-    windows and it equals F1, so that tables can rely on it.
+    The windows of a long sentence are joined before spans are read. F1_BY_WINDOW is the published score of wu2019 and of
+    XTREME, which read spans in each window, so that an entity that crosses an edge counts as two. It is yielded even if no
+    sentence has several windows and it equals F1, so that tables can rely on it.
+
+    labels: the tags, including `O`. training: corpus, language and split of each file of training data (see `unseen`).
     """
     table = parquet.read(subject.folder / "predictions.parquet").to_pandas()
     table = table[table["head"] == head]
@@ -47,7 +48,9 @@ def _readings(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return definition -> gold and predicted tags as that definition reads them.
 
-    A model whose training data have no MISC can only miss a gold MISC; F1_MISC_AS_O does not count it.
+    A model without MISC in its training data can only miss a gold MISC; F1_MISC_AS_O does not count it.
+
+    rows: (n,), number of each tag's sentence.
     """
     outside = labels.index("O")
     misc = [number for number, tag in enumerate(labels) if tag.endswith("-MISC")]

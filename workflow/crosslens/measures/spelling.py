@@ -14,7 +14,10 @@ from crosslens.measures.shared.subject import Subject
 
 
 def measure(subject: Subject, *, target: str, paragraphs: str) -> Iterator[dict[str, Any]]:
-    """Yield the accuracy on the sampled words of `target`, and of `paragraphs`, on which the baseline is trained."""
+    """Yield the accuracy on the sampled words of `target` and on the test words of `paragraphs`.
+
+    The baseline is trained on the words of `paragraphs` in train.
+    """
     paragraph_words, words = read(subject.folder / paragraphs), read(subject.folder / target)
     train, test = (
         paragraph_words.take(paragraph_words.random & (paragraph_words.splits == split)) for split in ("train", "test")
@@ -25,6 +28,6 @@ def measure(subject: Subject, *, target: str, paragraphs: str) -> Iterator[dict[
 
 
 def spelling_probe(train: Sequence[str], truth: np.ndarray, test: Sequence[str]) -> np.ndarray:
-    """Return the classes of test words by naive Bayes on character 1- to 3-grams. truth: (n_train,) classes."""
+    """Return the classes that naive Bayes on character 1- to 3-grams predicts for test words. truth: (n_train,) classes."""
     model = make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False), MultinomialNB(alpha=0.1))
     return np.asarray(model.fit(train, truth).predict(test))

@@ -23,7 +23,7 @@ METHODS: Mapping[str, Callable[[Statistics], Subspace]] = {
 
 
 def measure(subject: Subject, *, corpus: str, split: str, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a row of SCHEMA for each stored layer of a corpus and each method, from the evenly drawn words of a split.
+    """Yield a row of SCHEMA for each stored layer of a corpus and each method, from the evenly sampled words of a split.
 
     One language's states at one layer are in memory at a time. Directions beyond the rank are random (`Subspace.completed`).
     """

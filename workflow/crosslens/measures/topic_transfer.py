@@ -1,4 +1,4 @@
-"""Topics of sentences in other languages, by probes of frozen states that learn from English alone, by layer."""
+"""Accuracy of topic classification in other languages, by layer: probes of frozen states learn from English only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,12 +24,13 @@ RAW, CENTRED, ERASED, OFFICIAL, MACRO_F1 = "raw", "centred", "erased", "official
 def measure(
     subject: Subject, *, corpus: str, training: str, source: str, block: int, penalties: list[float], tolerance: float
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the accuracy in each language at each layer; the item of a floor's record is its kind.
+    """Yield the accuracy in each language at each layer; the `item` of a baseline's record names the baseline.
 
-    corpus: parallel sentences with topics, the tests. training: sentences of the same numbering with topics in `source`. Probes
-    learn from one half of the articles and are tested on the other, in turns; for the official split they learn from all of
-    `training`. penalties, tolerance: see `logistic_probe`. Where sentences have no topics, or too few to learn from, a record
-    says why nothing was measured.
+    Probes are trained on each half of the articles in turn and tested on the other. For the official split they are trained on
+    all of `training`. If sentences have no topics, or too few to learn from, a record says why nothing was measured.
+
+    corpus: parallel test sentences with topics. training: sentences in `source` with topics and the same numbering. block:
+    length of a block in the numbering of sentences. penalties, tolerance: of `logistic_probe`.
     """
     parallel = Parallel.read(subject.folder / corpus, block)
     common = {"corpus": corpus, "split": "test"}
@@ -46,7 +47,7 @@ def _of_layers(
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of all layers and the share of the largest topic; arguments as for `measure` and `of_layer`.
 
-    Raises DataError where the sentences of a half have fewer than two topics.
+    Raises DataError if sentences have no topics, or those of a half have fewer than two.
     """
     number = parallel.number(source)
     for layer, states in zip(parallel.layers, parallel.states, strict=True):
@@ -65,18 +66,21 @@ def _of_layers(
 
 @dataclass(frozen=True)
 class Training:
-    """m sentences from which topics are learnt."""
+    """m sentences that probes learn topics from."""
 
     states: np.ndarray  # (m, d)
     topics: np.ndarray  # (m,)
-    blocks: np.ndarray  # (m,) number of the block of neighbouring sentences that each lies in
-    half: np.ndarray  # (m,) 0 or 1, in the numbering of the parallel sentences
+    blocks: np.ndarray  # (m,) number of each sentence's block of neighbouring sentences
+    half: np.ndarray  # (m,) 0 or 1, the same halves as those of the parallel sentences
 
 
 def of_layer(
     parallel: Parallel, states: np.ndarray, training: Training, source: int, options: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of a layer, whose parallel states are (K, n, d); options: of `logistic_probe`."""
+    """Yield the records of a layer.
+
+    states: (K, n, d), of the parallel sentences. source: index of the source language. options: of `logistic_probe`.
+    """
     languages, n, width = states.shape
     predictions = {name: np.empty((languages, n), object) for name in (RAW, CENTRED, ERASED, SHUFFLED_PAIRS)}
     generator = np.random.default_rng(stream(options["seed"], "topics"))
@@ -119,7 +123,7 @@ def _records(parallel: Parallel, predictions: dict[str, np.ndarray], source: int
 
 
 def _eraser(states: np.ndarray, languages: list[str]) -> Any:
-    """Function that takes from states what LEACE finds of the language in states (K, m, d)."""
+    """Return a function that removes from states what LEACE, fitted on `states` (K, m, d), finds of the language."""
     statistics = Statistics(states.shape[-1])
     for language, vectors in zip(languages, states, strict=True):
         statistics.update(vectors, language)

@@ -1,7 +1,7 @@
 """Zero-shot transfer of a classifier of pairs under a mean difference shift towards its source language (liu2020, section 4.3).
 
-The paper selects the weight on development data of each target language, so that transfer is not strictly zero-shot. For
-comparison there are one weight for all languages, the best weight on the test set, and random vectors of the same length.
+The paper selects the weight on development data of each target language, so transfer is not strictly zero-shot. For comparison
+there are one weight for all languages, the weight that is best on the test set, and random vectors of the same length.
 """
 
 import logging
@@ -45,8 +45,10 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield each language's accuracy at each weight on dev and test, and its gain over no shift at selected weights on test.
 
-    layer: the layer whose output is shifted. The interval of a gain is Student's t over test pairs; without one if no prediction
-    differs. If all languages have the same pairs, the mean gain over languages has an interval over pairs too.
+    A gain has a Student's t interval over test pairs, but none if no prediction differs. If all languages have the same test
+    pairs, the mean gain over languages is yielded too, with its interval over pairs.
+
+    means: fields of `Mean`. layer: the layer whose output is shifted. labels: names of the classes.
     """
     torch.set_num_threads(subject.threads)
     units = Units(unit="text", segments=segments)
@@ -55,7 +57,7 @@ def measure(
     states = mean_states(model.encoder, subject.tokens, [source, *languages], [mean], segments)[mean]
     right: dict[tuple[str, str, bool], np.ndarray] = {}  # language, split, random -> (weights, pairs) bool
     gains: dict[str, list[np.ndarray]] = defaultdict(list)  # definition -> gains of each language, (pairs,)
-    tested: set[tuple[str, ...]] = set()  # the ids of each language's pairs
+    tested: set[tuple[str, ...]] = set()  # ids of the test pairs of each target language
     for language in Progress(1 + len(languages), "languages", logger).over([source, *languages]):
         vector = states[source][layer] - states[language][layer]
         random_vector = random_direction(vector, stream(subject.seed, "random direction", language, source))
@@ -104,7 +106,7 @@ def measure(
 
 
 def classify(model: EncoderWithHeads, texts: Texts, cells: Mapping[Any, Shift]) -> dict[Any, np.ndarray]:
-    """Return the class of each text under each shift, (n,) each. cells: key -> shift."""
+    """Return key -> class of each text, (n,), under each shift. cells: key -> shift."""
     classes = {key: np.empty(len(texts), np.int64) for key in cells}
 
     def step(key: Hashable, batch: Batch, states: torch.Tensor) -> None:

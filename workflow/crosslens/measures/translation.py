@@ -1,8 +1,8 @@
-"""Unsupervised token translation: the predictions of a masked language model in each place under a mean difference shift.
+"""Unsupervised token translation: the predictions of a masked language model at each position under a mean difference shift.
 
-liu2020, section 4.2: tables 1 and 2, figures 7 and 8. A pair is read as [CLS] premise [SEP] hypothesis [SEP]; predictions in the
-places of the first and the last special subword are left out, that in the place of the [SEP] between the texts counts, as the
-sample of table 1 shows.
+liu2020, section 4.2: tables 1 and 2, figures 7 and 8. A pair is read as [CLS] premise [SEP] hypothesis [SEP]. Predictions at
+the first and the last special subword are left out. The prediction at the [SEP] between the texts counts, as the sample of
+table 1 shows.
 """
 
 import logging
@@ -44,16 +44,19 @@ def measure(
     means: Sequence[Mapping[str, Any]], weights: Sequence[float], negative_weights: Sequence[float], layer: int,
     masked_source: str, segments: bool, dictionaries: Sequence[str], seed: int,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the records of each direction (item en->de), layer, weight and mean (column subspace).
+    """Yield the records of each direction (the `item`, such as en->de), layer, weight and mean (the column `subspace`).
 
-    means: definitions of the mean, the paper's first. Under the first, all layers and weights are tried, on dev too, for
-    selection; negative weights and shifts to a third language at `layer` alone; random directions of the same length there, and
-    at all layers with the largest weight. Under the other means `layer` alone is shifted. The vocabulary of a language is that of
-    the split that is translated. dictionaries: by which the first mean's outputs at `layer` are judged, of directions that they
-    have.
+    Under the first mean, all layers and weights are tried, on dev as well as test so that they can be selected. On test, they
+    are compared with negative weights, shifts to a third language and shifts under the other means, all at `layer`. They are
+    also compared with random directions of the same length, at `layer` with all weights, at other layers with the largest. A
+    last comparison predicts masked subwords of `masked_source` without any shift. The vocabulary of a language is that of the
+    split that is translated.
+
+    means: fields of each `Mean`, the paper's first. dictionaries: those that judge the first mean's outputs at `layer`, for the
+    directions that they contain.
     """
     torch.set_num_threads(subject.threads)
-    mask = mask_subword(subject.folder)  # first, since an encoder may have no mask
+    mask = mask_subword(subject.folder)  # before the model is loaded, since its tokenizer may have no mask
     encoder, head = load_language_model(subject.folder, subject.weights)
     top, size = int(encoder.config.num_hidden_layers), len(head.bias)  # type: ignore[union-attr, arg-type]
     languages = list(dict.fromkeys(language for direction in directions for language in direction))
@@ -93,7 +96,7 @@ def measure(
 
 @dataclass(frozen=True)
 class Direction:
-    """Texts of a source language and their translations. lexicon: a dictionary of the direction; None where there is none."""
+    """Texts of a source language and their translations. lexicon: a dictionary of the direction; None if there is none."""
 
     languages: tuple[str, str]
     source: Texts
@@ -106,7 +109,7 @@ class Direction:
 def direction_records(
     direction: Direction, outputs: Mapping[Cell, np.ndarray], grid: Grid, *, everything: bool
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the records of all cells of a direction. everything: whether intervals and variants of the scores are among them."""
+    """Yield the records of all cells of a direction. everything: whether to include intervals and variants of the scores."""
     of_source, of_target = direction.source_vocabulary, direction.target_vocabulary
     for cell, output in outputs.items():
         if cell.target not in (None, direction.languages[1]):
@@ -125,7 +128,10 @@ def direction_records(
 def translate(
     encoder: nn.Module, head: LanguageModel, texts: Texts, cells: Mapping[Any, Shift], segments: bool
 ) -> dict[Any, np.ndarray]:  # fmt: skip
-    """Return the most probable subword in each inner place of texts under each shift, flat, (n_inner,) int32."""
+    """Return key -> most probable subword at each inner position of the texts under a shift, flat, (n_inner,) int32.
+
+    Inner positions are those between the special subwords before and after a text. cells: key -> shift.
+    """
     inner = inner_subwords(texts)
     outputs, naming = {key: np.empty(len(inner.positions), np.int32) for key in cells}, FastArgmax(head)
 

@@ -1,7 +1,8 @@
-"""Accuracy of probes that tell typological features (WALS) from the states of words: liang2021, section 4.2.
+"""Accuracy of probes that predict typological features (WALS) from the states of words: liang2021, section 4.2.
 
-A probe that is tested on the languages it was trained on, as in the paper, can learn languages instead of features. Controls are
-values shuffled among languages, and a split that holds out whole families, beside the most frequent value as a baseline.
+A probe that is tested on the languages it was trained on, as in the paper, can learn languages instead of features. There are
+two controls: values shuffled among languages, and a split that holds out whole families. The latter has a baseline, the most
+frequent value.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from crosslens.numerics.streams import stream
 from crosslens.numerics.windows import FIRST, SCATTERED, of_layer
 
 AT_ONCE = 2**26  # number of logits of test words in memory at a time
-HELD_OUT = (FIRST, SCATTERED)  # kinds of windows that are tested on held-out families too
+HELD_OUT = (FIRST, SCATTERED)  # kinds of windows that are tested with shuffled values and held-out families too
 
 Values = Mapping[str, Mapping[str, int]]
 """Feature -> language -> value."""
@@ -39,10 +40,13 @@ def measure(
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the mean micro F1 over features; each seed has its own fit, words, features, folds and random windows.
 
-    typology: name of the corpus in subject.typology. features: number of random features, the same at all layers; None: all.
-    words, held_out_words: numbers of words a language for the paper's split and for the split by families. folds: number of parts
-    of the families, each held out once. multinomial: whether one probe tells all values of a feature, or one probe each value.
-    Windows are those of language_identification; families are held out for those of `HELD_OUT` alone.
+    Windows are those of language_identification; only the kinds in `HELD_OUT` are tested with shuffled values and held-out
+    families.
+
+    typology: name of the corpus in subject.typology. family: language -> family. features: number of random features, the same
+    at all layers; None: all. words, held_out_words: numbers of words per language for the paper's split and for the split by
+    families. folds: number of parts of the families, each held out once. multinomial: whether one probe predicts all values of
+    a feature, rather than one probe each value.
     """
     paths = by_language(subject.folder / corpus)
     stored_layers = layers(subject.folder / corpus)
@@ -87,7 +91,7 @@ def measure(
 
 
 def values_of(features: Sequence[str], languages: Sequence[str], values: Sequence[int]) -> dict[str, dict[str, int]]:
-    """Return feature -> language -> value, from the columns of a table, one row a value."""
+    """Return feature -> language -> value, from the columns of a table with one row per value."""
     values_by_feature: dict[str, dict[str, int]] = {}
     for feature, language, value in zip(features, languages, values, strict=True):
         values_by_feature.setdefault(feature, {})[language] = value
@@ -110,7 +114,7 @@ def sample_features(feature_values: Values, count: int | None, seed: int) -> Val
 
 
 def shuffled(feature_values: Values, seed: int) -> Values:
-    """Return the values of each feature in a random order of its languages."""
+    """Return the feature values, with those of each feature shuffled among its languages."""
     generator, shuffled_values = np.random.default_rng(stream(seed, "shuffle")), {}
     for name, values in feature_values.items():
         shuffled_values[name] = dict(zip(values, generator.permutation([*values.values()]).tolist(), strict=True))
@@ -118,7 +122,10 @@ def shuffled(feature_values: Values, seed: int) -> Values:
 
 
 def folds_of(languages: Sequence[str] | States, family: Mapping[str, str], count: int, seed: int) -> list[list[str]]:
-    """Return languages in at most `count` parts without dividing families: the largest family first, into the smallest part."""
+    """Return the languages in at most `count` parts without dividing families.
+
+    The largest family is placed first, into the smallest part. family: language -> family.
+    """
     families: dict[str, list[str]] = {}
     for language in languages:
         families.setdefault(family[language], []).append(language)
@@ -132,7 +139,7 @@ def folds_of(languages: Sequence[str] | States, family: Mapping[str, str], count
 def majority(feature_values: Values, parts: Sequence[Sequence[str]]) -> np.ndarray:
     """Return the micro F1 of predicting the most frequent value of the languages that are not held out, (testable features,).
 
-    parts: languages that are held out together.
+    parts: groups of languages, each held out together.
     """
     scores = []
     for values in feature_values.values():
@@ -162,12 +169,13 @@ def micro_f1(
 ) -> Scores:  # fmt: skip
     """Return the micro F1, the share of correctly classified words, of the probes of each feature.
 
-    parts: languages that are held out together; a probe is tested on those of their words whose value occurs in its training
-    data. None: no language is held out, and probes are tested on other words of the same languages.
-    multinomial: whether a multinomial probe tells all values, or one probe each value against the rest, of which the most certain
-    decides (liang2021, section 4.2). LogisticRegression() of the released code is the latter with scikit-learn until 0.21, the
-    former since. For two values they are the same.
-    All parts are solved together, and so are all features; of those with a multinomial probe, the ones with equally many values.
+    All parts and features are solved together; with multinomial probes, all parts of features with equally many values.
+
+    parts: groups of languages, each held out together; a probe is tested on those of their words whose value occurs in its
+    training data. None: no language is held out, and probes are tested on other words of the same languages.
+    multinomial: whether a multinomial probe predicts all values. If not, one probe predicts each value against the rest, and
+    the most certain one decides (liang2021, section 4.2). LogisticRegression() of the released code does the latter up to
+    scikit-learn 0.21, the former since. For two values they are the same.
     """
     predict = _multinomial if multinomial else _one_against_rest
     names = list(feature_values)
@@ -213,9 +221,10 @@ def micro_f1(
 def _multinomial(
     train: np.ndarray, classes: np.ndarray, test: np.ndarray, columns: Sequence[np.ndarray], tolerance: float
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """Return classes of test words by one probe for each target and set of columns, (columns, targets, m); largest gradient.
+    """Return the classes of test words by one probe for each target and set of columns, and the largest gradient.
 
-    train: (n, d); test: (m, d); classes: (targets, n), LEFT_OUT where a target does not use a word.
+    The classes are (columns, targets, m). train: (n, d). test: (m, d). classes: (targets, n), LEFT_OUT if a target does not use
+    a word.
     """
     probes = fit(train[None], classes[None], columns, penalties=1.0, tolerance=tolerance)
     return probes.predict(test[None])[0], float(probes.gradients.max())
@@ -224,10 +233,11 @@ def _multinomial(
 def _one_against_rest(
     train: np.ndarray, classes: np.ndarray, test: np.ndarray, columns: Sequence[np.ndarray], tolerance: float
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """Return classes of test words by a probe for each class against the rest, (columns, targets, m); largest gradient.
+    """Return the classes of test words by a probe for each class against the rest, and the largest gradient.
 
-    Arguments are those of `_multinomial`. The class of a word is that of the probe with the highest score; of two classes the
-    first has no probe of its own, since its scores would be those of the second with the other sign.
+    The classes are (columns, targets, m); arguments as for `_multinomial`. A word gets the class of the probe with the highest
+    score. If there are two classes, the first has no probe of its own, since its scores would be those of the second with the
+    opposite sign.
     """
     present = [np.unique(row[row != LEFT_OUT]) for row in classes]
     probed = [numbers[1:] if len(numbers) == 2 else numbers for numbers in present]
@@ -246,7 +256,7 @@ def _one_against_rest(
 
 
 def _alike(feature_values: Values) -> list[list[int]]:
-    """Return the numbers of features in groups with equally many values."""
+    """Return the numbers of the features, grouped by how many values a feature has."""
     groups: dict[int, list[int]] = {}
     for number, values in enumerate(feature_values.values()):
         groups.setdefault(len(set(values.values())), []).append(number)
@@ -254,7 +264,7 @@ def _alike(feature_values: Values) -> list[list[int]]:
 
 
 def _classes(values: Mapping[str, int]) -> dict[str, int]:
-    """Return language -> rank of its value among the different values."""
+    """Return language -> class, the rank of its value among the feature's different values, from 0."""
     numbers = {value: number for number, value in enumerate(sorted(set(values.values())))}
     return {language: numbers[value] for language, value in values.items()}
 

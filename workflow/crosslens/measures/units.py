@@ -1,4 +1,4 @@
-"""Accuracy of converged linear probes that tell the language of words, and of whole texts, from the states of an encoder."""
+"""Accuracy of probes that identify the language of words, and of whole texts, from the states of an encoder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -28,11 +28,12 @@ def measure(
     subject: Subject, *, corpora: Mapping[str, str], train_texts: int, test_texts: int, penalties: Sequence[float],
     tolerance: float, pooler: bool = False,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield the accuracy on the words, and on the texts, of a corpus, of probes trained on others, and on random labels.
+    """Yield the accuracy of probes on the words, and on the texts, of each corpus, and of probes trained on random labels.
 
-    The units are the same texts for every encoder and seed, and one random word of each: whatever the unit, there are as many of
-    them. train_texts, test_texts: numbers of texts a language. penalties, tolerance: of `logistic_probe`. pooler: whether the
-    encoder was trained with its pooler, which its weights then have.
+    All encoders and seeds have the same texts, and one random word of each, so that there are as many words as texts.
+
+    train_texts, test_texts: numbers of texts per language. penalties, tolerance: of `logistic_probe`. pooler: whether the
+    encoder was trained with its pooler, which its weights then include.
     """
     torch.set_num_threads(subject.threads)
     encoder = load_encoder(subject.folder, subject.weights, pooler=pooler).to(default_device())
@@ -46,17 +47,20 @@ def measure(
 
 
 def unit_records(train: States, test: States, probe: Any, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the records of one unit. probe: `logistic_probe` with its settings."""
+    """Yield the records of one kind of unit, words or texts. probe: `logistic_probe` with its settings."""
     (fitted,) = probe(train.vectors, train.languages, train.texts, [test.vectors])
     shuffled = np.random.default_rng(seed).permutation(train.languages)
-    # The penalty cannot be selected by random labels.
+    # Random labels cannot select a penalty.
     (random,) = probe(train.vectors, shuffled, train.texts, [test.vectors], penalties=[fitted.penalty])
     for definition, fit in ((PROBE_ACROSS, fitted), (PROBE_RANDOM, random)):
         yield {"measure": "probe", "definition": definition} | fit.convergence() | accuracy_of(fit.predicted, test)
 
 
 def sample(encoder: nn.Module, tokens: Path, split: str, number: int) -> dict[str, States]:
-    """Return the states of words and of texts, by item, of `number` random texts of each language. tokens: a corpus's folder."""
+    """Return WORDS and TEXTS -> states of at most `number` random texts of each language, and of one random word of each text.
+
+    tokens: folder of a corpus's tokens.
+    """
     parts: dict[str, list[States]] = {WORDS: [], TEXTS: []}
     for file in sorted(tokens.glob(f"*.{split}.parquet")):
         language, texts = file.name.split(".")[0], load([file], (), ())
@@ -69,9 +73,10 @@ def sample(encoder: nn.Module, tokens: Path, split: str, number: int) -> dict[st
 
 
 def draw(offsets: np.ndarray, number: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most `number` random texts, ascending, and of each a random word, counted among the words of these texts alone.
+    """Return at most `number` random texts, ascending, and a random word of each.
 
-    offsets: (n_texts + 1,) of the words of each text; texts without words are left out.
+    Words are numbered among the words of the returned texts only. offsets: (n_texts + 1,), the first word of each text; texts
+    without words are left out.
     """
     generator = np.random.default_rng(seed)
     texts = np.sort(generator.permutation(np.flatnonzero(np.diff(offsets)))[:number])
@@ -86,7 +91,7 @@ def means(states: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def _states(texts: Texts, language: str, split: str, vectors: np.ndarray) -> States:
-    """Return the states of a unit of each text."""
+    """Return the states of one unit per text, its word or the whole text. vectors: (n_texts, d)."""
     n = len(texts)
     names, empty = np.array([f"{language}/{name}" for name in texts.ids]), np.full(n, "")
     return States(

@@ -1,11 +1,13 @@
 """Kernel alignment (CKA) of two matrices of states whose rows are the same sentences: muller2021, table 4, figures 1 to 8.
 
 Every definition is a cosine: each side's kernel matrix (n, n) is adjusted (not at all, centred, or U-centred), and CKA is
-sum(A * B) / sqrt(sum(A * A) sum(B * B)). So one matrix a side gives the value, the value without each sentence, and the value
-of each shuffled pairing. kernels.py has these matrices, jackknife.py the intervals, shuffles.py the floor.
+sum(A * B) / sqrt(sum(A * A) sum(B * B)). One matrix per side therefore gives the value, the value without each sentence, and
+the value of each shuffled pairing. The matrices are in numerics/kernels.py, the intervals in numerics/jackknife.py, the
+baseline in shuffles.py.
 
-nan stands for an undefined value: states that do not vary (no kernel left to align), fewer than two pairs, fewer than four where
-the estimate is unbiased. Only `as_printed`, which does not centre, is defined for constant states that are not zero: it is 1.
+An undefined value is nan: for states that do not vary (no kernel is left to align), for fewer than two pairs, and for fewer
+than four if the estimate is unbiased. Only `as_printed`, which does not centre, is defined for constant states that are not
+zero: it is 1.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +28,10 @@ from crosslens.numerics.kernels import Centring, Gram, Side, adjusted, checked, 
 class Definition:
     """One of the measures called CKA.
 
-    centring: "none"; "centred", biased upwards when n is not much larger than d; "unbiased": HSIC_1 of Song et al. 2012, the
+    centring: "none"; "centred", biased upwards unless n is much larger than d; "unbiased": HSIC_1 of Song et al. 2012, the
     estimate whose expectation is 0 for independent states, at any n. The ratio of such estimates can fall below 0.
-    bandwidth: b of the RBF kernel exp(-distance^2 / (2 b^2)), in roots of the median non-zero squared distance of each matrix.
+    bandwidth: b of the RBF kernel exp(-distance^2 / (2 b^2)), in units of the root of each matrix's median non-zero squared
+    distance.
     quarters: whether CKA is the mean over four windows of n // 4 sentences that start at 0, 1, 2, 3.
     """
 
@@ -42,18 +45,18 @@ class Definition:
         return [slice(start, start + n // 4) for start in range(4)] if self.quarters else [slice(0, n)]
 
     def side(self, gram: Gram, window: slice) -> Side:
-        """Return one side of the cosine from the rows of a window; the linear kernel is of centred states if it is centred."""
+        """Return one side of the cosine from the rows of a window; a centred linear kernel is computed from centred states."""
         if self.kernel == "rbf":
             return adjusted(gram.rbf(window, self.bandwidth), self.centring)
         return adjusted(gram.linear(window, centred=self.centring != "none"), self.centring)
 
 
 DEFINITIONS = {
-    # The printed formula has no centring, though the name does: it compares mean vectors first.
+    # The printed formula does not centre, despite the name of CKA: it compares mean vectors above all.
     "as_printed": Definition(centring="none"),
     # first-align-then-predict, hidden_similarity/cka.py, lines 15-23 and 44-49; measure_similarity.py, lines 63, 84 and 128:
-    # the batch's number was taken for its start, so that windows overlap in all but three sentences and n // 4 + 3 sentences
-    # are used. The kernel alone: the script reads raw text and leaves special subwords in the means.
+    # the script takes a batch's number for its start, so windows overlap in all but three sentences and only n // 4 + 3
+    # sentences are used. Only the kernel is the script's, which reads raw text and includes special subwords in the means.
     "released_kernel": Definition("rbf", quarters=True),
     "linear": Definition(),
     "debiased": Definition(centring="unbiased"),
@@ -67,7 +70,7 @@ HEADINGS = {
     "rbf": "RBF, centred",
 }
 MAY_BE_PRINTED = ("as_printed", "released_kernel", "linear")  # one of these gave muller2021's numbers; which one is unknown
-LENGTH_OUT = "debiased_length_out"  # OURS of states without what numbers of subwords explain; not in DEFINITIONS, of any states
+LENGTH_OUT = "debiased_length_out"  # OURS of states with the effect of length removed; not in DEFINITIONS, which fit any states
 OURS = "debiased"  # all other definitions are high for independent states: 0.4 to 1 at n <= 1000, d = 768
 
 
@@ -87,7 +90,7 @@ class Similarity:
 def cka(x: np.ndarray, y: np.ndarray, definition: str | Definition = OURS) -> float:
     """Return CKA of x (n, d_x) and y (n, d_y), any float type, computed in float64.
 
-    Raises DataError where n differs, a value is not finite, or no definition has that name.
+    Raises DataError if n differs, a value is not finite, or no definition has that name.
     """
     if isinstance(definition, str) and definition not in DEFINITIONS:
         raise DataError(f"cka: expected a definition of {', '.join(DEFINITIONS)}, found {definition!r}")
@@ -111,16 +114,16 @@ def compare(
     blocks: np.ndarray | None = None,
     threads: int = 1,
 ) -> dict[str, Similarity]:
-    """Return CKA of a reference language with L languages at K layers, by definition, with intervals and a floor.
+    """Return CKA of a reference language with L languages at K layers, by definition, with intervals and a baseline.
 
-    reference: K matrices (n, d), one a layer.
+    reference: K matrices (n, d), one per layer.
     states_by_language: L sequences of K matrices whose rows are aligned with those of the reference; read one layer at a time.
     blocks: (n,) document of each sentence; the jackknife leaves out whole runs of equal documents, since sentences of one
-    document are not independent; None: single sentences. The bandwidths remain those of all sentences.
-    draws: number of shuffled pairings, the same for all languages and layers; below 2: no floor, z and p.
+    document are not independent. None: single sentences. The bandwidths remain those of all sentences.
+    draws: number of shuffled pairings, the same for all languages and layers; below 2, floor, z and p are nan.
     threads: number of definitions measured at the same time.
 
-    Each kernel is computed once a language and layer. Memory: 8 (L + 1) n^2 bytes, and as much again for each thread.
+    Each kernel is computed once per language and layer. Memory: 8 (L + 1) n^2 bytes, and as much again for each thread.
     Raises DataError, which names language and layer, if numbers of sentences or layers differ or a value is not finite.
     """
     layers, n = len(reference), len(reference[0])
@@ -153,8 +156,8 @@ class _Plan:
         self.windows = how.windows(len(labels))
         self.labels = labels[: self.windows[-1].stop]
         self.deletions = [Deletions(self.labels[window], how.centring) for window in self.windows]
-        # Sentences that some windows lack keep their places, so that each window's kernel is permuted instead of recomputed.
-        # The test stays exact with a subgroup of the permutations.
+        # Only sentences that are in all windows are shuffled, so that each window's kernel is permuted instead of recomputed.
+        # The test stays exact, since these permutations are a subgroup.
         shared = slice(self.windows[-1].start, self.windows[0].stop)
         self.orders = shuffled_orders(len(self.labels), draws, shared, seed)
 

@@ -12,14 +12,14 @@ from crosslens.numerics.intervals import jackknife
 class Counts(NamedTuple):
     """Counts of subwords in the outputs of n texts, (n,) each: by vocabulary, and what BLEU-1 needs."""
 
-    target: np.ndarray  # in the target language's vocabulary alone
-    source: np.ndarray  # in the source language's vocabulary alone
+    target: np.ndarray  # only in the target language's vocabulary
+    source: np.ndarray  # only in the source language's vocabulary
     common: np.ndarray  # in both vocabularies
     neither: np.ndarray  # in neither vocabulary
     matches: np.ndarray  # in the reference too, each of its subwords matched once
     size: np.ndarray  # all subwords of the output
     reference: np.ndarray  # all subwords of the reference
-    unchanged: np.ndarray  # equal to the input's subword in the same place
+    unchanged: np.ndarray  # equal to the input's subword at the same position
 
 
 def vocabulary(texts: Texts, size: int) -> np.ndarray:
@@ -40,7 +40,7 @@ def count(
 ) -> Counts:  # fmt: skip
     """Return the counts of n outputs and their references, both flat with offsets (n + 1,).
 
-    source, target: vocabularies, (vocabulary,) bool. input_pieces: subwords of the input, as many as of the output.
+    source, target: vocabularies, (vocabulary,) bool. input_subwords: subwords of the input, as many as of the output.
     """
     n, size = len(offsets) - 1, len(source)
     text, reference_text = (np.repeat(np.arange(n), np.diff(ends)) for ends in (offsets, reference_offsets))
@@ -70,7 +70,7 @@ def convert_rate(counts: Counts) -> float:
 
 
 def bleu(counts: Counts, penalty: bool = True) -> float:
-    """Return BLEU-1 of all texts together, 0 to 1: clipped matches, with or without the brevity penalty; by sacrebleu."""
+    """Return BLEU-1 of all texts together, 0 to 1, by sacrebleu: clipped matches, with or without the brevity penalty."""
     matches, size, reference = (int(values.sum()) for values in (counts.matches, counts.size, counts.reference))
     reference = reference if penalty else min(reference, size)
     score = BLEU.compute_bleu([matches], [size], size, reference, smooth_method="none", max_ngram_order=1)
@@ -83,14 +83,14 @@ def mean_bleu(counts: Counts) -> float:
 
 
 def _bleu(counts: Counts) -> np.ndarray:
-    """Return BLEU-1 of each column of counts, with brevity penalty."""
+    """Return BLEU-1 of each element of the counts, (n,), with brevity penalty."""
     size = np.maximum(counts.size, 1)
     score: np.ndarray = np.exp(np.minimum(0, 1 - counts.reference / size)) * counts.matches / size
     return score
 
 
 def share(counts: Counts, kind: str) -> float:
-    """Return the share of a kind among the outputs' subwords; kind: target, source, common, neither or unchanged."""
+    """Return the share of one kind of subwords in the outputs. kind: target, source, common, neither or unchanged."""
     subwords: np.ndarray = getattr(counts, kind)
     return float(subwords.sum() / counts.size.sum())
 

@@ -18,13 +18,13 @@ from crosslens.numerics.subspace import Subspace
 from crosslens.numerics.windows import Window
 
 INLP = "inlp"
-SHARE = 0.8  # of words, or of texts, that probes learn from
-INLP_ROUNDS, INLP_WORDS = 2, 300  # rounds of at most n - 1 directions; words of a language that it learns from
+SHARE = 0.8  # share of the words, or of the texts, that probes learn from
+INLP_ROUNDS, INLP_WORDS = 2, 300  # rounds of at most n - 1 directions; words per language that it is fitted on
 
 States = Mapping[str, np.ndarray]
-"""Language -> (m, d)."""
+"""Language -> states or coordinates of m words, (m, d)."""
 Words = Mapping[int, Mapping[str, np.ndarray | slice]]
-"""Seed -> language -> indices among the evenly drawn words of a split."""
+"""Seed -> language -> indices among the evenly sampled words of a split."""
 
 
 def words_of_seeds(paths: Mapping[str, Path], split: str, seeds: Sequence[int], share: float | None) -> Words:
@@ -53,10 +53,12 @@ def subspaces(
 ) -> dict[int, dict[str, Subspace]]:
     """Return seed -> method -> subspace of all d directions, fitted on a random share of the words that the seed may read.
 
-    paths: language -> file of states. words: those of `words_of_seeds` to train on. share: None means all of them. The released
-    code has half the words, one draw for all seeds and layers (liang2021: densray_lda.py, lines 61-64, and no fit of a second
-    seed, lines 72 and 88); here each seed has its own draw, the same at all layers. One language is in memory at a time, and a
-    few words of all for INLP.
+    The released code samples half of the words, once for all seeds and layers (liang2021: densray_lda.py, lines 61-64; no fit
+    of a second seed, lines 72 and 88). Here each seed has its own sample, the same at all layers. One language is in memory at
+    a time, and a few words of all languages for INLP.
+
+    paths: language -> file of states. words: from `words_of_seeds` for train. share: fraction of these words; None: all of
+    them.
     """
     sums = {seed: Statistics(width(next(iter(paths.values())), layer)) for seed in words}
     samples: dict[int, dict[str, np.ndarray]] = {seed: {} for seed in words}
@@ -79,15 +81,15 @@ def subspaces(
 
 
 def held_out(paths: Mapping[str, Path], layer: int, words: Words) -> dict[int, dict[str, np.ndarray]]:
-    """Return seed -> language -> states of words of texts on which no subspace was fitted, (m, d) float32 each.
+    """Return seed -> language -> states of words of test texts, on which no subspace was fitted, (m, d) float32 each.
 
-    words: those of `words_of_seeds` to test on.
+    words: from `words_of_seeds` for test.
     """
     return _by_seed({language: read_random(path, layer, "test") for language, path in paths.items()}, words)
 
 
 def held_out_texts(paths: Mapping[str, Path], words: Words) -> dict[int, dict[str, np.ndarray]]:
-    """Return seed -> language -> text of each word of `held_out`, (m,)."""
+    """Return seed -> language -> id of the text of each word of `held_out`, (m,)."""
     return _by_seed({language: read_random_texts(path, "test") for language, path in paths.items()}, words)
 
 
@@ -98,8 +100,8 @@ def _by_seed(arrays: Mapping[str, np.ndarray], words: Words) -> dict[int, dict[s
 def split_words(states: States, seed: int, most: int | None = None) -> tuple[States, States]:
     """Return random words of each language to train probes on, and the rest to test them on.
 
-    most: number of words of a language to use; None: all. SHARE of them are for training, 8,000 of 10,000 in liang2021,
-    section 4.1.
+    most: number of words per language to use; None: all. A fraction SHARE is for training, as in liang2021, section 4.1: 8,000
+    of 10,000.
     """
     train, test = {}, {}
     for language, vectors in states.items():
@@ -151,9 +153,10 @@ class Coordinates:
     def records(
         self, values: np.ndarray, pairs: Sequence[tuple[str, str]] | None = None, /, **common: Any
     ) -> Iterator[dict[str, Any]]:  # fmt: skip
-        """Yield a record a window: the mean over items of the mean over draws, with its interval; nothing without items.
+        """Yield a record for each window: the mean over items of the mean over draws, with its interval; nothing without items.
 
-        values: (items, draws). pairs: the pair of languages of each item, for intervals over languages; None: over items.
+        values: (items, draws). pairs: the pair of languages of each item, for intervals over languages; None: intervals over
+        items.
         """
         if not len(values):
             return

@@ -1,6 +1,6 @@
-"""Correlation over languages, of values or of ranks, plain or partial, with its interval and p.
+"""Correlation over languages, of values or ranks, plain or partial, with its interval and p-value.
 
-Plain correlations follow the standard of the claims (`estimates.correlation`), so that one number has one p.
+Plain correlations are computed as in claims (`estimates.correlation`), so that a correlation has the same p-value everywhere.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,16 @@ from scipy.special import stdtr  # scipy.stats takes half a second to import
 
 from crosslens.numerics.estimates import correlation
 
-LEAST = 8  # languages for an interval and a p, as for a claim about a correlation (claims_file.Effect)
-EXACT = 1e-9  # share of unexplained variation up to which a variable counts as wholly explained
+LEAST = 8  # languages needed for an interval and a p-value, as in claims about correlations (claims_file.Effect)
+EXACT = 1e-9  # a variable with at most this share of unexplained variation counts as fully explained
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation r of n languages, its 95 % interval and two-sided p; nan and a remark where one is undefined."""
+    """A correlation r over n languages with its 95 % interval and two-sided p-value.
+
+    Numbers that are undefined are nan, and a remark says why.
+    """
 
     r: float
     low: float
@@ -28,9 +31,9 @@ class Correlation:
 
 
 def over_languages(x: np.ndarray, y: np.ndarray, families: Sequence[str], *, ranks: bool = False) -> Correlation:
-    """Return Pearson's correlation of x and y, both (n,), or Spearman's.
+    """Return Pearson's correlation of x and y, both (n,), or Spearman's if `ranks`.
 
-    families: family of each language; relatives count as fewer than their number.
+    families: family of each language; relatives count for fewer than their number.
     """
     n = len(x)
     estimate = correlation(x, y, ranks=ranks, families=families)

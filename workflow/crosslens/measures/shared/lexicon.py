@@ -1,4 +1,4 @@
-"""Translations of the words of texts by a bilingual dictionary, by place: is a subword that is named there one of them?"""
+"""Translations of the words of texts by a bilingual dictionary, to judge whether the subword output at a position is one."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,31 +17,34 @@ Direction = tuple[str, str]
 
 
 class Lexicon(NamedTuple):
-    """A dictionary's translations of the words in the inner places of texts: all places but each text's first and last.
+    """A dictionary's translations of the words at the inner positions of texts.
 
-    A text with words of the dictionary in fewer than two places counts as one without any, since no place can stand in for
-    another there.
+    Inner positions are those between the special subwords before and after a text. A text with words of the dictionary at fewer
+    than two positions counts as one without any, since it has no second position to compare with.
     """
 
-    texts: np.ndarray  # (n,) number of the text that a place is in
-    places: np.ndarray  # (m,) place of a subword of a word that the dictionary has
-    words: np.ndarray  # (m,) number of that word; words may overlap, so that a place may have several
-    translations: np.ndarray  # (k,) word x size of the vocabulary + subword of a translation, ascending
+    texts: np.ndarray  # (n,) number of each inner position's text
+    places: np.ndarray  # (m,) inner position of each subword of each dictionary word
+    words: np.ndarray  # (m,) number of that word; words may overlap, so that a position may have several
+    translations: np.ndarray  # (k,) word x size of the vocabulary + subword of its translation, ascending
     size: int  # of the vocabulary
 
     def covered(self) -> np.ndarray:
-        """Return the places of words that the dictionary has, ascending."""
+        """Return the positions of dictionary words, ascending."""
         return np.unique(self.places)
 
     def translates(self, output: np.ndarray) -> np.ndarray:
-        """Return whether the subword in each place belongs to a translation of a word there, (n,) bool. output: (n,)."""
+        """Return whether each output subword belongs to a translation of a word at its position, (n,) bool. output: (n,)."""
         is_translation = np.isin(self.words * self.size + output[self.places], self.translations)
         translated = np.zeros(len(self.texts), bool)
         translated[self.places[is_translation]] = True
         return translated
 
     def elsewhere(self, seed: int) -> np.ndarray:
-        """Return another place for each covered one, (covered,): those of a text are turned by a random number of places."""
+        """Return another covered position of the same text for each covered one, (covered,).
+
+        The covered positions of each text are rotated by a random number.
+        """
         covered = self.covered()
         _, text, sizes = np.unique(self.texts[covered], return_inverse=True, return_counts=True)
         turns = np.random.default_rng(seed).integers(1, sizes)
@@ -54,16 +57,18 @@ class Translated(NamedTuple):
     """Numbers of converted subwords in n texts, (n,) each."""
 
     converted: np.ndarray
-    in_dictionary: np.ndarray  # in the place of a word that the dictionary has
-    in_place: np.ndarray  # of these, translations of the word in their place
-    elsewhere: np.ndarray  # of these, translations of the word in another place of the text
+    in_dictionary: np.ndarray  # at the position of a dictionary word
+    in_place: np.ndarray  # of these, translations of the word at their position
+    elsewhere: np.ndarray  # of these, translations of the word at another position in the text
 
 
 def count_translations(output: np.ndarray, converted: np.ndarray, lexicon: Lexicon, number: int, seed: int) -> Translated:
     """Return how many of the converted subwords the dictionary translates.
 
-    output: (n,) subword that is named in each place; converted: (n,) bool; number: of texts; seed: of the other places. The same
-    subwords are judged in their own places and in the others.
+    The same subwords are judged at their own positions and, as a control, at others.
+
+    output: (n,), output subword at each inner position. converted: (n,) bool. number: number of texts. seed: of the other
+    positions.
     """
     covered = lexicon.covered()
     moved, moved_converted = output.copy(), np.zeros(len(output), bool)
@@ -82,7 +87,10 @@ def count_translations(output: np.ndarray, converted: np.ndarray, lexicon: Lexic
 
 
 def entries(folders: Iterable[Path]) -> dict[Direction, list[tuple[str, str]]]:
-    """Return source and target language -> distinct pairs of words of all parts of some dictionaries, each pair both ways."""
+    """Return (source language, target language) -> distinct pairs of words of all parts of some dictionaries.
+
+    Each pair is included in both directions.
+    """
     pairs_by_direction: dict[Direction, set[tuple[str, str]]] = defaultdict(set)
     for path in (path for folder in folders for path in sorted(verified(folder).glob("*.parquet"))):
         for row in read(path).to_pylist():
@@ -93,10 +101,12 @@ def entries(folders: Iterable[Path]) -> dict[Direction, list[tuple[str, str]]]:
 
 
 def look_up(pairs: Sequence[tuple[str, str]], direction: Direction, texts: Texts, spelling: Spelling, size: int) -> Lexicon:
-    """Return the translations of the words in texts of the direction's source language. size: of the vocabulary.
+    """Return the translations of the words in texts of the direction's source language.
 
-    A word stands in the text as it is written in the dictionary or capitalised; of its translations all subwords count, of
-    either form, so that one subword of a longer translation is enough.
+    A word is found in the text as the dictionary writes it, or capitalised. All subwords of its translations count, in either
+    form, so that one subword of a longer translation is enough.
+
+    pairs: words and their translations. size: of the vocabulary.
     """
     source_spaced, target_spaced = (language not in UNSPACED for language in direction)
     targets_by_word: dict[str, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Baselines of masked language modelling: subwords that counts of the training text predict in masked places."""
+"""Baselines of masked language modelling: predictions for masked subwords from counts of the training text."""
 
 import numpy as np
 
@@ -13,11 +13,13 @@ MODEL, BIGRAM, MAJORITY, GAIN = (
 
 
 def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarray]:
-    """Return the predictions of BIGRAM and of MAJORITY, a subword for each masked place, (n_masked,) int64.
+    """Return the predictions of BIGRAM and of MAJORITY, a subword for each masked position, (n_masked,) int64.
 
-    train: running text; masked_texts: text as a model sees it, whose labelled words are the masked places; size: of the
-    vocabulary. Special subwords, before and after each text, are never predicted. After a subword that nothing follows
-    in train, such as the mask, the most frequent of all is predicted. Ties go to the first in the vocabulary.
+    Special subwords before and after each text are never predicted. After a subword that nothing follows in `train`, such as
+    the mask, BIGRAM predicts the most frequent subword of all. Ties go to the first in the vocabulary.
+
+    train: running text. masked_texts: text as a model sees it, whose labelled words are the masked positions. size: of the
+    vocabulary.
     """
     inner = np.full(len(train.subwords), True)
     inner[train.end_rows()] = False

@@ -1,4 +1,4 @@
-"""Predictions of a masked language model in masked places, subwords of other languages among them, without any shift."""
+"""How often a masked language model predicts the masked subword, or one of another language, without any shift."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from crosslens.training.masking import HELD_OUT, masked
 
 
 def hide(texts: Texts, mask: int, size: int) -> Texts:
-    """Return copies of texts in each of which one of 15 % of the subwords is masked. size: of the vocabulary."""
+    """Return a copy of a text for each of 15 % of its subwords, in which that subword is masked. size: of the vocabulary."""
     masked_texts = masked(texts, HELD_OUT, Masking(masked=1.0, random=0.0), mask, size)
     copies = texts.take(np.repeat(np.arange(len(texts)), np.diff(masked_texts.word_offsets)))
     subwords = copies.subwords.copy()
@@ -34,10 +34,12 @@ def hide(texts: Texts, mask: int, size: int) -> Texts:
 def masked_outputs(
     encoder: nn.Module, head: LanguageModel, masked_texts: Texts, alone: Mapping[str, np.ndarray], segments: bool
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield how often a masked subword is predicted, and how often, and with which probability, one of another language is.
+    """Yield how often the masked subword is predicted, and how often a subword of another language is.
 
-    masked_texts: copies of texts of one language, each with one masked place (`hide`); alone: language -> the subwords that occur
-    in it and not in the language of the texts, (vocabulary,) bool.
+    The latter is also given as the mean probability of such subwords.
+
+    masked_texts: copies of texts of one language, each with one masked position (`hide`). alone: language -> the subwords that
+    occur in it and not in the language of the texts, (vocabulary,) bool.
     """
     predictions = np.empty(len(masked_texts), np.int64)
     probable = np.empty((len(masked_texts), len(alone)))

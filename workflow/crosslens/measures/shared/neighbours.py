@@ -9,14 +9,14 @@ import torch
 from crosslens.encoding.encoders.load import default_device
 from crosslens.numerics.dispersion import skewness
 
-SIMILARITIES = 1 << 24  # in memory at a time, 64 MB
-NEIGHBOURS = 10  # of CSLS (Conneau et al. 2018, section 2.3) and of the k-occurrence distribution
+SIMILARITIES = 1 << 24  # similarities in memory at a time, 64 MB
+NEIGHBOURS = 10  # k of CSLS (Conneau et al. 2018, section 2.3) and of the k-occurrence distribution
 TIE = 1e-6  # similarities that differ by no more count as equal: rounding changes products of the same vectors by less
 
 
 @dataclass(frozen=True)
 class Gold:
-    """Translations of n source words among the candidates: p pairs of rows, sorted by source word, which has one or more."""
+    """Translations of n source words among the candidates: p pairs of rows, sorted by source word; each has at least one."""
 
     sources: np.ndarray  # (p,) row of the source word
     candidates: np.ndarray  # (p,) row of the translation
@@ -28,17 +28,17 @@ class Ranking:
     """Ranks of translations under one similarity, and its hubness."""
 
     ranks: np.ndarray  # (n,) rank of the best-ranked translation of each source word, from 1
-    different: np.ndarray  # (n,) rank of the best translation that is spelt differently; NaN where there is none
+    different: np.ndarray  # (n,) rank of the best translation that is spelt differently; NaN if there is none
     hubness: float  # skewness over candidates of how often a candidate is among the k nearest of a source word
 
 
 def search(source: np.ndarray, candidates: np.ndarray, gold: Gold, k: int = NEIGHBOURS) -> dict[str, Ranking]:
     """Return the ranking of m candidates (m, d) for n source words (n, d), by cosine and by CSLS.
 
-    The rank of a translation is one more than the number of candidates that are at least as similar (within TIE) and not
-    translations themselves, so that ties count against it; a translation that is spelt the same never takes a rank from another.
-    Zero vectors have cosine 0. CSLS is 2 cos(x, y) - r(x) - r(y), where r is the mean cosine with the k nearest words of the
-    other language (Conneau et al. 2018, equation 1). At most SIMILARITIES similarities are in memory at a time.
+    The rank of a translation is 1 plus the number of candidates that are at least as similar (within TIE) and are not
+    translations themselves. Ties therefore count against a translation, and one that is spelt the same never takes a rank from
+    another. Zero vectors have cosine 0. CSLS is 2 cos(x, y) - r(x) - r(y), where r is the mean cosine with the k nearest words
+    of the other language (Conneau et al. 2018, equation 1). At most SIMILARITIES similarities are in memory at a time.
     """
     device = default_device()
     x, y = (torch.nn.functional.normalize(torch.from_numpy(side).to(device, torch.float32)) for side in (source, candidates))
@@ -94,12 +94,12 @@ def _ranks(similarities: torch.Tensor, gold: Gold, rows: slice) -> torch.Tensor:
 def chance(candidates: np.ndarray, translations: np.ndarray, places: int = 0) -> np.ndarray:
     """Return the expected 1 / rank of the best-ranked of g translations among m candidates in random order, (n,).
 
-    candidates: m, (n,); translations: g, 1 to m, (n,). places: number of further candidates that precede all of these. The best
-    rank is r with probability C(m - r, g - 1) / C(m, g).
+    candidates: m of each word, (n,). translations: g of each word, 1 to m, (n,). places: number of further candidates that
+    precede all of these. The best rank is r with probability C(m - r, g - 1) / C(m, g).
     """
     expectations: dict[tuple[int, int], float] = {}
     for m, g in {*zip(candidates.tolist(), translations.tolist(), strict=True)}:
         ranks = np.arange(1, m - g + 2)
-        ratios = (m - ranks[:-1] - g + 1) / (m - ranks[:-1])  # of the probabilities of r + 1 and r
+        ratios = (m - ranks[:-1] - g + 1) / (m - ranks[:-1])  # probability of r + 1 divided by that of r
         expectations[m, g] = float((g / m * np.cumprod([1.0, *ratios]) / (ranks + places)).sum())
     return np.array([expectations[pair] for pair in zip(candidates.tolist(), translations.tolist(), strict=True)])

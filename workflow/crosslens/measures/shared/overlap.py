@@ -12,13 +12,13 @@ MARKS = ("##", "▁", "Ġ")  # prefixes that mark a subword's position in its wo
 
 
 def by_type(train: np.ndarray, test: np.ndarray) -> float:
-    """Return the share of the test set's subword types that occur in the training data; nan without subwords."""
+    """Return the share of the test set's subword types that occur in the training data; nan for an empty test set."""
     types = test > 0
     return float((types & (train > 0)).sum() / types.sum()) if types.any() else np.nan
 
 
 def by_token(train: np.ndarray, test: np.ndarray) -> float:
-    """Return the share of the test set's subword tokens whose type occurs in the training data; nan without subwords."""
+    """Return the share of the test set's subword tokens whose type occurs in the training data; nan for an empty test set."""
     return float(test[train > 0].sum() / test.sum()) if test.any() else np.nan
 
 

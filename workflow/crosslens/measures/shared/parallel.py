@@ -1,4 +1,4 @@
-"""Hidden states of parallel sentences in several languages, and means over pairs of languages with their intervals."""
+"""Hidden states of parallel sentences in several languages, and means over sentences with their intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ from crosslens.numerics.streams import stream
 
 NOT_FINITE = "its states are not finite numbers; extract them in float32"
 NOT_MEASURED = "not measured"  # definition of a record without a value, whose item is the reason
-SHUFFLED_PAIRS, FORMULA = "shuffled pairs", "formula"  # floors, as items of their records; those of a measure itself have none
+SHUFFLED_PAIRS, FORMULA = "shuffled pairs", "formula"  # baselines: the items of their records; a measure itself has none
 
 
 @dataclass(frozen=True)
 class Parallel:
-    """States of n sentences in K languages, alphabetically, at the stored layers."""
+    """States of n sentences in K languages, in alphabetical order, at the stored layers."""
 
     languages: list[str]  # (K,)
-    ids: list[str]  # (n,) block by block
-    labels: np.ndarray  # (n,) topic, '' where the corpus has none
-    blocks: np.ndarray  # (n,) number of the block of neighbouring sentences that each lies in
-    half: np.ndarray  # (n,) 0 or 1, half of the blocks that each lies in
+    ids: list[str]  # (n,) sorted by block
+    labels: np.ndarray  # (n,) topic, '' if the corpus has none
+    blocks: np.ndarray  # (n,) number of each sentence's block of neighbouring sentences
+    half: np.ndarray  # (n,) 0 or 1, the half that each sentence's block is in
     layers: list[int]
-    states: list[np.ndarray]  # of each layer, (K, n, d) float32
+    states: list[np.ndarray]  # states at each layer, (K, n, d) float32
     left_out: Sequence[dict[str, str]] = ()  # a record without a value for each language that cannot be measured
 
     @classmethod
     def read(cls, folder: Path, block: int) -> Self:
-        """States of a corpus from its folder. block: length of a block in the numbering of sentences.
+        """Return the states of a corpus from its folder. block: length of a block in the numbering of sentences.
 
-        Languages whose states are not finite are left out. Raises DataError where the sentences of languages differ, their ids
-        are no numbers, or fewer than two languages are left.
+        Languages whose states are not finite are left out. Raises DataError if the sentences of languages differ, their ids are
+        not whole numbers or are all in one half, or fewer than two languages are left.
         """
         paths = by_language(folder)
         pairs = {language: read_layers(path) for language, path in paths.items()}
@@ -51,7 +51,7 @@ class Parallel:
                     f"({different}): name parallel texts, or remove the language"
                 )
         depths, groups = layers(folder), blocks(ids, block)
-        order = np.argsort(groups, kind="stable")  # blocks side by side, which the jackknife of CKA leaves out as runs
+        order = np.argsort(groups, kind="stable")  # makes each block a run of sentences, which the jackknife of CKA leaves out
         languages = [language for language, (_, parts) in pairs.items() if all(np.isfinite(part).all() for part in parts)]
         refused = {"measure": "neighbours", "definition": NOT_MEASURED, "item": NOT_FINITE}
         left_out = [refused | {"language": language} for language in paths if language not in languages]
@@ -63,7 +63,7 @@ class Parallel:
         return cls(languages, sentences, labels[order], groups[order], halves(sentences, block), depths, states, left_out)
 
     def number(self, language: str) -> int:
-        """Place of a language among the languages. Raises DataError where it is missing."""
+        """Return the index of a language among the languages. Raises DataError if it is missing."""
         if language not in self.languages:
             raise DataError(
                 f"parallel texts: expected {language} among the languages with finite states, found {', '.join(self.languages)}"
@@ -71,15 +71,15 @@ class Parallel:
         return self.languages.index(language)
 
     def orders(self, draws: int, seed: int) -> np.ndarray:
-        """Random orders of the sentences, (draws, n), by which pairs of translations are torn apart."""
+        """Return random orders of the sentences, (draws, n), to shuffle pairs of translations."""
         generator = np.random.default_rng(stream(seed, "pairs"))
         return np.stack([generator.permutation(len(self.ids)) for _ in range(draws)])
 
 
 def lengths(file: Path, ids: list[str]) -> np.ndarray:
-    """Number of subwords of each sentence of a file of tokens, special ones included, (n,), in the order of ids.
+    """Return the number of subwords of each sentence, including special ones, (n,), in the order of ids.
 
-    Raises DataError where a sentence is missing.
+    file: tokens of a language. Raises DataError if a sentence is missing.
     """
     table = parquet.read(file, columns=["id", "subwords"])
     sizes = dict(zip(table["id"].to_pylist(), pc.list_value_length(table["subwords"]).to_pylist(), strict=True))
@@ -89,9 +89,9 @@ def lengths(file: Path, ids: list[str]) -> np.ndarray:
 
 
 def mean_over_blocks(values: np.ndarray, blocks: np.ndarray, *, score: bool = True) -> dict[str, Any]:
-    """Part of a record: the mean of values of sentences (n,), its interval over blocks, and n.
+    """Return part of a record: the mean of values of sentences (n,), its interval over blocks, and n.
 
-    score: whether values are from 0 to 1, and so is the interval.
+    score: whether values are from 0 to 1; the interval then is too.
     """
     sums, sizes = np.bincount(blocks, values), np.bincount(blocks)
     without = (values.sum() - sums) / (len(values) - sizes)
@@ -99,9 +99,9 @@ def mean_over_blocks(values: np.ndarray, blocks: np.ndarray, *, score: bool = Tr
 
 
 def estimate(value: float, without: np.ndarray, n: int, *, score: bool = True) -> dict[str, Any]:
-    """Part of a record: a value of n sentences and its interval by the jackknife.
+    """Return part of a record: a value of n sentences and its interval by the jackknife.
 
-    without: (blocks,) the value without each block.
+    without: (blocks,), the value without each block. score: as for `mean_over_blocks`.
     """
     low, high = jackknife(value, without, n, score=score)
     return {"value": value, "low": float(low), "high": float(high), "n": n}

@@ -29,14 +29,14 @@ class Mean(NamedTuple):
 
 
 def read_pairs(folder: Path, language: str, split: str, labels: Iterable[str] = ()) -> Texts:
-    """Return the tokenised pairs of a language with the labels of these names."""
+    """Return the tokenised pairs of a language. labels: names of the classes."""
     return load([folder / f"{language}.{split}.parquet"], tuple(labels), (), "text")
 
 
 def mean_states(
     encoder: nn.Module, tokens: Mapping[str, Path], languages: Iterable[str], means: Iterable[Mean], segments: bool
 ) -> dict[Mean, dict[str, torch.Tensor]]:  # fmt: skip
-    """Return mean -> language -> mean states, (L + 1, d) float32; each corpus's split is read once."""
+    """Return mean -> language -> mean states, (L + 1, d) float32; each split of a corpus is read once."""
     states_by_mean: dict[Mean, dict[str, torch.Tensor]] = {}
     means_by_split: dict[tuple[str, str], list[Mean]] = {}
     for mean in means:

@@ -1,4 +1,4 @@
-"""Mean difference shifts between pairs of languages that token translation tries, and what they are compared with."""
+"""Mean difference shifts between languages that token translation tries, and the shifts that these are compared with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from crosslens.numerics.streams import stream
 
 
 class Cell(NamedTuple):
-    """A cell of the grid of shifts. target: language; None: any. mean: name of its definition."""
+    """A cell of the grid of shifts. target: target language; None: any. mean: name of the mean's definition."""
 
     target: str | None
     definition: str
@@ -24,9 +24,10 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """Shifts of each direction: all layers and weights under the first mean, and at `layer` alone what these are compared with.
+    """Shifts of each direction: all layers and weights under the first mean, and the shifts that these are compared with.
 
     states: definition of the mean -> language -> means at all layers, (L + 1, d); the first definition is the paper's.
+    layer: the layer of the comparisons, except random directions, which are tried at all layers.
     """
 
     languages: Sequence[str]
@@ -47,7 +48,7 @@ class Grid:
         return [target for start, target in self.directions if start == source]
 
     def shifts(self, source: str, *, compared: bool) -> dict[Cell, Shift]:
-        """Return the shifts of a source by cell. compared: whether those that the grid is compared with are among them."""
+        """Return the shifts of a source by cell. compared: whether to include those that the grid is compared with."""
         shifts = {Cell(None, NO_SHIFT, self.mean.name, 0, 0.0): Shift(0, 0.0, torch.zeros(0))}
         for target in self.targets(source):
             shifts |= self._tried(source, target)
@@ -56,7 +57,10 @@ class Grid:
         return shifts
 
     def is_judged(self, cell: Cell) -> bool:
-        """Whether a dictionary judges a cell's outputs: the first mean's at `layer`."""
+        """Return whether a dictionary judges a cell's outputs, those of shifts by the first mean at `layer`.
+
+        Negative weights and no shift are not judged.
+        """
         return cell.weight > 0 and (cell.definition, cell.mean, cell.layer) == (SHIFT, self.mean.name, self.layer)
 
     def _tried(self, source: str, target: str) -> dict[Cell, Shift]:
@@ -68,7 +72,7 @@ class Grid:
         }
 
     def _compared(self, source: str, target: str) -> dict[Cell, Shift]:
-        """Return negative weights, random directions, shifts to a third language and under other means, in this order."""
+        """Return shifts by cell, in this order: negative weights, random directions, a third language, other means."""
         (mean, *other_means), layer = self.states, self.layer
         difference = self._difference(mean, source, target)
         shifts = [(SHIFT, mean, layer, weight, difference[layer]) for weight in self.negative_weights]

@@ -1,11 +1,11 @@
-"""Names of the numbers that measures of a shift yield, shared with the tables, which run no encoder."""
+"""Names of the scores that measures of a shift yield, shared with the tables, which run no encoder."""
 
 # Definitions of token translation: the shift of the states.
 NO_SHIFT, SHIFT, RANDOM, THIRD, MASKED = (
     "no shift", "mean difference shift", "random direction", "shift to a third language", "one masked subword, no shift",
 )  # fmt: skip
 FREQUENT = "most frequent subwords in any order"
-"""Outputs of no model: the most frequent subwords of the target language's development texts, as many as the input has."""
+"""Baseline without a model: the most frequent subwords of the target language's development texts, as many as the input has."""
 
 # Measures of the outputs of token translation.
 BLEU_1, CONVERT_RATE = "BLEU-1", "convert rate"
@@ -16,14 +16,14 @@ SHARES = {
 }  # fmt: skip
 PROBABILITY = "probability of subwords of the target alone"
 
-# Shares among the converted subwords, those of the target alone.
+# Shares of the converted subwords, those that are in the target's vocabulary only.
 IN_DICTIONARY = "converted subwords in the place of a word that the dictionary has"
 TRANSLATIONS, ELSEWHERE = (
     "converted subwords that are translations of the word in their place",
     "converted subwords that are translations of the word in another place",
 )
 
-# Measures of a classifier: accuracy at every weight has the definitions above, accuracy at a selected weight these.
+# Measures of a classifier. Accuracy at every weight has the definitions above; accuracy at a selected weight has those below.
 ACCURACY, GAIN = "accuracy", "gain in accuracy"
 SELECTED, ONE_WEIGHT, ORACLE, RANDOM_SELECTED = (
     "weight selected on development data", "one weight for all languages", "best weight on test data",

@@ -1,4 +1,4 @@
-"""Chance level of CKA: its floor, z and p from shuffled pairings of the same sentences."""
+"""Chance level of CKA from shuffled pairings of the same sentences: the mean (floor), z and p."""
 
 from collections.abc import Sequence
 
@@ -35,13 +35,13 @@ def shuffled_products(reference: np.ndarray, kernels: Sequence[np.ndarray], orde
 
 
 def chance(value: np.ndarray, shuffled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean, z and one-sided p of values (L,) among shuffled values (L, B), each (L,); nan if B < 2."""
+    """Return the mean of shuffled values (L, B), and z and one-sided p of values (L,) among them, each (L,); nan if B < 2."""
     draws = shuffled.shape[1]
     if draws < 2:
         return (np.full(len(value), np.nan),) * 3
     floor, deviation = shuffled.mean(1), shuffled.std(1, ddof=1)
     varies = deviation > CANCELLED
     z = np.where(varies, (value - floor) / np.where(varies, deviation, 1), np.nan)
-    # A shuffled value of an order that changes nothing equals the value up to rounding.
+    # An order that changes nothing counts too: up to rounding, its shuffled value equals the value.
     p = (1 + (shuffled >= value[:, None] - CANCELLED).sum(1)) / (1 + draws)
     return floor, z, np.where(np.isnan(value), np.nan, p)

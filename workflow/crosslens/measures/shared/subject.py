@@ -1,4 +1,4 @@
-"""Files, seed and number of threads that a kind of measure gets."""
+"""Files, seed and number of threads that a measure gets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pathlib import Path
 class Subject:
     """Results of one recipe with one seed, which a measure reads."""
 
-    folder: Path  # of the model (predictions.parquet, history.csv), the states or draws (CORPUS/LANGUAGE.parquet), or the encoder
+    folder: Path  # model (predictions.parquet, history.csv), states or samples (CORPUS/LANGUAGE.parquet), or encoder
     seed: int
     tokens: Mapping[str, Path]  # corpus -> folder of its tokens, for kinds that read them
     typology: Path | None = None  # features of languages, for kinds that read them

@@ -23,7 +23,7 @@ from crosslens.measures.shared.shift_terms import (
 
 
 def most_frequent(source: Texts, target: Texts, size: int) -> np.ndarray:
-    """Return the most frequent subwords of target texts, for each source text as many as it has inner places, flat.
+    """Return the most frequent subwords of the target texts, flat: for each source text as many as it has inner positions.
 
     size: of the vocabulary.
     """
@@ -34,7 +34,7 @@ def most_frequent(source: Texts, target: Texts, size: int) -> np.ndarray:
 
 
 def _rows(inner: Texts) -> np.ndarray:
-    """Return the row of each inner place among all subwords of texts."""
+    """Return the index of each inner position among all subwords of the texts."""
     rows: np.ndarray = np.repeat(inner.subword_offsets[:-1], np.diff(inner.word_offsets)) + inner.positions
     return rows
 
@@ -42,7 +42,8 @@ def _rows(inner: Texts) -> np.ndarray:
 def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndarray, of_target: np.ndarray) -> Counts:
     """Return the counts of outputs for source texts against their translations, the target texts.
 
-    of_source, of_target: vocabularies of the languages, (vocabulary,) bool. Raises DataError unless both have the same ids.
+    output: flat, a subword for each inner position. of_source, of_target: vocabularies of the languages, (vocabulary,) bool.
+    Raises DataError unless both have the same ids.
     """
     if source.ids != target.ids:
         raise DataError("translation: expected the same pairs in both languages, found different ids: tokenise the corpus again")
@@ -53,7 +54,7 @@ def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndar
 
 
 def scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Iterator[dict[str, Any]]:
-    """Yield convert rate and BLEU-1; everything: with their intervals, and with shares and variants of BLEU-1."""
+    """Yield convert rate and BLEU-1. everything: whether to add their intervals, shares and variants of BLEU-1."""
     rate, score = convert_rate(counts), bleu(counts)
     ends: Any = intervals(counts) if everything else ((None, None), (None, None))
     for name, value, (low, high) in ((CONVERT_RATE, rate, ends[0]), (BLEU_1, score, ends[1])):
@@ -67,7 +68,10 @@ def scores(row: Mapping[str, Any], counts: Counts, *, everything: bool) -> Itera
 def translations(
     row: Mapping[str, Any], output: np.ndarray, converted: np.ndarray, lexicon: Lexicon, number: int, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield how many of the converted subwords a dictionary can judge and, of these, how many are translations."""
+    """Yield how many of the converted subwords a dictionary can judge and how many of these are translations.
+
+    output, converted: (n,), as for `count_translations`. number: number of texts. seed: of the other positions.
+    """
     counts = count_translations(output, converted, lexicon, number, seed)
     for measure_name, hits, sizes in (
         (IN_DICTIONARY, counts.in_dictionary, counts.converted),

@@ -1,4 +1,4 @@
-"""Scores on the texts of a test set that the training data of its language do not have, beside those on all texts."""
+"""Scores on the test texts that do not occur in the training data of their language, in addition to those on all texts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,11 +11,14 @@ from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.f1 import Counts
 from crosslens.numerics.intervals import score_interval
 
-UNSEEN = "; texts unseen in training"  # follows the definition of a score
+UNSEEN = "; texts unseen in training"  # suffix of the definition of a score
 
 
 def unseen(subject: Subject, part: pd.DataFrame, training: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return whether each row of predictions is of no such test text, (n,) bool. training: corpus, language, split of files."""
+    """Return whether each row of predictions is of a text that the training data of its language lack, (n,) bool.
+
+    Rows outside test count as unseen. training: corpus, language and split of each file of training data.
+    """
     is_unseen = np.full(len(part), True)
     groups: Any = part.groupby(["corpus", "split", "language"]).indices
     for (corpus, split, language), rows in groups.items():
@@ -27,14 +30,17 @@ def unseen(subject: Subject, part: pd.DataFrame, training: Sequence[Sequence[str
 
 
 def subsets(chosen: np.ndarray, is_unseen: np.ndarray) -> dict[str, np.ndarray]:
-    """Return chosen rows (n,) and, where these are others, those of unseen texts, by what follows a definition."""
+    """Return suffix of a definition -> rows, (n,) bool: the chosen ones, and the unseen ones if only some of these are."""
     return {"": chosen} | ({UNSEEN: chosen & is_unseen} if 0 < (chosen & is_unseen).sum() < chosen.sum() else {})
 
 
 def score_records(
     place: Mapping[str, Any], counts: Mapping[str, Counts], score: Callable[[Counts], np.ndarray], is_unseen: np.ndarray
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of a score by definition. counts: of n texts by definition."""
+    """Yield the records of a score by definition.
+
+    place: fields of every record. counts: definition -> counts of n texts. is_unseen: (n,) bool.
+    """
     for suffix, rows in subsets(np.full(len(is_unseen), True), is_unseen).items():
         for definition, part in ((name, take(part, rows)) for name, part in counts.items()):
             value, low, high = score_interval(part, score)

@@ -153,6 +153,9 @@ def test_losses_of_the_source_of_targets_and_their_difference():
         "Indo-European": ["de", "fr"], "Turkic": ["tr"], "Sino-Tibetan": ["zh"]}  # fmt: skip
     assert muller2021.losses(numbers, ["1-2"], "targets", sources=["ru"]) == {}
     assert not muller2021.losses(numbers, ["1-2"], "targets", before="1-2")["parsing from English"].to_numpy().any()
+    numbers = [pd.concat([scores(f"muller2021/parsing/en/{name}", before) for name in ("ref", "init10", "init1")])]
+    for place, rows in muller2021.losses(numbers, [10, 1], "targets").items():  # the name of one begins with that of the other
+        assert rows.attrs["recipes"][0] == f"muller2021/parsing/en/init{place.rpartition(' ')[2]}"
 
 
 def similarity(function, task=None, languages=(*FAMILIES, "fi", "ja", "ar", "ko"), recipe="r"):

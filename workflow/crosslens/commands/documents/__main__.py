@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[4]
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run the command; returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m documents", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m crosslens.commands.documents", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if a document is out of date")
     parser.add_argument("--site", type=Path, help="write what the site alone has, front page and reports, into its copy of pages")
     options = parser.parse_args(arguments)

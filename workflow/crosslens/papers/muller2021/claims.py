@@ -35,7 +35,7 @@ def losses(
     scores = pd.concat(numbers).drop_duplicates(["recipe", "language", "seed"])
     scores = scores[scores["language"] != "all"]
     values = {str(name): rows.pivot(index="language", columns="seed", values="value") for name, rows in scores.groupby("recipe")}
-    results = {}
+    results: dict[str, pd.DataFrame] = {}
     for task, source, after in product(scores["task"].unique(), sources, map(str, layers)):
         recipes = [recipe_name(task, source, layers_of_recipe) for layers_of_recipe in (after, before)]
         if not {*recipes} <= values.keys():
@@ -45,13 +45,14 @@ def losses(
         if before == REF:
             place += f", {_in_words(after)}"
         if quantity == "source":
-            results[place] = change.loc[[source]]
+            tables = {place: change.loc[[source]]}
         elif by_family:
-            results |= {f"{place}, {family}": rows for family, rows in targets.groupby(families_of(targets.index))}
+            tables = {f"{place}, {family}": rows for family, rows in targets.groupby(families_of(targets.index))}
         else:
-            results[place] = targets - change.loc[source] if quantity == "difference" else targets
-        for name in [name for name in results if name.startswith(place)]:
-            results[name].attrs["recipes"] = recipes
+            tables = {place: targets - change.loc[source] if quantity == "difference" else targets}
+        for rows in tables.values():
+            rows.attrs["recipes"] = recipes
+        results |= tables
     return results
 
 

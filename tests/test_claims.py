@@ -445,6 +445,13 @@ def test_a_wrong_ledger_is_refused_in_one_line(tmp_path, text, message):
     assert str(error.value).startswith(f"{file}: {message}") and "\n" not in str(error.value)
 
 
+def test_a_group_of_claims_that_do_not_exist_is_refused(tmp_path):
+    file = tmp_path / "claims.yaml"
+    file.write_text(f"groups: {{Transfer: [c1, c2]}}\nclaims: {{c1: {{{COMMON}, note: n}}}}")
+    with pytest.raises(DataError, match=r"claims\.yaml: groups\.Transfer: expected a claim, found 'c2'"):
+        read_claims_file(file)
+
+
 def test_estimates_agree_with_scipy():
     values = np.random.default_rng(1).normal(3, 2, 9)
     estimate, test = over_runs(values), stats.ttest_1samp(values, 1)

@@ -16,7 +16,7 @@ of other columns:
 rows() takes lists too: several columns in one, rows in the order of the values that are named. claims(PRESET) has the rows of
 the preset's claims.csv; claim(PRESET, "tanti2021-c01", "holds") one of them, which must have that verdict, so that no sentence
 outlives the verdict that it tells of. Further: terms (resources/terms.yaml), definitions (names of those in records), sources (of
-data), configuration() (its keys) and papers (the subject of each).
+data), configuration() (its keys), papers (the subject of each) and groups(PAPER) (headings of its claims).
 
 Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
 """
@@ -41,6 +41,7 @@ from crosslens.jobs.files import sha256
 from crosslens.jobs.quantities import readable
 from crosslens.numerics import definitions
 from crosslens.papers import papers
+from crosslens.reports.claims.claims_file import read_claims_file
 from crosslens.reports.claims.pages import counted, frequencies
 from crosslens.reports.claims.verdicts import NOT_MEASURED
 from crosslens.reports.pages import read_terms
@@ -268,6 +269,7 @@ def environment(root: Path) -> Environment:
         "readable": readable,
         "configuration": configuration.keys,
         "papers": {paper.key: paper.about for paper in papers()},
+        "groups": lambda paper: read_claims_file(root / f"workflow/crosslens/papers/{paper}/claims.yaml").groups,
     }
     return jinja
 

@@ -220,6 +220,7 @@ class ClaimsFile(Section):
     finding: Finding | None = None
     central: list[str] = []  # claims that the paper turns on, which are decided together
     learned: list[Learned] = []
+    groups: dict[str, list[str]] = {}  # heading -> claims below it, in the documentation
     claims: dict[Annotated[str, Field(pattern=r"^c\d+[a-z]?$")], Claim]
 
     @model_validator(mode="before")
@@ -238,7 +239,8 @@ class ClaimsFile(Section):
     @model_validator(mode="after")
     def _names_its_claims(self) -> ClaimsFile:
         names = {f"claims.{key}": [*claim.rests_on, *claim.follows_from] for key, claim in self.claims.items()}
-        for place, name in ((place, name) for place, several in (names | {"central": self.central}).items() for name in several):
+        names |= {"central": self.central} | {f"groups.{heading}": keys for heading, keys in self.groups.items()}
+        for place, name in ((place, name) for place, several in names.items() for name in several):
             if name not in self.claims or place == f"claims.{name}":
                 raise ValueError(f"{place}: expected a claim, found '{name}'{nearest(name, self.claims)}")
         return self

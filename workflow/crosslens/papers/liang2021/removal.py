@@ -32,8 +32,8 @@ def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence
     """Draw F1 lost without the first directions: a row for each task, a column for the frozen and the fine-tuned encoder.
 
     The loss is F1 with all directions minus F1 without the first x, averaged over all languages as in the paper.
-    records: scores of heads; removals: task -> recipe, head, first and random of each head. Raises DataError if there is nothing
-    to draw.
+    records: scores of heads; removals: task -> recipe, head, first and random of each head. Raises DataError if there is no
+    curve.
     """
     grid: dict[str, dict[str, list[Curve]]] = {}
     scored = records[(records["definition"] == CHUNK_MICRO_F1) & (records["split"] == "test")]

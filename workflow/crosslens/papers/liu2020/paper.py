@@ -69,7 +69,7 @@ def _running(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 
 def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """Settings of masked subwords: the text on which a BERT was pretrained; for the released one, the first BERT with most text."""
+    """Settings of masked subwords: a BERT's pretraining text; for the released one, that of the first BERT with most text."""
     paper = section(config)
     largest_size = list(paper.pretraining.sizes)[-1]
     first = next(name for name in paper.pretrained() if name.startswith("bert") and name.endswith(f"/{largest_size}"))

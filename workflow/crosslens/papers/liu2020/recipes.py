@@ -50,7 +50,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
         all_recipes.append(_nli(nli(model, features=True), config, **start, features=True))
         if is_bert:
             all_recipes.append(_nli(nli(model), config, **start, half=paper.nli.pretrained_half))
-    control: dict[str, Any] = {"encoder": pretraining_settings.bert.encoder, "blank": True}  # trained likewise, from random weights
+    control: dict[str, Any] = {"encoder": pretraining_settings.bert.encoder, "blank": True}  # random weights, trained alike
     all_recipes.append(_nli(nli(UNTRAINED_MODEL, features=True), config, **control, features=True))
     all_recipes.append(_nli(nli(UNTRAINED_MODEL), config, **control, half=paper.nli.pretrained_half))
     return {recipe.name: recipe for recipe in all_recipes}

@@ -49,7 +49,7 @@ class Passport(PaperSection):
         return {"encoder": encoders[0], **values} if encoders and isinstance(encoders, list) else values
 
     def check(self, config: Config) -> None:
-        """Raise ValueError where encoders or corpora are missing, or do not fit."""
+        """Raise ValueError if encoders or corpora are missing or unsuitable."""
         here = "papers.passport"
         for number, encoder in enumerate(self.encoders):
             config.expect_encoder(f"{here}.encoders.{number}", encoder)

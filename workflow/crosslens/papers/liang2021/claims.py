@@ -20,9 +20,9 @@ MOST_REMOVED = 1000  # more directions than any encoder here has
 
 
 def fall_from_best(numbers: Sequence[pd.DataFrame], end: int) -> pd.DataFrame:
-    """Drop in score from the best x up to `end` to x = `end`, by seed; for each seed, the other seeds determine the best x.
+    """Drop in score from the best x to x = `end`, by seed; for each seed, the other seeds determine the best x.
 
-    numbers: scores by x and seed.
+    numbers: scores by x and seed, of which those beyond `end` do not count.
     """
     curves: Any = _by_seed(numbers[0], "x")  # Any: mypy takes minutes over differences of pandas-stubs' scalars
     curves = curves[[x for x in curves if x <= end]]
@@ -64,7 +64,7 @@ def ends_of_groups(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def rise_at_end(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Rise in score from the worst layer to the last, by seed; for each seed, the other seeds determine the worst layer.
+    """Rise in score from the worst earlier layer to the last, by seed; for each seed, the other seeds determine the worst.
 
     numbers: scores by layer and seed; the rise in a second table, if there is one, is subtracted.
     """

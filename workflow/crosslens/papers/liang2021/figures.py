@@ -53,8 +53,8 @@ WINDOWS: Mapping[str, tuple[str, Look]] = {
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
     """Draw a figure from its records.
 
-    settings: encoders, recipe -> name; untrained, recipe -> recipe with random weights; methods; compared; band, width of narrow
-    windows; layer_dimensions, kind of measure -> number of coordinates.
+    settings: encoders, recipe -> name; untrained, recipe -> recipe with random weights; methods; compared; band, width of
+    narrow windows; layer_dimensions, kind of measure -> number of coordinates.
     """  # fmt: skip
     records = inputs.records().dropna(subset=["value"])
     figure_of = {"figure1": by_dimension, "figure2": by_band, "figure3": by_layer, "figure5": of_groups, "subspaces": of_methods}
@@ -62,7 +62,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Draw figure 1: scores at the last layer by number of directions; a row for each task, a column for each method."""
+    """Draw figure 1: scores at the last layer by number of directions; a row a task, a column for each encoder and method."""
     last = last_layer(records)
     grid: dict[str, dict[str, list[Curve]]] = {}
     for task in TASKS:
@@ -128,7 +128,7 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Draw figure 5: accuracy on two directions of a group's subspace minus accuracy on two beyond its rank; a curve a group."""
+    """Draw figure 5: for each group, accuracy on two directions of its subspace minus accuracy on two beyond the rank."""
     curves: list[Curve] = []
     for number, (name, of_group) in enumerate(records.groupby("item", sort=False)):
         bands, beyond = where(of_group, window=BAND), where(of_group, window=BEYOND)
@@ -141,7 +141,7 @@ def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Draw a comparison of all methods: accuracy on pairs of languages, and of one against the rest, by number of directions."""
+    """Draw a comparison of methods: accuracy on pairs of languages and on one against the rest, by number of directions."""
     last = last_layer(records)
     recipe = next(iter(settings["untrained"]))
     rows = {"pairwise,\naccuracy": scores.PAIRS, "one vs. rest,\naccuracy": scores.ONE_AGAINST_REST}
@@ -160,7 +160,7 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def spread(records: pd.DataFrame, recipe: str, method: str) -> str:
-    """A sentence on the standard deviation of accuracy over seeds, in points: total, of fits alone, of pairs and words alone."""
+    """A sentence on accuracy's standard deviation over seeds, in points: total, of fits alone, of pairs and words alone."""
     of_method = where(records, recipe=recipe, subspace=method)
     of_method = of_method[
         (of_method["window"] == FIRST) & of_method["x"].isin(of_method[of_method["definition"] == scores.PAIRS_ONE_FIT]["x"])

@@ -70,7 +70,7 @@ def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
 def _parts(numbers: Sequence[int]) -> list[tuple[int, bool]]:
     """(number of removed directions, whether they are random) of each head.
 
-    Both kinds also occur with nothing removed: AdamW depends on the coordinates in which a head reads the same states.
+    Heads without removal are of both kinds too: AdamW depends on the coordinates in which a head reads the same states.
     """
     return [(first, random) for random in (False, True) for first in numbers]
 

@@ -49,7 +49,7 @@ class Place(NamedTuple):
     mixed: int  # index of the training languages in Study.sources: 0 for English, 1 for the mixed set
     prefix: str  # with which the rows' names begin
     column: str
-    languages: Sequence[str]  # averaged in the column; none if the task or the training languages are not configured
+    languages: Sequence[str]  # averaged in the column; empty if the task or the training languages are not configured
     printed: int  # number of languages in the published mean
 
 
@@ -98,7 +98,7 @@ def capped(sizes: Mapping[str, int], sources: Sequence[str]) -> dict[str, int]:
 def penalty_share(penalty: Mapping[str, Any], distances: Row, losses: Row) -> float:
     """Size of a penalty as a fraction of the cross entropy in the same loss.
 
-    The penalty is its weight times the sum over its layers of the mean distance of validation words from the pretrained encoder.
+    The penalty is its weight times the sum over its layers of validation words' mean distance from the pretrained encoder.
     The cross entropy is the mean over the pass that ends at the tested weights.
     distances: history row of any training run at its tested weights; losses: that row of the training run with the penalty.
     """
@@ -185,7 +185,7 @@ class _Scores:
         return cells.line(row, place.column, metric, definition, numbers, value, remarks, chance=0)
 
     def difference(self, place: Place, after: str, before: str) -> dict[str, Any] | None:
-        """A line with the difference `after` minus `before` in points, by the first definition; None if either lacks a value."""
+        """A line with `after` minus `before` in points, by the first definition; None if either has no value."""
         definition = DEFINITIONS[place.task][0]
         numbers = cells.difference(*(self._runs(place, model, definition) for model in (before, after)))
         if numbers["here"] is None:

@@ -36,6 +36,8 @@ def correlation_of_models(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, in
 def share_with_late_best(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
     """Percentage of translation directions that score highest in the second or third layer from the top.
 
+    Raises Missing if there are fewer than FEWEST_LAYERS layers.
+
     numbers: scores by direction and layer.
     """
     (rows,) = numbers

@@ -50,7 +50,7 @@ def recipes(config: Config) -> dict[str, Recipe]:
         all_recipes.append(_nli(nli(model, features=True), config, **start, features=True))
         if is_bert:
             all_recipes.append(_nli(nli(model), config, **start, half=paper.nli.pretrained_half))
-    control: dict[str, Any] = {"encoder": pretraining_settings.bert.encoder, "blank": True}  # random weights, trained alike
+    control: dict[str, Any] = {"encoder": pretraining_settings.bert.encoder, "blank": True}  # random weights, not pretrained
     all_recipes.append(_nli(nli(UNTRAINED_MODEL, features=True), config, **control, features=True))
     all_recipes.append(_nli(nli(UNTRAINED_MODEL), config, **control, half=paper.nli.pretrained_half))
     return {recipe.name: recipe for recipe in all_recipes}
@@ -139,8 +139,8 @@ def _nli(
     """Recipe that trains on the source language and is scored on the dev and test sets of all languages.
 
     pretrained: model to start from; None: the encoder itself. features: whether only a head is trained, on frozen states of the
-    pair. half: whether the embeddings and the lower half of the layers are frozen. blank: whether it starts from random weights,
-    with the settings for our own pretrained models.
+    pair. half: whether the embeddings and the lower half of the layers are frozen. blank: whether it starts from random
+    weights, with the settings for our own pretrained models.
     """
     paper = section(config)
     settings, corpus = paper.nli, config.corpora[paper.nli.corpus]

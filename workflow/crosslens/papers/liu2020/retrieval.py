@@ -28,12 +28,12 @@ OF_WORDS = [
     "source words", "candidates", "median contexts of source words", "median contexts of candidates",
     "source words without contexts", "target words without contexts",
 ]  # fmt: skip
-"""Definitions of numbers that depend only on the words; models with the same tokenizer have the same."""
+"""Definitions of numbers that depend only on the words; models with the same tokenizer share them."""
 METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness"}
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Build the table: lines for the words, then for each model at its last layer and by layer. settings: study."""
+    """Build the table: lines for words, then each model at its last layer and by layer. settings: study, fields of Study."""
     study = Study(**settings["study"])
     sizes = [*study.sizes, *(model.partition("/")[2] for model in study.equal_epochs)]
     masked_lines = masked_predictions.lines(inputs.records("masked"), masked_predictions.of_sizes(study, sizes))

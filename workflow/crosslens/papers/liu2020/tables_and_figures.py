@@ -120,19 +120,19 @@ def most_text(config: Config) -> list[str]:
 
 
 def _retrieval(models: list[str]) -> list[tuple[str, str]]:
-    """(kind, recipe) of word retrieval by the models, the released one and random weights, and of masked subwords by BERTs."""
+    """Needs of word retrieval, (kind, recipe): the models, the released one, random weights; and masked subwords of BERTs."""
     return [(RETRIEVAL, name) for name in (*map(pretraining, models), RELEASED, UNTRAINED)] + _masked(models)
 
 
 def _nli(models: list[str]) -> list[tuple[str, str]]:
-    """(kind, recipe) of XNLI by the models, random weights and the released one, and of masked subwords by BERTs."""
+    """Needs of XNLI, (kind, recipe): the models, random weights, the released one; and masked subwords of BERTs."""
     features = [nli(model, features=True) for model in (*models, UNTRAINED_MODEL)]
     tuned = [nli(model) for model in (*models, UNTRAINED_MODEL) if not model.startswith(tuple(STATIC))]
     return [(XNLI, name) for name in (*features, *tuned, ALL, LAST)] + _masked(models)
 
 
 def _masked(models: list[str]) -> list[tuple[str, str]]:
-    """(kind, recipe) of masked subwords, for the masked language models among the pretrained models."""
+    """Needs of masked subwords, (kind, recipe), for the masked language models among the models."""
     return [(MASKED, pretraining(model)) for model in models if model.startswith("bert")]
 
 

@@ -19,7 +19,7 @@ DROP = "drop of the short window (percent)"
 class Model(NamedTuple):
     """A model trained on XNLI.
 
-    name: as in figures and tables; way: FROZEN, WHOLE or HALF; size: data size of our pretraining, empty without it.
+    name: as in figures and tables; way: FROZEN, WHOLE or HALF; size: data size of its pretraining, empty unless it is ours.
     """
 
     name: str

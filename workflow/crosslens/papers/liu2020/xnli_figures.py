@@ -92,7 +92,7 @@ def _series(name: str, numbers: Sequence[Mapping[str, Any]]) -> Dots:
 
 
 def _note(scored: pd.DataFrame, study: Study, *, losses: bool = False) -> str:
-    """Sentences on means and lines. losses: whether losses are shown, which like means have intervals only over seeds."""
+    """Sentences on means and interval lines. losses: whether losses are shown, which like means have lines only over seeds."""
     seeds = scored["seed"].nunique()
     alone = "means and losses have none" if losses else "means have none"
     without = f"; of one seed {alone}" if seeds == 1 else ""

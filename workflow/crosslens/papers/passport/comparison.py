@@ -16,8 +16,8 @@ from crosslens.papers.passport.terms import PIVOT
 from crosslens.reports.cells import rounded
 
 COLUMNS = (*TABLE_COLUMNS, "value_a", "value_b", "won", "lost", "p", "p_holm")
-"""Columns of A-B.csv. here: A's value less B's, in a language or averaged over families; won, lost: number of languages in which
-A is better, or worse, than B; p: of a two-sided sign test; p_holm: p corrected for all measures that are tested."""
+"""Columns of A-B.csv. here: A's value less B's, in a language or averaged over families; won, lost: number of languages in
+which A is better, or worse, than B; p: of a two-sided sign test; p_holm: p corrected for all measures that are tested."""
 COVERAGE = {(True, True): "both cover", (True, False): "only A", (False, True): "only B", (False, False): "neither"}
 """(whether A, whether B was pretrained on a language) -> name for such languages."""
 DIGITS = 6

@@ -76,7 +76,7 @@ class Passport(PaperSection):
         return topics
 
     def kinship(self, config: Config) -> dict[str, list[str]]:
-        """Family and genus of each language of the parallel sentences."""
+        """[family, genus] of each language of the parallel sentences."""
         rows = {language: languages_table()[language] for language in config.corpora[self.parallel].languages}
         return {language: [row["family"], row["genus"]] for language, row in rows.items()}
 

@@ -18,7 +18,7 @@ from crosslens.reports.cells import COLUMNS, where
 MEASURES = Path(__file__).with_name("measures.yaml")
 TABLE_COLUMNS = (*COLUMNS, "layer", "family", "baseline_kind")
 NUMBERS = ("here", "low", "high", "n")  # columns of numbers; the others are text
-SUMMARY = "summary"  # the layer that is best on the other half of the languages
+SUMMARY = "summary"  # name for the layer that is best on the other half of the languages
 CLOSE = 0.02  # standard error of a share of 204 sentences, if it is near 0.1 or 0.9
 LEAST = 8  # fewest families for an interval over families
 MAJORITY = 0.5  # share of unknown subwords, or of neighbours in its own language, above which a language is named

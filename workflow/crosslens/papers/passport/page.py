@@ -14,7 +14,7 @@ from crosslens.reports.cells import where
 from crosslens.reports.templates import read_template
 
 SECTIONS = {"A": "Text into subwords", "B": "Where the language is", "C": "Same meaning, same place", "D": "Use"}
-WORST = 3  # number of languages that the table names for a measure
+WORST = 3  # number of languages that the table names as the worst
 SIGNS = {"higher": "↑", "lower": "↓", "neither": ""}
 UNKNOWN = "unknown"
 TOO_SMALL = "too small because of unknown subwords"

@@ -1,4 +1,4 @@
-"""passport: the premium, how many subwords a language needs for the same sentences; it needs no weights."""
+"""passport: the premium, how many subwords a language needs relative to the pivot; no weights are needed."""
 
 import re
 from collections.abc import Iterator, Sequence

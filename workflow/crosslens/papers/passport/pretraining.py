@@ -21,7 +21,7 @@ class Pretraining:
         return cls(**read_yaml(path))
 
     def covered(self, encoder: str | None, languages: Sequence[str]) -> list[str] | None:
-        """Languages, of those asked for, on which an encoder was pretrained; None if unknown."""
+        """The members of `languages` on which an encoder was pretrained; None if unknown."""
         name = self.encoders.get(encoder or "", {}).get("languages")
         return None if name is None else [language for language in languages if language in self.lists[name]["languages"].split()]
 

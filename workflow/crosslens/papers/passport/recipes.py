@@ -1,4 +1,4 @@
-"""passport: recipes for each encoder unchanged, and with random weights in all layers and embeddings; none trains."""
+"""passport: recipes for each encoder unchanged, and with random weights in layers and embeddings; nothing is trained."""
 
 from crosslens.config.recipes import Edit, Recipe
 from crosslens.config.whole import Config, once

@@ -1,4 +1,4 @@
-"""The five sentences of a passport, filled by rule, after warnings of unknown subwords and of measures at their baselines.
+"""The five sentences of a passport, filled by rule, after warnings about unknown subwords and measures at their baselines.
 
 A sentence whose numbers were not measured is left out.
 """

@@ -97,7 +97,7 @@ class _Values:
         return {column: frame.at[layer, language] for column, frame in self.by_language.items()}
 
     def best_layers(self, lower: bool) -> dict[str, int]:
-        """Language -> layer with the best mean over the other half of the languages; {} if there is one layer or one language.
+        """Language -> layer with the best mean over the other half of the languages; {} with a single layer or language.
 
         Languages of a family alternate between the halves, so that each has about half of it. lower: whether lower is better.
         """
@@ -157,7 +157,10 @@ def _summary(place: Mapping[str, Any], values: _Values, best: Mapping[str, int])
 
 
 def _formula(place: Mapping[str, Any], values: _Values, encoder: _Values, *, summary: bool) -> Iterator[dict[str, Any]]:
-    """Lines for a baseline by formula: by language if it has languages, otherwise a constant at each layer of the encoder."""
+    """Lines for a baseline by formula: by language if it has languages, otherwise a constant at each layer of the encoder.
+
+    summary: whether the encoder also has a summary layer.
+    """
     if values.averaged:
         yield from _of_layers(place, values)
         return

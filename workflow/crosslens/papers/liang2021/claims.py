@@ -1,4 +1,7 @@
-"""liang2021: functions that claims.yaml names, for effects that are no sums of selected numbers (effects.Functions)."""
+"""liang2021: functions named in claims.yaml, for effects that are not sums of selected numbers (effects.Functions).
+
+Most return one value for each seed, (1, n_seeds).
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,15 +14,15 @@ from crosslens.numerics.curves import meeting as meeting_point
 from crosslens.numerics.estimates import Estimate
 from crosslens.papers.liang2021.names import BY_LANGUAGE, MEANS, SOURCES, TASKS, part_name
 
-SOURCE_LANGUAGES = (("en",), ("en", "de", "zh"))  # languages of training, single-source and multi-source
+SOURCE_LANGUAGES = (("en",), ("en", "de", "zh"))  # training languages: single-source, multi-source
 AVERAGE = "avg"
-MOST_REMOVED = 1000  # directions; more than any encoder here has
+MOST_REMOVED = 1000  # more directions than any encoder here has
 
 
 def fall_from_best(numbers: Sequence[pd.DataFrame], end: int) -> pd.DataFrame:
-    """Score at the best x less that at x = `end`, mean over seeds; for each seed, the best x is that of the other seeds.
+    """Drop in score from the best x to x = `end`, by seed; for each seed, the other seeds determine the best x.
 
-    numbers: scores by x and seed.
+    numbers: scores by x and seed, of which those beyond `end` do not count.
     """
     curves: Any = _by_seed(numbers[0], "x")  # Any: mypy takes minutes over differences of pandas-stubs' scalars
     curves = curves[[x for x in curves if x <= end]]
@@ -27,7 +30,7 @@ def fall_from_best(numbers: Sequence[pd.DataFrame], end: int) -> pd.DataFrame:
 
 
 def best_by_languages(numbers: Sequence[pd.DataFrame], languages: int) -> pd.DataFrame:
-    """The best x divided by the number of languages, mean over seeds.
+    """Best x divided by the number of languages, by seed.
 
     numbers: scores by x and seed.
     """
@@ -35,25 +38,25 @@ def best_by_languages(numbers: Sequence[pd.DataFrame], languages: int) -> pd.Dat
 
 
 def meeting(numbers: Sequence[pd.DataFrame], languages: int) -> pd.DataFrame:
-    """The x at which a curve is no longer above another, divided by the number of languages, mean over seeds.
+    """Smallest x at which a curve is no longer above another, divided by the number of languages, by seed.
 
-    numbers: scores of both curves by x and seed; those of the second may be of a single x, and then hold for all.
+    numbers: scores of both curves by x and seed; if the second has a single x, its score counts at every x.
     """
     return _over_seeds(_meetings(*numbers) / languages)
 
 
 def meetings_apart(numbers: Sequence[pd.DataFrame], languages: int) -> pd.DataFrame:
-    """The meeting point of a first pair of curves less that of a second pair, divided by the number of languages.
+    """Meeting point of one pair of curves minus that of another, divided by the number of languages, by seed.
 
-    numbers: those of `meeting` for the first pair, then for the second.
+    numbers: both curves of the first pair, then of the second; see `meeting`.
     """
     return _over_seeds((_meetings(*numbers[:2]) - _meetings(*numbers[2:])) / languages)
 
 
 def ends_of_groups(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The x at which windows of related languages are no longer above those beyond the rank, less that of random languages.
+    """Smallest x at which windows are no longer above those beyond the rank: mean over related groups minus random languages.
 
-    numbers: scores of related languages by group, x and seed, within the rank and beyond it; the same of random languages.
+    numbers: scores of related languages by group, x and seed, within the rank and beyond it; likewise for random languages.
     """
     related, related_beyond, random, random_beyond = numbers
     ends = [_meetings(rows, related_beyond[related_beyond["item"] == group]) for group, rows in related.groupby("item")]
@@ -61,13 +64,13 @@ def ends_of_groups(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def rise_at_end(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Score at the last layer less that at the worst earlier one, mean over seeds; for each seed, it is the worst of other seeds.
+    """Rise in score from the worst earlier layer to the last, by seed; for each seed, the other seeds determine the worst.
 
-    numbers: scores by layer and seed; where there is a second selection, its rise is subtracted.
+    numbers: scores by layer and seed; the rise in a second table, if there is one, is subtracted.
     """
     rises = []
     for rows in numbers:
-        curves: Any = _by_seed(rows, "layer")  # Any: as above
+        curves: Any = _by_seed(rows, "layer")  # Any: mypy takes minutes over differences of pandas-stubs' scalars
         last = max(curves.columns)
         rises.append(pd.Series({seed: curves.loc[seed, last] - curves.loc[seed, mean.drop(last).idxmin()]
                                 for seed, mean in _means_of_other_seeds(curves)}))  # fmt: skip
@@ -75,7 +78,7 @@ def rise_at_end(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def needed(numbers: Sequence[pd.DataFrame], share: float) -> pd.DataFrame:
-    """Number of directions at which a curve reaches a share of its best score, mean over seeds; linear between two measured x.
+    """Number of directions at which a curve reaches a fraction `share` of its best score, by seed; linear between measured x.
 
     numbers: scores by x, the number of directions, and seed.
     """
@@ -85,13 +88,13 @@ def needed(numbers: Sequence[pd.DataFrame], share: float) -> pd.DataFrame:
 
 
 def straightness(numbers: Sequence[pd.DataFrame], start: int, random: bool = False) -> pd.DataFrame:
-    """Percentage of the variance of scores that a straight line over the number of removed directions explains, mean over seeds.
+    """Percentage of the variance of scores explained by a straight line over the number of removed directions, by seed.
 
     Scores are means over languages.
 
     numbers: scores of heads by language and seed.
-    start: fewest removed directions that count.
-    random: whether the removed directions are random ones.
+    start: smallest number of removed directions to include.
+    random: whether the removed directions are random.
     """
     (rows,) = numbers
     removed = {f"{TASK} {part_name(count, random)}": count for count in range(start, MOST_REMOVED)}
@@ -99,21 +102,21 @@ def straightness(numbers: Sequence[pd.DataFrame], start: int, random: bool = Fal
     curves = rows.assign(x=rows["item"].map(removed)).groupby(["seed", "x"])["value"].mean().unstack()
     x = curves.columns.to_numpy(float)
     if len(x) < 3:
-        return _over_seeds([np.nan] * len(curves))  # any two points are on a line
+        return _over_seeds([np.nan] * len(curves))  # a line fits any two points
     return _over_seeds([100 * float(np.corrcoef(x, curve)[0, 1]) ** 2 for curve in curves.to_numpy(float)])
 
 
 def correlation_of_curves(numbers: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
     """Correlation of two curves, by seed.
 
-    numbers: scores of both curves by seed and by a column, such as x.
+    numbers: scores of both curves by seed and `column`, such as x.
     """
     first, second = (_by_seed(rows, column) for rows in numbers)
     return _over_seeds(first.corrwith(second[first.columns.intersection(second.columns)], axis=1))
 
 
 def means_of_print(numbers: Sequence[pd.DataFrame]) -> dict[str, tuple[Estimate, int]]:
-    """Printed means over languages less the means of the printed scores of these languages, by cell.
+    """Printed mean over languages minus the mean of the printed scores of these languages, by cell of table 1.
 
     numbers: printed cells of tables 1 to 5.
     """
@@ -130,7 +133,7 @@ def means_of_print(numbers: Sequence[pd.DataFrame]) -> dict[str, tuple[Estimate,
 
 
 def _meetings(upper: pd.DataFrame, lower: pd.DataFrame) -> pd.Series:
-    """The x at which a curve is no longer above another, by seed."""
+    """Smallest x at which the curve `upper` is no longer above the curve `lower`, by seed, (n_seeds,)."""
     curves, references = _by_seed(upper, "x"), _by_seed(lower, "x")
     if references.shape[1] == 1:
         references = pd.DataFrame({x: references.iloc[:, 0] for x in curves})
@@ -141,7 +144,7 @@ def _meetings(upper: pd.DataFrame, lower: pd.DataFrame) -> pd.Series:
 
 
 def _by_seed(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Values by seed and by the values of a column, (n_seeds, n_values); both ascending."""
+    """Values by seed and `column`, (n_seeds, n_values), both ascending, without those that a seed lacks."""
     return rows.groupby(["seed", column])["value"].mean().unstack().dropna(axis=1)
 
 
@@ -151,5 +154,5 @@ def _means_of_other_seeds(curves: pd.DataFrame) -> list[tuple[int, pd.Series]]:
 
 
 def _over_seeds(values: Sequence[float] | pd.Series) -> pd.DataFrame:
-    """Values by seed, (1, n_seeds)."""
+    """One row with a value for each seed, (1, n_seeds)."""
     return pd.DataFrame([[*values]])

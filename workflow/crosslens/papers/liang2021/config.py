@@ -220,11 +220,11 @@ class Liang2021(PaperSection):
 
     @property
     def text_corpus(self) -> str:
-        """Key of the corpus whose texts the paper's encoder reads."""
+        """Key of the corpus from which the language subspaces of the paper's encoder are computed."""
         return str(self.texts[self.encoder])
 
     def check(self, config: Config) -> None:
-        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
+        """Raise ValueError if keys contradict each other or the corpora and encoders that they name."""
         here = "papers.liang2021"
         for encoder, corpus in self.texts.items():
             config.expect_encoder(f"{here}.texts", encoder)

@@ -1,4 +1,4 @@
-"""liang2021: figures 1, 2, 3 and 5, scores of probes on language subspaces, and a comparison of the methods that find these."""
+"""liang2021: figures 1, 2, 3 and 5, scores of probes on language subspaces; and a comparison of subspace methods."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -20,13 +20,13 @@ ONE_SEED = "Bands: 95 % intervals over languages, or over features of typology."
 
 
 class Task(NamedTuple):
-    """A row of a figure: a task that probes learn from coordinates of a subspace."""
+    """A row of a figure: a task that probes learn from coordinates along a subspace."""
 
     row: str
     measure: str  # kind of measure
     definition: str
     item: str
-    control: tuple[str, str, str] | None = None  # name, definition and item of the scores of a control
+    control: tuple[str, str, str] | None = None  # name, definition and item of a control's scores; None: no control
 
 
 TASKS = (
@@ -51,8 +51,10 @@ WINDOWS: Mapping[str, tuple[str, Look]] = {
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: encoders, recipe -> name; untrained, recipe -> that with random weights; methods; compared; band;
-    layer_dimensions, kind of measure -> coordinates.
+    """Draw a figure from its records.
+
+    settings: encoders, recipe -> name; untrained, recipe -> recipe with random weights; methods; compared; band, width of
+    narrow windows; layer_dimensions, kind of measure -> number of coordinates.
     """  # fmt: skip
     records = inputs.records().dropna(subset=["value"])
     figure_of = {"figure1": by_dimension, "figure2": by_band, "figure3": by_layer, "figure5": of_groups, "subspaces": of_methods}
@@ -60,7 +62,7 @@ def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
 
 
 def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Figure 1: a row a task, a column an encoder and method; scores at the last layer by the number of directions."""
+    """Draw figure 1: scores at the last layer by number of directions; a row a task, a column for each encoder and method."""
     last = last_layer(records)
     grid: dict[str, dict[str, list[Curve]]] = {}
     for task in TASKS:
@@ -81,7 +83,7 @@ def by_dimension(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Figure 2: scores of narrow windows of the last layer's coordinates less those of as many random directions."""
+    """Draw figure 2: scores on narrow windows of the last layer's coordinates minus scores on as many random directions."""
     last, size = last_layer(records), settings["band"]
     controls = {SCATTERED: ("minus random ones", look(0)), BEYOND: ("minus beyond rank", look(1))}
     grid: dict[str, dict[str, list[Curve]]] = {}
@@ -103,7 +105,7 @@ def by_band(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Figure 3: a row a task, a column an encoder, a curve a method; scores from the first directions of each layer."""
+    """Draw figure 3: scores on the first directions of each layer; a row for each task, a column for each encoder."""
     grid: dict[str, dict[str, list[Curve]]] = {}
     for task in MAIN:
         at_dimension = records[records["x"] == settings["layer_dimensions"][task.measure]]
@@ -126,7 +128,7 @@ def by_layer(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Figure 5: a curve a group of languages; accuracy from two directions of its subspace less that from random ones."""
+    """Draw figure 5: for each group, accuracy on two directions of its subspace minus accuracy on two beyond the rank."""
     curves: list[Curve] = []
     for number, (name, of_group) in enumerate(records.groupby("item", sort=False)):
         bands, beyond = where(of_group, window=BAND), where(of_group, window=BEYOND)
@@ -139,7 +141,7 @@ def of_groups(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
-    """Comparison of all methods: pairs of languages, and each language against the rest, told apart by the first directions."""
+    """Draw a comparison of methods: accuracy on pairs of languages and on one against the rest, by number of directions."""
     last = last_layer(records)
     recipe = next(iter(settings["untrained"]))
     rows = {"pairwise,\naccuracy": scores.PAIRS, "one vs. rest,\naccuracy": scores.ONE_AGAINST_REST}
@@ -158,7 +160,7 @@ def of_methods(records: pd.DataFrame, settings: Mapping[str, Any]) -> Figure:
 
 
 def spread(records: pd.DataFrame, recipe: str, method: str) -> str:
-    """A sentence on standard deviations over seeds in points of accuracy: of all, of fits alone, of pairs and words alone."""
+    """A sentence on accuracy's standard deviation over seeds, in points: total, of fits alone, of pairs and words alone."""
     of_method = where(records, recipe=recipe, subspace=method)
     of_method = of_method[
         (of_method["window"] == FIRST) & of_method["x"].isin(of_method[of_method["definition"] == scores.PAIRS_ONE_FIT]["x"])
@@ -177,18 +179,18 @@ def spread(records: pd.DataFrame, recipe: str, method: str) -> str:
 
 
 def _columns(settings: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Recipe, method and heading of each column."""
+    """(recipe, method, heading) of each column."""
     return [(recipe, method, f"{encoder}, {METHODS[method]}") for recipe, encoder in settings["encoders"].items()
             for method in settings["methods"]]  # fmt: skip
 
 
 def _of_task(records: pd.DataFrame, task: Task, kind: str) -> pd.DataFrame:
-    """Records of a task and of a kind of windows."""
+    """Records of a task for one kind of window."""
     return where(records, definition=task.definition, item=task.item, window=kind)
 
 
 def _level(records: pd.DataFrame, recipe: str, task: Task, of_method: pd.DataFrame) -> list[Curve]:
-    """The score of the most frequent value of each feature, whatever x, beside the scores on held-out families."""
+    """A flat curve with the score of each feature's most frequent value, for the task on held-out families; otherwise none."""
     majority = where(records, recipe=recipe, definition=scores.FEATURES_MAJORITY)
     if task.definition != scores.FEATURES_HELD_OUT or majority.empty:
         return []
@@ -199,9 +201,9 @@ def _level(records: pd.DataFrame, recipe: str, task: Task, of_method: pd.DataFra
 
 
 def _minus(bands: pd.DataFrame, control: pd.DataFrame, x: int) -> pd.DataFrame:
-    """Difference of each seed's values, of all bands, from those of a control of the same size, without intervals.
+    """Records of bands minus the control's value for the same seed, without intervals; seeds without a control are dropped.
 
-    bands, control: records; x: number of coordinates.
+    bands, control: records; x: number of coordinates of a band, at which the control is taken.
     """
     level = control[control["x"] == x].set_index("seed")["value"]
     differences = bands["value"] - bands["seed"].map(level)
@@ -209,7 +211,7 @@ def _minus(bands: pd.DataFrame, control: pd.DataFrame, x: int) -> pd.DataFrame:
 
 
 def _curve(records: pd.DataFrame, by: str, style: Look, name: str) -> list[Curve]:
-    """A curve of means over seeds, by layer or another column; none where there are no values."""
+    """A list with one curve of means over seeds, by the column `by`; empty without records."""
     return [Curve.over_seeds(records.assign(layer=records[by]), style, name)] if len(records) else []
 
 

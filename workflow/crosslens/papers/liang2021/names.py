@@ -22,7 +22,7 @@ PRINTED = {
     "ldar_5-8": "L-DAR Δ_{5-8}",
     "ldar_9-12": "L-DAR Δ_{9-12}",
 }
-"""Key of a model -> its row in print."""
+"""Key of a model -> its row in the paper's tables."""
 OURS = {
     NO_DROPOUT: "mBERT, no dropout",
     "ldar_released": "L-DAR, released anchor",
@@ -30,12 +30,12 @@ OURS = {
     "matched_5-8": "L-DAR Δ_{5-8}, matched",
     "matched_9-12": "L-DAR Δ_{9-12}, matched",
 }
-"""Key of a model that is not printed -> its row; others have their keys as rows."""
+"""Key of a model that the paper does not have -> its row. Rows of further models are named by their keys."""
 DEFINITIONS = {"pos": (CHUNK_MICRO_F1, ACCURACY), "ner": (F1_BY_WINDOW, F1_STRICT)}
-"""Task -> definitions of its scores. The first is the printed one: seqeval's f1_score in each window, of bare tags too
-(run_tag_LDAR.py, lines 390-392)."""
+"""Task -> definitions of its scores. The first is the paper's: seqeval's f1_score in each window, even for PoS tags, which have
+no IOB prefixes (run_tag_LDAR.py, lines 390-392)."""
 BY_LANGUAGE = {"table2": ("pos", 0), "table3": ("pos", 1), "table4": ("ner", 0), "table5": ("ner", 1)}
-"""Table -> task, and whether its training texts are mixed."""
+"""Table -> task, and index of its training languages in Study.sources: 0 for English, 1 for the mixed set."""
 SOURCES = ("Single-Src.", "Multi-Src.")
 MEANS = ("Train", "Zero-S.", "All")
 
@@ -46,55 +46,58 @@ class Study:
 
     tasks: Mapping[str, str]  # task -> corpus
     languages: Mapping[str, Sequence[str]]  # corpus -> languages of its test sets
-    sources: Sequence[Sequence[str]]  # English alone, then mixed ones
-    models: Mapping[str, bool]  # key -> whether it shows a group of layers
-    penalties: Mapping[str, Mapping[str, Any]]  # key, of models that have one -> its weight, layers and anchor
+    sources: Sequence[Sequence[str]]  # English, then a mixed set if one is configured
+    models: Mapping[str, bool]  # key -> whether only a group of layers is penalised
+    penalties: Mapping[str, Mapping[str, Any]]  # key of a model with a penalty -> weight, layers and anchor
 
     def recipe(self, task: str, mixed: int, model: str) -> str:
-        """Name of a training run."""
+        """Name of a model's recipe. mixed: index of its training languages in `sources`."""
         return recipe_name(task, self.sources[mixed], model)
 
     def shown(self, table: str) -> list[str]:
-        """Models of a table, in their order: groups of layers in table 6 alone."""
+        """Models of a table, in configured order; those with a penalty on a group of layers are only in table 6."""
         return [model for model, group in self.models.items() if table == "table6" or not group]
 
     def combinations(self, table: str) -> list[tuple[str, int]]:
-        """Tasks and sources of a table, as far as they are configured."""
+        """(task, index of the training languages in `sources`) of a table, as far as both are configured."""
         printed = [BY_LANGUAGE[table]] if table in BY_LANGUAGE else [*BY_LANGUAGE.values()]
         return [(task, mixed) for task, mixed in printed if task in self.tasks and mixed < len(self.sources)]
 
     def groups(self, task: str, mixed: int) -> dict[str, list[str]]:
-        """Languages of the means: the sources, the others, all."""
+        """Name of a mean -> languages that it covers: the training languages, the others, all."""
         languages, sources = self.languages[self.tasks[task]], self.sources[mixed]
         train = [language for language in sources if language in languages]
         return dict(zip(MEANS, (train, [language for language in languages if language not in train], [*languages]), strict=True))
 
 
 def recipe_name(task: str, sources: Sequence[str], model: str) -> str:
-    """Name of a training run: liang2021/pos/en/ldar."""
+    """Name of a recipe, such as liang2021/pos/en/ldar."""
     return f"{PAPER}/{task}/{'_'.join(sources)}/{model}"
 
 
 def untrained(encoder: str) -> str:
-    """Recipe of an encoder with random weights."""
+    """Name of the recipe of an encoder with random weights."""
     return f"{PAPER}/untrained/{encoder}"
 
 
 def pretrained(encoder: str) -> str:
-    """Recipe of an encoder as it was pretrained."""
+    """Name of the recipe of an encoder as it was pretrained."""
     return f"{PAPER}/pretrained/{encoder}"
 
 
 def subwords(encoder: str) -> str:
-    """Name of the draws of subwords that an encoder's states are stored of."""
+    """Name of the samples of subwords whose hidden states are stored for an encoder."""
     return f"{PAPER}/subwords/{encoder}"
 
 
 def part_name(first: int, random: bool) -> str:
-    """Name of a head or training that reads states without their first directions: without100, without100_random."""
+    """Name of a head or training run on states without their first directions: without100, without100_random.
+
+    first: number of removed directions; random: whether they are random.
+    """
     return f"without{first}{'_random' if random else ''}"
 
 
 def row_name(model: str) -> str:
-    """Row of a model."""
+    """Name of a model's row in the tables."""
     return (PRINTED | OURS).get(model, model)

@@ -15,18 +15,21 @@ from crosslens.papers.liang2021.recipes import recipes
 from crosslens.papers.liang2021.tables_and_figures import items, kind
 from crosslens.reports.paper import Paper
 
-LAYERS = 12  # of an encoder whose configuration is not here yet; both of the paper's have so many
+LAYERS = 12  # assumed while an encoder's number of layers is unknown; both encoders of the paper have 12
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Seeds of a recipe: the section's; the first for an encoder that is not trained."""
+    """Seeds of a recipe: all of the section's, or only the first if the encoder is not trained."""
     seeds_of_section = tuple(section(config).seeds)
     return seeds_of_section if recipe.stages else seeds_of_section[:1]
 
 
 @once
 def samples(config: Config) -> dict[str, Samples]:
-    """Draws of random subwords of each encoder's texts, at all layers: of train for subspaces, of test for probes."""
+    """Samples by name: random subwords of each encoder's texts, from train for the subspaces and from test for the probes.
+
+    Their states are stored at all layers.
+    """
     paper, samples_by_name = section(config), {}
     for encoder, corpus in paper.texts.items():
         words = Sampling(
@@ -58,7 +61,7 @@ def measures(recipe: Recipe, config: Config) -> Mapping[str, Mapping[str, Any]]:
 
 
 def names(config: Config) -> Mapping[str, str | float | list[int]]:
-    """Names and numbers of a preset for which claims.yaml has fields: see its first lines."""
+    """Value of each $NAME in claims.yaml, whose first lines explain them."""
     paper, probing = section(config), section(config).probing
     languages = len(config.corpora[paper.text_corpus].languages)
     rank = languages - 1

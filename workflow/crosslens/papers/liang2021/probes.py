@@ -14,9 +14,9 @@ GROUPS = "language_groups"
 
 
 def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
-    """Settings of the measures of an encoder's states, by kind.
+    """Settings of the measures of an encoder's hidden states, by kind.
 
-    Further methods and groups of languages are measured for the paper's encoder alone.
+    The `compared` methods and the groups of languages are measured only for the paper's encoder.
     """
     paper, probing = section(config), section(config).probing
     main = recipe.name == pretrained(paper.encoder)
@@ -25,7 +25,7 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
     fits = {"corpus": corpus, "seeds": probing.seeds or paper.seeds, "share": probing.share, "draws": probing.draws}
     windows = fits | probing.model_dump(include={"methods", "dimensions", "bands", "band"})
     table = {language: languages_table()[language] for language in languages}
-    classes = {  # as in the paper, of WALS
+    classes = {  # those of WALS, as in the paper
         "genus": {language: row["genus"] for language, row in table.items()},
         "family": {language: wals_family(row["family"]) for language, row in table.items()},
     }

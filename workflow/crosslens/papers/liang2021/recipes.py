@@ -1,4 +1,4 @@
-"""liang2021: the training runs with L-DAR and its baselines, and heads that read part of a state; layers count from 0."""
+"""liang2021: training runs with L-DAR, its baselines, and heads on states without some directions. Layer 0: embeddings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from crosslens.papers.liang2021.names import PAPER, Study, part_name, pretrained
 
 LABELS = {"pos": UPOS, "ner": tuple(tag for tag in ENTITIES if not tag.endswith("-MISC"))}
 FROZEN = "frozen"
-WATCHED = 1000  # texts of each source whose states' distances from the pretrained encoder are watched
+WATCHED = 1000  # texts of each training language on which distances from the pretrained encoder are recorded
 
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Training runs by name, such as liang2021/pos/en/ldar, encoders as they were pretrained, and one with random weights."""
+    """Recipes by name, such as liang2021/pos/en/ldar: training runs, pretrained encoders, and one with random weights."""
     paper = section(config)
     untouched = {pretrained(encoder): (encoder, Edit()) for encoder in paper.texts}
     untouched[untrained(paper.encoder)] = (paper.encoder, Edit(layers="all", embeddings=True))
@@ -50,7 +50,10 @@ def study(config: Config) -> Study:
 
 
 def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
-    """Parts of figure 4 by task: recipe, head, number of removed directions, and whether they are random."""
+    """Heads shown in figure 4, by task.
+
+    Each has recipe, head, first (number of removed directions) and random (whether these are random).
+    """
     paper, english = section(config), section(config).sources[0]
     frozen = {task: recipe_name(task, english, FROZEN) for task in paper.tasks}
     return {
@@ -65,9 +68,9 @@ def removals(config: Config) -> dict[str, list[dict[str, Any]]]:
 
 
 def _parts(numbers: Sequence[int]) -> list[tuple[int, bool]]:
-    """Numbers of removed directions, each with whether they are random.
+    """(number of removed directions, whether they are random) of each head.
 
-    Without removal there are two as well: AdamW depends on the coordinates in which a head reads the same states.
+    Heads without removal are of both kinds too: AdamW depends on the coordinates in which a head reads the same states.
     """
     return [(first, random) for random in (False, True) for first in numbers]
 
@@ -81,9 +84,9 @@ def _model(name: str, task: TaskName, sources: Sequence[str], model: Model, conf
         anchor=model.anchor,
     )
     heads = {TASK: LinearHead(labels=LABELS[task])}
-    # The released code's dropout before the head is the encoder's too (run_tag_LDAR.py, line 89).
+    # The released code uses the encoder's dropout rate before the head too (run_tag_LDAR.py, line 89).
     training = paper.training if model.dropout else paper.training.model_copy(update={"dropout": 0.0})
-    # At all layers from the pretrained encoder, whatever the model's own penalty: so any two models can be compared.
+    # Distances at all layers from the pretrained encoder, whatever the model's own penalty, make any two models comparable.
     drift = Penalty(weight=model.weight, dimensions=paper.dimensions)
     own_penalty = penalty if model.weight else None
     return _recipe(name, task, sources, heads, training, config, penalty=own_penalty, drift=drift, encoder_dropout=model.dropout)
@@ -95,9 +98,9 @@ def _tuned(task: TaskName, first: int, random: bool, config: Config) -> Recipe:
 
 
 def _frozen(task: TaskName, config: Config) -> Recipe:
-    """A training run of all heads on the frozen encoder at once.
+    """Recipe that trains all heads of figure 4 on the frozen encoder at once.
 
-    The heads share nothing but the states, and no norm is clipped over all of them.
+    The heads share only the states. Gradients are not clipped, since their norm would be taken over all heads.
     """
     paper = section(config)
     parts = {f"{TASK} {part_name(*part)}": Projection(first=part[0], random=part[1]) for part in _parts(paper.removal.first)}
@@ -111,10 +114,10 @@ def _recipe(
     name: str, task: TaskName, sources: Sequence[str], heads: Mapping[str, LinearHead], training: LiangTraining, config: Config,
     *, penalty: Penalty | None = None, drift: Penalty | None = None, frozen: bool = False, encoder_dropout: bool = True,
 ) -> Recipe:  # fmt: skip
-    """A training run of some heads, scored in all languages.
+    """Recipe that trains some heads and scores them in all languages.
 
-    penalty: of the loss; drift: distances that are watched; frozen: whether the heads alone are trained, and rated after each
-    epoch.
+    penalty: part of the loss; drift: penalty whose distances are recorded; frozen: whether only the heads are trained, and
+    validated once per epoch.
     """
     paper = section(config)
     train, validation = (_source_data(paper, task, split, sources) for split in ("train", "validation"))

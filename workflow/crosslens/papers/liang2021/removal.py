@@ -24,16 +24,16 @@ FROZEN, TUNED = "frozen encoder", "fine-tuned encoder"
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """A figure. settings: study, the fields of Study; removals, by task: recipe, head, first and random of each training run."""
+    """Draw figure 4. settings: study, the fields of Study; removals, task -> recipe, head, first and random of each head."""
     return removal(inputs.records(), Study(**settings["study"]), settings["removals"])
 
 
 def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
-    """A row a task, a column for the frozen and for the fine-tuned encoder: F1 that is lost without the first directions.
+    """Draw F1 lost without the first directions: a row for each task, a column for the frozen and the fine-tuned encoder.
 
-    That is F1 from all directions less F1 without the first x, mean over all languages, as in the paper. records: of
-    classification, one head each; removals: task -> recipe, head, first and random of each part. Raises DataError where there is
-    nothing to draw.
+    The loss is F1 with all directions minus F1 without the first x, averaged over all languages as in the paper.
+    records: scores of heads; removals: task -> recipe, head, first and random of each head. Raises DataError if there is no
+    curve.
     """
     grid: dict[str, dict[str, list[Curve]]] = {}
     scored = records[(records["definition"] == CHUNK_MICRO_F1) & (records["split"] == "test")]
@@ -53,9 +53,9 @@ def removal(records: pd.DataFrame, study: Study, removals: Mapping[str, Sequence
 
 
 def _curves(records: pd.DataFrame, parts: Sequence[Mapping[str, Any]]) -> list[Curve]:
-    """Mean over seeds of the loss of a mean over languages, by number of removed directions; none where there are no values.
+    """Curves of the loss, averaged over languages and seeds, by number of removed directions; none without values.
 
-    Each kind of directions is compared with all directions of its own: AdamW depends on the coordinates in which a head reads.
+    Heads are compared with the head that reads all directions in the same coordinates, since AdamW depends on these.
     """
     places = pd.DataFrame([*parts], columns=["recipe", "head", "first", "random"]).rename(columns={"head": "item"})
     means = records.merge(places, on=["recipe", "item"]).groupby(["random", "seed", "first"], as_index=False)["value"].mean()

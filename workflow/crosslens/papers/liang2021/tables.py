@@ -39,22 +39,22 @@ CROSS_ENTROPY = "loss 0 task cross_entropy"  # column of the history
 Sizes = Mapping[str, Mapping[str, int]]
 """Corpus -> language -> number of its training sentences."""
 Row = dict[Hashable, Any]
-"""A row of a training run's history, at the weights that were tested."""
+"""The row of a training run's history at the tested weights."""
 
 
 class Place(NamedTuple):
-    """A column of some rows of a table."""
+    """A column of a table, in the rows for one set of training languages."""
 
     task: str
-    mixed: int  # whether the models are trained on several languages
-    prefix: str  # of the rows' names
+    mixed: int  # index of the training languages in Study.sources: 0 for English, 1 for the mixed set
+    prefix: str  # with which the rows' names begin
     column: str
-    languages: Sequence[str]  # whose mean it shows; none where the task or the sources are not configured
-    printed: int  # languages that the published mean is over
+    languages: Sequence[str]  # averaged in the column; empty if the task or the training languages are not configured
+    printed: int  # number of languages in the published mean
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table. settings: study, the fields of Study."""
+    """Build one of tables 1 to 6. settings: study, the fields of Study."""
     sizes = {corpus: {path.name.split(".")[0]: parquet.rows(path) for path in verified(folder).glob("*.train.parquet")}
              for corpus, folder in inputs.tokens.items()}  # fmt: skip
     histories = {(recipe, seed): pd.read_csv(verified(path)) for recipe, seed, path in inputs.by_seed("history")}
@@ -65,10 +65,10 @@ def table_of(
     name: str, records: pd.DataFrame, published: Published, study: Study, sizes: Sizes,
     histories: Mapping[tuple[str, int], pd.DataFrame],
 ) -> pd.DataFrame:  # fmt: skip
-    """A table: a line for each printed cell, then our own models, and differences paired by seed; scores in percent.
+    """Build a table: printed cells and our own models, then differences paired by seed, all in percent.
 
-    Beside each difference stands how large the penalty is, with and without it. records: the paper's; histories: of the
-    training runs, by recipe and seed.
+    Differences are followed by the size of the penalty after training with and without it. records: of the paper's scores;
+    histories: of training runs, by recipe and seed.
     """
     tested: dict[str, dict[int, Row]] = {}
     for (recipe, seed), history in histories.items():
@@ -90,17 +90,17 @@ def table_of(
 
 
 def capped(sizes: Mapping[str, int], sources: Sequence[str]) -> dict[str, int]:
-    """Number of sentences of each source that are trained on: see `crosslens.training.run.capped`."""
+    """Number of training sentences used in each source language: see `crosslens.training.run.capped`."""
     share = sizes[sources[0]] // len(sources)
     return {language: min(sizes[language], share) for language in sources}
 
 
 def penalty_share(penalty: Mapping[str, Any], distances: Row, losses: Row) -> float:
-    """A penalty divided by the cross entropy beside which it stands in the loss, a fraction.
+    """Size of a penalty as a fraction of the cross entropy in the same loss.
 
-    The penalty is the weight times the sum over its layers of the mean distance of validation words from the pretrained encoder,
-    in the tested weights of any training (`distances`); the cross entropy is the mean over the updates before the tested weights
-    of the training run that has the penalty (`losses`).
+    The penalty is its weight times the sum over its layers of validation words' mean distance from the pretrained encoder.
+    The cross entropy is the mean over the pass that ends at the tested weights.
+    distances: history row of any training run at its tested weights; losses: that row of the training run with the penalty.
     """
     all_names = [name for name in distances if str(name).startswith("distance ")]
     names = all_names if penalty["layers"] == "all" else [f"distance {layer}" for layer in penalty["layers"]]
@@ -108,13 +108,13 @@ def penalty_share(penalty: Mapping[str, Any], distances: Row, losses: Row) -> fl
 
 
 def _tested(history: pd.DataFrame) -> Row:
-    """The row of a training run's history at the weights that were tested."""
+    """The row of a training run's history at the tested weights."""
     rows = history.to_dict("records")
     return next(row for row in rows if row["epoch"] == rows[-1]["best_epoch"])
 
 
 def _blocks(name: str, published: Published, study: Study) -> Iterator[list[Place]]:
-    """Columns of a table by language, or, for each set of sources, columns of the means of all tasks."""
+    """Yield the columns of a table by language or, for each set of training languages, the columns of means for all tasks."""
     columns = published.table.groupby("item")["column"].unique()
     printed = {table: [code for code in columns[table] if code != AVERAGE] for table in BY_LANGUAGE}
     if name in BY_LANGUAGE:
@@ -129,7 +129,7 @@ def _blocks(name: str, published: Published, study: Study) -> Iterator[list[Plac
         for table, (task, mixed) in BY_LANGUAGE.items():
             is_configured = (task, mixed) in study.combinations(name)
             groups = study.groups(task, mixed) if is_configured else dict.fromkeys(MEANS, [])
-            trained = 3 if mixed else 1  # languages, in the paper
+            trained = 3 if mixed else 1  # number of training languages in the paper
             counts = (trained, len(printed[table]) - trained, len(printed[table]))
             places += [
                 Place(task, mixed, f"{sources} ", f"{TASKS[task]} {group}", groups[group], count)
@@ -139,13 +139,13 @@ def _blocks(name: str, published: Published, study: Study) -> Iterator[list[Plac
 
 
 def _compared(models: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of models, the first less the second: the second is the baseline, or that without dropout."""
+    """(model, reference) of each difference. The references are the baseline and the baseline without dropout."""
     references = [before for before in (BASELINE, NO_DROPOUT) if before in models]
     return [(after, before) for after in models for before in references if after not in (BASELINE, before)]
 
 
 def _trained_on(name: str, study: Study, sizes: Sizes) -> list[dict[str, Any]]:
-    """Lines with the number of training sentences of each source of a table."""
+    """Lines with the number of training sentences in each source language of a table."""
     lines = []
     for task, mixed in study.combinations(name):
         available = sizes[study.tasks[task]]
@@ -163,7 +163,7 @@ class _Scores:
     records: pd.DataFrame
     published: Published
     study: Study
-    tested: Mapping[str, Mapping[int, Row]]  # recipe -> seed -> row of the history
+    tested: Mapping[str, Mapping[int, Row]]  # recipe -> seed -> history row at the tested weights
 
     def __post_init__(self) -> None:
         of_tests = self.records[(self.records["language"] != "all") & (self.records["split"] == "test")]
@@ -172,7 +172,7 @@ class _Scores:
         self.cut = of_tests[of_tests["definition"] == CUT_WORDS]
 
     def cell(self, place: Place, model: str, definition: str) -> dict[str, Any] | None:
-        """A line, if the cell is printed or has a value; the printed number stands beside the first definition."""
+        """A line for a cell; None if it has neither a value nor a printed number, which belongs to the first definition."""
         row, first = f"{place.prefix}{row_name(model)}", definition == DEFINITIONS[place.task][0]
         printed = self.published.get(self.name, row, place.column) if first else None
         numbers = cells.cell(self._runs(place, model, definition))
@@ -185,7 +185,7 @@ class _Scores:
         return cells.line(row, place.column, metric, definition, numbers, value, remarks, chance=0)
 
     def difference(self, place: Place, after: str, before: str) -> dict[str, Any] | None:
-        """A line with a difference in points, under the first definition; none where either model has no value."""
+        """A line with `after` minus `before` in points, by the first definition; None if either has no value."""
         definition = DEFINITIONS[place.task][0]
         numbers = cells.difference(*(self._runs(place, model, definition) for model in (before, after)))
         if numbers["here"] is None:
@@ -197,7 +197,7 @@ class _Scores:
         return cells.line(f"{place.prefix}{' - '.join(names)}", place.column, "points", definition, numbers, value, remarks)
 
     def penalties(self, place: Place, after: str, before: str) -> Iterator[dict[str, Any]]:
-        """Lines with the size of the first model's penalty after its training, and after that of the second."""
+        """Yield lines with the penalty of `after`, in percent of its cross entropy, as measured in `after` and in `before`."""
         penalty = self.study.penalties.get(after)
         if penalty is None or not place.languages:
             return
@@ -213,7 +213,7 @@ class _Scores:
                 yield cells.line(row, place.column, SHARE, definition, numbers, remark=remark)
 
     def _runs(self, place: Place, model: str, definition: str) -> pd.DataFrame:
-        """Mean over languages of each seed's scores: seed, value, n; of one language also its interval, low and high."""
+        """Each seed's mean score over a column's languages: seed, value and n; for a single language also low and high."""
         if not place.languages or model not in self.study.models:
             return pd.DataFrame()
         scored = self.by_recipe.get((self.study.recipe(place.task, place.mixed, model), definition), self.cut[:0])
@@ -223,12 +223,12 @@ class _Scores:
         return cells.mean_by_seed(chosen, chosen["language"].nunique())
 
     def _lost(self, place: Place, model: str) -> str:
-        """Remark on how many words of the texts were cut away, where any were."""
+        """Remark on the number of words that were cut off and not scored; "" if none were."""
         recipe = self.study.recipe(place.task, place.mixed, model)
         shares = self.cut[(self.cut["recipe"] == recipe) & self.cut["language"].isin(place.languages)].drop_duplicates("language")
         return cells.count_remark(shares, "{:,} of {:,} words cut away, not scored")
 
     def _subset(self, place: Place) -> str:
-        """Remark on how many languages a mean is over, where the printed one is over others."""
+        """Remark on the number of languages in a mean; "" if it is that of the printed mean."""
         here = len(place.languages)
         return "" if here == place.printed else f"mean of {here} languages, {place.printed} in the paper"

@@ -1,4 +1,4 @@
-"""liang2021: the tables and figures, each with its needs and the settings of its module."""
+"""liang2021: the tables and figures, each with the measures that it needs and the settings of its module."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -21,13 +21,13 @@ PROBES = {
     "figure5": (GROUPS,),
     "subspaces": (IDENTIFICATION,),
 }
-SPLIT = ("figure1", "figure2")  # with a column for each method, which have the panels of further encoders in an appendix
+SPLIT = ("figure1", "figure2")  # have a column for each method, and an appendix with the panels of further encoders
 
 
 def kind(recipe: Recipe) -> str:
-    """Kind of the measure of a training run's scores.
+    """Kind of the measure that scores a training run: `spans` for entities, otherwise `classification`.
 
-    It is spans of entity tags, and for figure 4, whose training runs have several heads, chunks, which are the same spans.
+    In figure 4, whose heads read part of a state, `classification` also scores entities: its chunks are the same spans.
     """
     projected = any(head.kind == "linear" and head.projection for head in recipe.heads.values())
     return "spans" if recipe.task == "ner" and not projected else "classification"
@@ -73,7 +73,11 @@ def _removal(config: Config) -> TableOrFigure:
 
 
 def _probes(name: str, config: Config, columns: Sequence[str] = ()) -> TableOrFigure:
-    """A figure of probes. columns: encoders; none, the paper's, beside the others and its control in figure 3."""
+    """A figure of probe scores.
+
+    columns: encoders to show; empty: the paper's encoder or, in figure 3, all encoders. Figure 3 also shows the paper's encoder
+    with random weights.
+    """
     paper, probing = section(config), section(config).probing
     main, control = pretrained(paper.encoder), untrained(paper.encoder)
     encoders = {encoder: pretrained(encoder) for encoder in columns or (paper.texts if name == "figure3" else [paper.encoder])}

@@ -1,7 +1,7 @@
-"""liu2020: subwords of XNLI that change with altered letters, beside the shortfall of table 4 from the same model in wu2019.
+"""liu2020: XNLI subwords that change when letters are altered, and how far table 4 falls short of the same model in wu2019.
 
-Both papers fine-tune mBERT on English and test it on XNLI (wu2019, table 3). A cased model whose tokenizer is set up as for an
-uncased one reads letters without accents and in lower case.
+Both papers fine-tune mBERT on English and test it on XNLI (wu2019, table 3). If the tokenizer of a cased model is set up as for
+an uncased one, it strips accents and lower-cases letters.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +26,10 @@ CORRELATION, OVER_ALL = "Pearson's r with the share of subwords that change", "a
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Lines of languages, then correlations over all of them but the source.
+    """Build the table: lines by language, and correlations over all languages but the source.
 
     settings: corpus, its key; source; languages, in their order; families, by language; tokenisations: name of an alteration
-    of letters -> key of its reading.
+    of letters -> key of its tokenisation.
     """
     changes = shares(inputs, settings["corpus"], settings["languages"], settings["tokenisations"])
     lines = [
@@ -59,7 +59,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 def shares(
     inputs: Inputs, corpus: str, languages: Sequence[str], tokenisations: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[int, int]]]:  # fmt: skip
-    """Alteration -> language -> number of subwords of the test set that it changes, and of all its subwords."""
+    """Alteration -> language -> number of test-set subwords that it changes, and number of all subwords of the test set."""
     assert inputs.tokenizer is not None
     vocabulary = Vocabulary.read(inputs.tokenizer)
 
@@ -77,10 +77,10 @@ def correlations(
     row: str, alteration: str, short: Mapping[str, float], counts: Mapping[str, tuple[int, int]],
     families: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Lines of the correlation over languages of the shortfall with the share of subwords that change.
+    """Lines with the correlation over languages of the shortfall with the share of subwords that change.
 
-    It is given for all languages, and without the one with the largest shortfall. short: language -> points; counts: language ->
-    subwords that change, all subwords; families: language -> family.
+    There are two: for all languages, and without the one with the largest shortfall. short: language -> accuracy less wu2019's,
+    in points; counts: language -> subwords that change, all subwords; families: language -> family.
     """
     largest = min(short, key=lambda language: short[language], default="")
     for column, languages in ((OVER_ALL, list(short)), (f"without {largest}", [code for code in short if code != largest])):

@@ -1,4 +1,4 @@
-"""liu2020: functions that claims.yaml names, for effects that are no sums of selected numbers (effects.Functions)."""
+"""liu2020: functions named in claims.yaml, for effects that are not sums of selected numbers (effects.Functions)."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,14 @@ from crosslens.reports.cells import last_layer
 from crosslens.reports.claims.effects import aligned
 from crosslens.reports.claims.evidence import Missing, Unconfigured
 
-FEWEST_LAYERS = 6  # of an encoder with layers that can be called late
+FEWEST_LAYERS = 6  # fewest layers of an encoder for which some can be called late
 
 
 def correlation_of_models(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Rank correlation over pretrained models of word retrieval with XNLI, from means over the languages that both have.
+    """Rank correlation, over pretrained models, of word retrieval with XNLI accuracy; and the number of models.
 
-    numbers: records of word retrieval, of which the last layer counts, and of heads on frozen states.
+    Both scores are means over the languages that both have.
+    numbers: records of word retrieval, of which only the last layer counts, and records of heads on frozen states.
     """
     words, pairs = numbers
     words = last_layer(words)
@@ -33,7 +34,9 @@ def correlation_of_models(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, in
 
 
 def share_with_late_best(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Percentage of the directions of translation that score highest in the second or third layer from the top.
+    """Percentage of translation directions that score highest in the second or third layer from the top.
+
+    Raises Missing if there are fewer than FEWEST_LAYERS layers.
 
     numbers: scores by direction and layer.
     """
@@ -46,23 +49,24 @@ def share_with_late_best(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int
 
 
 def gain_of_weight(numbers: Sequence[pd.DataFrame], most: bool) -> pd.DataFrame:
-    """Gain of the largest weight over the smallest in one layer, by direction of translation.
+    """Gain of the largest weight over the smallest on test data, at one layer, by translation direction, (n_directions, 1).
 
-    numbers: scores on development data, by which the layer is selected, and on test data.
-    most: whether it is the layer with the largest gain; otherwise it is that with the smallest.
+    numbers: scores on development data, which select the layer, and on test data.
+    most: whether to take the layer with the largest mean gain; otherwise the one with the smallest.
     """
     development, test = numbers
     mean = _gains(development).mean()
-    # Test records also have negative weights, and other ways to take the means of languages.
+    # Test records also have negative weights and other definitions of a language's mean.
     same = test["subspace"].isin(development["subspace"]) & test["weight"].isin(development["weight"])
     gains = _gains(test[same])[mean.idxmax() if most else mean.idxmin()]
     return gains.to_frame(0)
 
 
 def last_layers(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Scores of word retrieval by direction and seed: those of the first half of the models less those of the second half.
+    """Word-retrieval scores by direction and seed: sum over the first half of the models minus sum over the second half.
 
-    numbers: records of word retrieval by models, of which the last layer counts. A model with one seed is taken as it is.
+    numbers: records of word retrieval for each model, of which only the last layer counts. A model with a single seed is paired
+    with every seed of the others.
     """
     tables = [last_layer(rows).pivot_table(index="item", columns="seed", values="value") for rows in numbers]
     scores, half = aligned(tables), len(tables) // 2
@@ -70,15 +74,15 @@ def last_layers(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def range_of(numbers: Sequence[pd.DataFrame]) -> tuple[Estimate, int]:
-    """Range of the selected numbers."""
+    """Largest minus smallest of the selected numbers, and how many there are."""
     (rows,) = numbers
     return Estimate.exact(float(np.ptp(rows["value"]))), len(rows)
 
 
 def agreement_of_weights(numbers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The weight selected with the first seed and the mean of those selected with the others, as x and y by language.
+    """Weight selected with the first seed (x) and mean weight selected with the other seeds (y), by language.
 
-    Raises Unconfigured where all rows are of one seed.
+    Raises Unconfigured if all rows have the same seed.
 
     numbers: rows of selected weights, by language and seed.
     """

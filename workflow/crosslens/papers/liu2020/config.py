@@ -237,24 +237,24 @@ class Liu2020(PaperSection):
     vocabulary: Vocabulary = Field(description="Table 3.")
 
     def bert_name(self, window: Window) -> str:
-        """Key of a masked language model."""
+        """Key of the masked language model with a window, such as bert-512."""
         return f"bert-{window}"
 
     def pretrained(self) -> list[str]:
-        """Names of the pretrained models, in order: bert-512/200k."""
+        """Names of the pretrained models, such as bert-512/200k, in order."""
         settings = self.pretraining
         models = [*(self.bert_name(window) for window in settings.bert.windows)]
         models += [name for name in ("glove", "word2vec") if getattr(settings, name)]
         return [f"{model}/{size}" for size in settings.sizes for model in models]
 
     def equal_epochs(self) -> dict[str, int]:
-        """Name and number of updates of the BERT on less text with as many epochs as on more; empty where none is configured."""
+        """Name -> updates of the BERT that is trained on less text for as many epochs as on more; empty if not configured."""
         bert, (less, more) = self.pretraining.bert, self.pretraining.sizes
         updates = round(bert.updates * self.pretraining.sizes[less] / self.pretraining.sizes[more])
         return {f"{self.bert_name(bert.window)}/{less}-epochs": max(updates, 1)} if bert.equal_epochs else {}
 
     def check(self, config: Config) -> None:
-        """Raise ValueError where keys contradict each other, or the corpora and encoders that they name."""
+        """Raise ValueError if keys contradict each other or the corpora and encoders that they name."""
         here, part = "papers.liu2020", self.pretraining
         config.expect_corpus(f"{here}.pretraining.corpus", part.corpus, "paragraphs")
         if self.retrieval.size not in (None, *part.sizes):

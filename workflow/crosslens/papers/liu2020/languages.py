@@ -1,4 +1,4 @@
-"""liu2020: language identification, by vectors of subwords and from states before and after the shift (sections 4.1, 4.3, 5)."""
+"""liu2020: language identification from subword vectors, and from states before and after the shift (sections 4.1, 4.3, 5)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,14 +19,14 @@ SHIFTS = (NO_SHIFT, SHIFT, RANDOM, f"{SHIFT}; {UNSHIFTED_PROBE}", f"{RANDOM}; {U
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The lines of running text, then those of shifted pairs. settings: study, the fields of Study."""
+    """Build the table: lines for running text, then lines for shifted pairs. settings: study, the fields of Study."""
     study = Study(**settings["study"])
     lines = [*_of_subwords(inputs.records("language_of_subwords"), study)]
     return cells.table([*lines, *_after_shift(inputs.records("language_after_shift"), study)], PAPER, name)
 
 
 def _of_subwords(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of what needs no vector, the same for all models, and of each model."""
+    """Lines with baselines that need no vectors, shared by all models, and lines for each model."""
     models = {model_name(model): pretraining(model) for model in study.of_size([*study.sizes][-1])} | {BLANK: UNTRAINED}
     columns = {EVERYWHERE: "all"} | {code: code for code in study.names if code in set(records["language"])}
     first = records[(records["recipe"] == models[next(iter(models))]) & (records["seed"] == records["seed"].min())]
@@ -43,10 +43,10 @@ def _of_subwords(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]
 
 
 def _after_shift(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of each model and layer, under each shift."""
+    """Lines for each model, layer and shift."""
     for model, recipe in ((released(study), RELEASED), (f"{study.encoder}, {HALF}", LAST)):
         of_model = where(records, recipe=recipe)
-        for layer in sorted(of_model["layer"].unique()):  # none of a model that is not asked
+        for layer in sorted(of_model["layer"].unique()):  # none for a model that is not probed
             for definition in SHIFTS:
                 rows = where(of_model, layer=layer, definition=definition)
                 for language in study.nli:
@@ -56,5 +56,5 @@ def _after_shift(records: pd.DataFrame, study: Study) -> Iterator[dict[str, Any]
 
 
 def _line(row: str, column: str, definition: str, records: pd.DataFrame) -> dict[str, Any]:
-    """A line, with a remark where a probe did not converge."""
+    """A line, with a remark if a probe did not converge."""
     return cells.line(row, column, ACCURACY, definition, cells.cell(records), remark=cells.unconverged(records, row))

@@ -1,4 +1,4 @@
-"""liu2020: shares of masked subwords of held-out text that language models name, shown beside all their other scores."""
+"""liu2020: accuracy of language models on masked subwords of held-out text, shown with all their other scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,11 +12,11 @@ from crosslens.reports.cells import where
 
 TRANSLATOR = "the model that translates"
 HELD_OUT = "held-out text"
-"""Column of these numbers in tables whose columns are languages or directions."""
+"""Column of these accuracies in tables whose columns are languages or directions."""
 
 
 def lines(records: pd.DataFrame, recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Lines with the shares that each model names, and that guesses name. recipes: row -> recipe."""
+    """Lines with the accuracy of each model, and of the bigram and majority baselines. recipes: row -> recipe."""
     rows = where(records, measure=NAMED, language="all")
     for row, recipe in recipes.items():
         for definition in (MODEL, BIGRAM, MAJORITY) if recipe in set(rows["recipe"]) else ():
@@ -24,7 +24,7 @@ def lines(records: pd.DataFrame, recipes: Mapping[str, str]) -> Iterator[dict[st
 
 
 def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
-    """The numbers of `lines` as the end of a figure's note, '' where there are none. recipes: model -> recipe."""
+    """A sentence with each model's and the bigram's accuracy for a figure's note; '' without any. recipes: model -> recipe."""
     shares = 100 * where(records, measure=NAMED, language="all").groupby(["recipe", "definition"])["value"].mean()
     parts = [
         f"{model} {shares[recipe, MODEL]:.0f} % ({shares[recipe, BIGRAM]:.0f} %)"
@@ -35,7 +35,7 @@ def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
 
 
 def of_sizes(study: Study, sizes: Sequence[str]) -> dict[str, str]:
-    """How figures name the masked language models of some sizes of data, such as less or less-epochs -> recipe."""
+    """Name in figures -> recipe, of the masked language models of some data sizes, such as 200k or 200k-epochs."""
     berts = (*study.berts(), *study.equal_epochs)
     models = [(model, size) for model in berts if (size := model.partition("/")[2]) in sizes]
     return {title(model) + f" ({size})" * (len(sizes) > 1): pretraining(model) for model, size in models}

@@ -15,7 +15,7 @@ from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Seeds of a recipe: the section's on XNLI, the pretrainings' for these and for random weights, one for the released one."""
+    """Seeds of a recipe: the section's on XNLI, otherwise those of pretraining, of which the released encoder has the first."""
     paper = section(config)
     if recipe.task == ON_XNLI:
         return tuple(paper.seeds)
@@ -55,7 +55,7 @@ def _retrieval(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 
 def _running(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """Settings of running text. A model reads it as in its pretraining, others as the one with the long window."""
+    """Settings of running text. A masked language model reads it as in its pretraining, others in long windows."""
     paper = section(config)
     pretraining, size = paper.pretraining, paper.retrieval.size
     data = [term.data for stage in recipe.stages for phase in stage.phases for term in phase.terms]
@@ -69,7 +69,7 @@ def _running(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 
 def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """Settings of masked subwords: texts of a pretraining; for the released model those of the first with most text."""
+    """Settings of masked subwords: a BERT's pretraining text; for the released one, that of the first BERT with most text."""
     paper = section(config)
     largest_size = list(paper.pretraining.sizes)[-1]
     first = next(name for name in paper.pretrained() if name.startswith("bert") and name.endswith(f"/{largest_size}"))
@@ -85,14 +85,14 @@ def _masked(recipe: Recipe, config: Config) -> dict[str, Any]:
 
 
 def _means(means: Means, config: Config) -> dict[str, Any]:
-    """Settings of a mean of a language's states, for the measures."""
+    """Settings of a language's mean state, for the measures."""
     nli = section(config).nli
     corpus = means.corpus or nli.corpus
     return means.model_dump(exclude={"tokenisation"}) | {"corpus": corpus}
 
 
 def _corpora(means: list[Means], config: Config) -> dict[str, str]:
-    """Corpus -> tokenisation, of the pairs and of the texts of means."""
+    """Corpus -> tokenisation, of the XNLI pairs and of the texts from which means are computed."""
     nli = section(config).nli
     return {nli.corpus: nli.tokenisation} | {mean.corpus: str(mean.tokenisation) for mean in means if mean.corpus}
 
@@ -134,7 +134,7 @@ def _samples(config: Config) -> dict[str, Any]:
 
 
 def _shifted(recipe: Recipe, config: Config) -> dict[str, Any]:
-    """Settings of pairs that are shifted towards the source language where the frozen half ends."""
+    """Settings of pairs that are shifted towards the source language at the top of the lower half of layers."""
     paper = section(config)
     return {
         "corpora": _corpora([paper.means], config),

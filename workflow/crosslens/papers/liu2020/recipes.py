@@ -1,4 +1,4 @@
-"""liu2020: encoders pretrained from scratch, and training runs on XNLI from them and from the released one."""
+"""liu2020: encoders pretrained from scratch, and training runs on XNLI that start from them or from the released encoder."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ON_XNLI = "nli"  # task of training runs on XNLI
 
 @once
 def recipes(config: Config) -> dict[str, Recipe]:
-    """Training runs by name, and the encoders with which they are compared."""
+    """Recipes by name: training runs, and the encoders with which they are compared."""
     paper = section(config)
     pretraining_settings = paper.pretraining
     shared: dict[str, Any] = {"paper": PAPER, "tokenisation": paper.tokenisation}
@@ -50,31 +50,31 @@ def recipes(config: Config) -> dict[str, Recipe]:
         all_recipes.append(_nli(nli(model, features=True), config, **start, features=True))
         if is_bert:
             all_recipes.append(_nli(nli(model), config, **start, half=paper.nli.pretrained_half))
-    control: dict[str, Any] = {"encoder": pretraining_settings.bert.encoder, "blank": True}  # the same from random weights
+    control: dict[str, Any] = {"encoder": pretraining_settings.bert.encoder, "blank": True}  # random weights, not pretrained
     all_recipes.append(_nli(nli(UNTRAINED_MODEL, features=True), config, **control, features=True))
     all_recipes.append(_nli(nli(UNTRAINED_MODEL), config, **control, half=paper.nli.pretrained_half))
     return {recipe.name: recipe for recipe in all_recipes}
 
 
 def translator(config: Config) -> str:
-    """Recipe of the model that translates tokens."""
+    """Name of the recipe of the model that translates tokens."""
     model = section(config).translation.model
     return RELEASED if model == RELEASED_MODEL else pretraining(model)
 
 
 def lower_half(encoder: str, config: Config) -> int:
-    """Number of the lower half of an encoder's blocks: 6 of 12 (section 4.3)."""
+    """Number of layers in the lower half of an encoder: 6 of 12 (section 4.3)."""
     return int(config.encoders[encoder].blocks() or 0) // 2
 
 
 def examples(window: Window, settings: Bert) -> dict[str, Any]:
-    """Fields `window` and `within` of a Data, which say how text becomes examples of a window."""
+    """Fields `window` and `within` of a Data, which define how text is divided into examples of a window."""
     size = None if window == SENTENCE else window
     return {"window": size, "within": "text" if window in settings.segments else "page"}
 
 
 def _blank(config: Config) -> Edit:
-    """The edit that gives random weights, with which the masked language models begin."""
+    """The edit that sets random weights, from which masked language models are pretrained."""
     return Edit(layers="all", embeddings=True, sd=section(config).pretraining.bert.init_sd)
 
 
@@ -87,9 +87,9 @@ def _static(model: str, static: Static, config: Config) -> Recipe:
 
 
 def _bert(model: str, window: Window, data: Data, config: Config, updates: int) -> Recipe:
-    """A pretraining of a masked language model from random weights.
+    """Recipe that pretrains a masked language model from random weights.
 
-    All updates are of as many subwords, whatever the window and the data.
+    An update has the same number of subwords, whatever the window and the data.
     """
     part = section(config).pretraining
     settings = part.bert
@@ -136,11 +136,11 @@ def _nli(
     name: str, config: Config, *, encoder: str, pretrained: Model | None = None, features: bool = False,
     half: bool = False, keeps_weights: bool = False, blank: bool = False,
 ) -> Recipe:  # fmt: skip
-    """A training run on English, scored in all languages, dev too.
+    """Recipe that trains on the source language and is scored on the dev and test sets of all languages.
 
-    pretrained: the model it starts from; features: whether a head on frozen states of the pair is trained; half: the embeddings
-    and the lower half of the blocks are not trained; blank: it starts from random weights, and is trained as pretrained models
-    are.
+    pretrained: model to start from; None: the encoder itself. features: whether only a head is trained, on frozen states of the
+    pair. half: whether the embeddings and the lower half of the layers are frozen. blank: whether it starts from random
+    weights, with the settings for our own pretrained models.
     """
     paper = section(config)
     settings, corpus = paper.nli, config.corpora[paper.nli.corpus]

@@ -13,7 +13,7 @@ from crosslens.reports import cells
 
 ALL_MODELS, MEAN, BLANK = "all models", "mean", "BERT with random weights"
 RANK = "contexts, cosine, mrr"
-"""Definition of the scores in figures, and in the table by layer."""
+"""Definition of the scores that figures show and the table has at each layer."""
 SHIFTS, ALIKE = ("", ", mean difference shift"), ("", ", different strings")
 SIMILARITIES, RANKED = ("cosine", "csls"), ("mrr", "precision at 1")
 OF_LAST = [
@@ -21,19 +21,19 @@ OF_LAST = [
     *("contexts, " + "".join(parts) for parts in product(SIMILARITIES, (", hubness",), SHIFTS)),
     *(f"word alone, cosine, mrr{different}" for different in ALIKE),
 ]
-"""Definitions that the table has at the last layer."""
+"""Definitions of the scores that the table has at the last layer."""
 OF_LAYERS = [RANK, f"{RANK}, mean difference shift"]
 OF_WORDS = [
     "chance, mrr", "chance, precision at 1", "identical strings, mrr", "identical strings, precision at 1", "pairs",
     "source words", "candidates", "median contexts of source words", "median contexts of candidates",
     "source words without contexts", "target words without contexts",
 ]  # fmt: skip
-"""Definitions of numbers that depend on words alone; all models have the same."""
+"""Definitions of numbers that depend only on the words; models with the same tokenizer share them."""
 METRICS = {"mrr": "MRR", "precision at 1": "precision at 1", "hubness": "hubness"}
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Lines of words, of the last layer of each model, and by layer. settings: as for figures."""
+    """Build the table: lines for words, then each model at its last layer and by layer. settings: study, fields of Study."""
     study = Study(**settings["study"])
     sizes = [*study.sizes, *(model.partition("/")[2] for model in study.equal_epochs)]
     masked_lines = masked_predictions.lines(inputs.records("masked"), masked_predictions.of_sizes(study, sizes))
@@ -41,7 +41,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
-    """The table of the records of all models. masked_lines: lines of what masked language models name."""
+    """Build the table from the records of all models. masked_lines: from `masked_predictions.lines`."""
     pretrained = {model_name(model): pretraining(model) for model in (*study.models, *study.equal_epochs)}
     models = pretrained | {released(study): RELEASED, BLANK: UNTRAINED}
     lines = [*masked_lines, *_of_words(records, models)]
@@ -59,7 +59,7 @@ def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Itera
 
 
 def _of_words(records: pd.DataFrame, models: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Lines of numbers that depend on words alone: one for all models where they agree, as those of one tokenizer do."""
+    """Lines with numbers that depend only on the words: one for all models if they agree, otherwise one for each."""
     for definition in OF_WORDS:
         for item, rows in cells.where(records, definition=definition).groupby("item", sort=False):
             by_model = rows.groupby("recipe", sort=False)["value"].first()
@@ -77,7 +77,7 @@ def _of_words(records: pd.DataFrame, models: Mapping[str, str]) -> Iterator[dict
 
 
 def _cells(model: str, rows: pd.DataFrame, definition: str, layer: str, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of each direction, and the means from and into the source."""
+    """Lines for each direction, and for the means from and into the source language."""
     parts = definition.split(", ")
     metric, rest = METRICS[parts[2]], "; ".join([*parts[:2], *parts[3:], layer])
     scale = 1 if parts[2] == "hubness" else 100

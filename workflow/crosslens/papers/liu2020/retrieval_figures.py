@@ -1,4 +1,4 @@
-"""liu2020: figures 1, 3 and 5, word retrieval, of which the paper prints no numbers."""
+"""liu2020: figures 1, 3 and 5, word retrieval, for which the paper prints no numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,14 +17,14 @@ from crosslens.reports.figures.style import GREY
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """Figure 1, 3 or 5. settings: study, the fields of Study; sizes: of data, one a panel."""
+    """Draw figure 1, 3 or 5. settings: study, the fields of Study; sizes, data sizes, one for each panel."""
     study, sizes = Study(**settings["study"]), settings["sizes"]
     masked_note = masked_predictions.note(inputs.records("masked"), masked_predictions.of_sizes(study, sizes))
     return figure_of(name, inputs.records("retrieval"), study, sizes, masked_note)
 
 
 def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
-    """A panel for each size of data: retrieval from the source into each language, by model; figure 5 has the windows alone.
+    """Draw retrieval from the source into each language, by model: a panel for each data size. Figure 5 has only BERTs.
 
     masked_note: end of the note, from `masked_predictions.note`.
     """
@@ -58,13 +58,13 @@ def figure_of(name: str, records: pd.DataFrame, study: Study, sizes: Sequence[st
 
 
 def looks_of_models(study: Study) -> dict[str, Look]:
-    """Look of each model by its name without the size of its data, in figures 1 to 6; random weights are grey in all papers."""
+    """Look of each model in figures 1 to 6, by its name without the data size; random weights are grey in all papers."""
     by_name = looks([*dict.fromkeys(map(title, study.models)), study.encoder])
     return by_name | {released(study): by_name[study.encoder], BLANK: Look(str(GREY["color"]), "X")}
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
-    """A series of languages, then their mean, which has no interval."""
+    """A series with a score for each language, then their mean, which has no interval."""
     scores = [cells.cell(cells.where(rows, item=f"{source}-{code}")) for code in languages]
     numbers = np.array([[cell[part] for part in ("here", "low", "high")] for cell in scores], float).reshape(-1, 3)
     values, low, high = np.vstack([numbers, [numbers[:, 0].mean() if len(scores) else np.nan, np.nan, np.nan]]).T

@@ -1,4 +1,4 @@
-"""liu2020: the tables and figures, each with its needs and the settings of its module."""
+"""liu2020: the tables and figures, each with the measures that it needs and the settings of its module."""
 
 from dataclasses import asdict
 from typing import Any
@@ -30,7 +30,7 @@ RETRIEVAL, XNLI, TRANSLATION, MASKED = "retrieval", "classification", "translati
 SUBWORDS, SHIFTED = "language_of_subwords", "language_after_shift"
 """Kinds of measures."""
 TRANSLATED = ("table1", "table2", "figure7", "figure8")
-"""Items of one model that translates."""
+"""Tables and figures of the one model that translates tokens."""
 
 
 @once
@@ -69,7 +69,7 @@ def items(config: Config) -> dict[str, TableOrFigure]:
 
 
 def study(config: Config) -> Study:
-    """The configured pretrainings, translations and names."""
+    """The configured pretrained models, translations and names."""
     paper = section(config)
     codes = dict.fromkeys([*config.corpora[paper.pretraining.corpus].languages, *config.corpora[paper.nli.corpus].languages])
     return Study(
@@ -88,7 +88,7 @@ def study(config: Config) -> Study:
 
 
 def names(config: Config) -> dict[str, str | int]:
-    """Values of each $NAME in claims.yaml: names of a preset's models, and where the shift is added."""
+    """Value of each $NAME in claims.yaml: names of a preset's models, and where the shift is added."""
     paper, configured_study = section(config), study(config)
     long, *shorter = (paper.bert_name(window) for window in paper.pretraining.bert.windows)
     less, more = configured_study.sizes
@@ -113,26 +113,26 @@ def names(config: Config) -> dict[str, str | int]:
 
 
 def most_text(config: Config) -> list[str]:
-    """Recipes of the models that are pretrained on most text, and of a BERT with random weights."""
+    """Names of the recipes that pretrain on most text, and of the BERT with random weights."""
     paper = section(config)
     largest_size = list(paper.pretraining.sizes)[-1]
     return [*(pretraining(model) for model in paper.pretrained() if model.endswith(f"/{largest_size}")), UNTRAINED]
 
 
 def _retrieval(models: list[str]) -> list[tuple[str, str]]:
-    """Needs of word retrieval: pretrained models, the released one and one with random weights, and BERTs' masked subwords."""
+    """Needs of word retrieval, (kind, recipe): the models, the released one, random weights; and masked subwords of BERTs."""
     return [(RETRIEVAL, name) for name in (*map(pretraining, models), RELEASED, UNTRAINED)] + _masked(models)
 
 
 def _nli(models: list[str]) -> list[tuple[str, str]]:
-    """Needs of XNLI: some pretrained models, frozen and fine-tuned, and the released one, and BERTs' masked subwords."""
+    """Needs of XNLI, (kind, recipe): the models, random weights, the released one; and masked subwords of BERTs."""
     features = [nli(model, features=True) for model in (*models, UNTRAINED_MODEL)]
     tuned = [nli(model) for model in (*models, UNTRAINED_MODEL) if not model.startswith(tuple(STATIC))]
     return [(XNLI, name) for name in (*features, *tuned, ALL, LAST)] + _masked(models)
 
 
 def _masked(models: list[str]) -> list[tuple[str, str]]:
-    """Needs of scores on masked subwords, of the masked language models among some pretrained models."""
+    """Needs of masked subwords, (kind, recipe), for the masked language models among the models."""
     return [(MASKED, pretraining(model)) for model in models if model.startswith("bert")]
 
 
@@ -178,7 +178,7 @@ def _text(config: Config) -> TableOrFigure:
 
 
 def _subwords(config: Config) -> dict[str, Any]:
-    """Fields of items that count subwords and need no weights."""
+    """Fields of a TableOrFigure that counts subwords and needs no weights."""
     vocabulary = section(config).vocabulary
     return {
         "corpora": (vocabulary.corpus,),

@@ -1,4 +1,4 @@
-"""liu2020: the text that models are pretrained on, by language, and the examples that each window makes of it."""
+"""liu2020: the text on which models are pretrained, by language, and the examples into which each window divides it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ RUNNING = "running text"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A line for each size, language and number. Special subwords count in examples alone.
+    """Build the table: a line for each data size, language and metric. Special subwords count only in examples.
 
     settings: corpus, its key; languages; sizes, name -> sentences; windows, each with name, window and within.
     """
@@ -32,7 +32,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _counts(file: Path, settings: Mapping[str, Any]) -> dict[str, dict[tuple[str, str], int]]:
-    """Size -> (metric, definition) -> number, of one language."""
+    """Data size -> (metric, definition) -> number, for one language."""
     texts, counts = load_subwords([file]), {}
     for size, sentences in settings["sizes"].items():
         part = first_texts(texts, sentences)
@@ -50,7 +50,7 @@ def _counts(file: Path, settings: Mapping[str, Any]) -> dict[str, dict[tuple[str
 
 def _lines(size: str, counts: Mapping[str, Mapping[tuple[str, str], int]]) -> Iterator[dict[str, Any]]:
     whole = {key: sum(numbers[key] for numbers in counts.values()) for key in next(iter(counts.values()))}
-    below = {FILLED: EXAMPLES, LENGTH: SENTENCES}  # means, by what they are divided by
+    below = {FILLED: EXAMPLES, LENGTH: SENTENCES}  # metric that is a mean -> metric by which it is divided
     places = [*((key, key) for key in whole), ((LENGTH, RUNNING), (SUBWORDS, RUNNING)), ((SHARE, RUNNING), (SUBWORDS, RUNNING))]
     for (metric, definition), key in places:
         for column, numbers in (*counts.items(), (ALL, whole)):

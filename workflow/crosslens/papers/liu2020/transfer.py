@@ -21,7 +21,7 @@ SHIFTS = (shift_terms.SELECTED, shift_terms.ONE_WEIGHT, shift_terms.ORACLE, shif
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Table 4. settings: study, the fields of Study."""
+    """Build table 4. settings: study, the fields of Study."""
     return cells.table(list(_lines(inputs.records(), inputs.published, Study(**settings["study"]))), PAPER, name)
 
 
@@ -48,7 +48,7 @@ def _lines(records: pd.DataFrame, published: Published, study: Study) -> Iterato
 
 
 def _columns(study: Study, first: list[str] | None = None) -> list[tuple[str, list[str]]]:
-    """Columns and the languages of each: single ones, and the average without the source."""
+    """(column, languages) for single languages, those in `first` at the start, and for the average without the source."""
     single = [*(first or []), *study.nli]
     return [*((language, [language]) for language in single), (AVERAGE, list(study.nli))]
 
@@ -56,7 +56,7 @@ def _columns(study: Study, first: list[str] | None = None) -> list[tuple[str, li
 def _cell(
     row: str, column: str, metric: str, definition: str, scored: pd.DataFrame, languages: list[str], published: Published | None
 ) -> dict[str, Any]:
-    """A line: of one language, or the mean over several, by seed."""
+    """A line with the score in one language, or with the mean over several, taken for each seed."""
     runs = scored[scored["language"].isin(languages)]
     if len(languages) > 1:
         runs = cells.mean_by_seed(runs, runs["language"].nunique())

@@ -1,4 +1,4 @@
-"""liu2020: unsupervised token translation (section 4.2): tables 1 and 2, figures 7 and 8, and the mean that fits table 2 best."""
+"""liu2020: unsupervised token translation (section 4.2): tables 1 and 2, and which definition of the mean fits table 2 best."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -34,7 +34,7 @@ FITS = "mean absolute difference from the printed convert rates"
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Table 1, table 2 or the calibration. settings: study, the fields of Study."""
+    """Build table 1, table 2 or the calibration table. settings: study, the fields of Study."""
     study = Study(**settings["study"])
     if name == "calibration":
         return cells.table(list(_calibration(inputs.records(), inputs.published, study)), PAPER, name)
@@ -50,9 +50,9 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _samples(path: Any) -> Iterator[dict[str, Any]]:
-    """Lines of inputs, outputs and parallel texts, which stand in remarks.
+    """Lines of table 1 for inputs, outputs and parallel texts, with the texts as remarks.
 
-    The number of an output is the share of its subwords that are the target language's own.
+    The number of an output is the share of its subwords that only the target language has.
     """
     pairs = set()
     for row in parquet.read(path).to_pylist():
@@ -66,12 +66,12 @@ def _samples(path: Any) -> Iterator[dict[str, Any]]:
 
 
 def _remark(text: str) -> str:
-    """A text as a single remark: pages split remarks at a semicolon and a blank."""
+    """A text with no-break spaces after semicolons, since pages split remarks at a semicolon and a space."""
     return text.replace("; ", ";\N{NO-BREAK SPACE}")
 
 
 def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of table 2; none without records."""
+    """Yield the lines of table 2; none without records."""
     if records.empty:
         return
     settings, grid = study.translation, shift_grid(records)
@@ -124,7 +124,7 @@ def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterat
 
 
 def shift_grid(records: pd.DataFrame) -> pd.DataFrame:
-    """Records of shifts by the first of the means, with positive weights."""
+    """Records of shifts with positive weights, by the first definition of the mean."""
     shifted = where(records, definition=SHIFT)
     first: pd.DataFrame = shifted[(shifted["subspace"] == shifted["subspace"].iloc[0]) & (shifted["weight"] > 0)]
     return first
@@ -147,7 +147,7 @@ def _line(
 
 
 def _calibration(records: pd.DataFrame, published: Published, study: Study) -> Iterator[dict[str, Any]]:
-    """Lines of convert rates with each mean, and of their mean difference from the printed ones."""
+    """Lines with convert rates under each definition of the mean, and with their mean difference from the printed rates."""
     layer = _layer(shift_grid(records), study)
     rates = where(records, measure=CONVERT_RATE, definition=SHIFT, split="test", layer=layer)
     rates = rates[rates["weight"] > 0]

@@ -17,7 +17,7 @@ from crosslens.reports.figures.style import DOTTED, GREY, Look, look
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """Figure 7 or 8. settings: study, the fields of Study."""
+    """Draw figure 7 or 8. settings: study, the fields of Study."""
     study = Study(**settings["study"])
     source, target = study.translation["figure_direction"]
     measure, scale = (CONVERT_RATE, 1) if name == "figure7" else (BLEU_1, 100)

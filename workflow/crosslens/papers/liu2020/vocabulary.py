@@ -1,4 +1,4 @@
-"""liu2020: table 3, the number of different subwords of XNLI's test set by language, and of those that English has too."""
+"""liu2020: table 3, the number of different subwords in XNLI's test set by language, and how many of them English has too."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +14,13 @@ from crosslens.reports import cells
 OWN, SHARED = "V_lang", "V_en and V_lang"
 METRIC = "token set size"
 WITH, WITHOUT = "with [UNK]", "without [UNK]"
-"""Definitions of a set: with the unknown subword as a member, as the printed numbers have it, or without."""
+"""Definitions of a token set: with the unknown subword, as in the printed numbers, or without it."""
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A line for each language and each of the two sets. settings: corpus, its key; source; languages, in their order.
+    """Build table 3: a line for each language, row and definition. settings: corpus, its key; source; languages, in order.
 
-    Both texts of a pair count; special subwords never do. Languages that are printed but not here have no number.
+    Both texts of a pair count; special subwords do not. Languages that are printed but not configured have no number.
     """
     assert inputs.tokenizer is not None
     vocabulary, folder = Vocabulary.read(inputs.tokenizer), inputs.tokens[settings["corpus"]]

@@ -17,9 +17,9 @@ DROP = "drop of the short window (percent)"
 
 
 class Model(NamedTuple):
-    """A model on XNLI.
+    """A model trained on XNLI.
 
-    name: as in figures and tables; way: FROZEN, WHOLE or HALF; size: of the data of its pretraining, empty where it is unknown.
+    name: as in figures and tables; way: FROZEN, WHOLE or HALF; size: data size of its pretraining, empty unless it is ours.
     """
 
     name: str
@@ -29,14 +29,14 @@ class Model(NamedTuple):
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Accuracy of each model by language, and the drops of figure 6. settings: study."""
+    """Build the table of each model's accuracy by language, and of the drops in figure 6. settings: study."""
     study = Study(**settings["study"])
     masked_lines = masked_predictions.lines(inputs.records("masked"), masked_predictions.of_sizes(study, list(study.sizes)))
     return table_of(name, inputs.records("classification"), study, masked_lines)
 
 
 def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
-    """The table of all models. records: of classification; masked_lines: lines of the shares of masked subwords."""
+    """Build the table of all models. records: of classification; masked_lines: from `masked_predictions.lines`."""
     scored = in_languages(records)
     languages = tested(scored, study)
     cut = records[(records["definition"] == CUT_TEXTS) & (records["split"] == "test")]
@@ -59,7 +59,7 @@ def table_of(name: str, records: pd.DataFrame, study: Study, masked_lines: Itera
 
 
 def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
-    """All models in order. tagged: whether names have the size of the data, as in tables."""
+    """Yield all models in order. tagged: whether names include the data size, as in tables."""
     for model in study.models:
         size = model.partition("/")[2]
         name = f"{title(model)} ({size})" if tagged else title(model)
@@ -73,12 +73,12 @@ def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
 
 
 def tuned(study: Study) -> str:
-    """The way in which pretrained models are fine-tuned: HALF or WHOLE."""
+    """The way in which our own pretrained models are fine-tuned: HALF or WHOLE."""
     return HALF if study.half else WHOLE
 
 
 def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:
-    """Name, recipe of the long window and recipe of the short one, for each short window and size."""
+    """Yield (name, recipe with the long window, recipe with the short window) for each short window and data size."""
     long, *shorter = [window for window in study.windows if isinstance(window, int)]
     for short in shorter:
         for size in study.sizes:
@@ -87,25 +87,25 @@ def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:
 
 
 def in_languages(records: pd.DataFrame) -> pd.DataFrame:
-    """Accuracies in single languages, on test data."""
+    """Records of accuracy on test data in single languages."""
     accuracies = cells.where(records, definition=ACCURACY, split="test")
     return accuracies[accuracies["language"] != "all"]
 
 
 def tested(scored: pd.DataFrame, study: Study) -> list[str]:
-    """Languages with a score, the language of training first."""
+    """Languages with a score, the training language first."""
     scored_languages = set(scored["language"])
     return [code for code in dict.fromkeys([study.source, *study.names]) if code in scored_languages]
 
 
 def mean_by_seed(rows: pd.DataFrame, languages: Sequence[str]) -> pd.DataFrame:
-    """Mean over languages of each seed that has all of them: columns seed and value; n: number of languages."""
+    """Mean over languages for each seed that has all of them: columns seed, value and n, the number of languages."""
     means = cells.mean_by_seed(rows[rows["language"].isin(languages)], len(languages))
     return means.assign(n=len(languages))
 
 
 def loss(scored: pd.DataFrame, long: str, short: str, languages: Sequence[str]) -> pd.DataFrame:
-    """Percentage by which the mean accuracy of the short window is below that of the long one, by seed."""
+    """Percentage by which mean accuracy with the short window is below that with the long one: columns seed and value."""
     before, after = (mean_by_seed(cells.where(scored, recipe=recipe), languages) for recipe in (long, short))
     pairs = pd.merge(before, after, on="seed")
     value = 100 * (1 - pairs["value_y"] / pairs["value_x"])

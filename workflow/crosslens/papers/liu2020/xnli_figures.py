@@ -1,4 +1,4 @@
-"""liu2020: figures 2, 4 and 6, XNLI from pretrained models; the paper prints no numbers of them."""
+"""liu2020: figures 2, 4 and 6, XNLI from pretrained models, for which the paper prints no numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,16 +21,16 @@ from crosslens.reports.figures.style import COLOURS, MARKERS
 
 
 def figure(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> Figure:
-    """Figure 2, 4 or 6. settings: study, the fields of Study; sizes: of data."""
+    """Draw figure 2, 4 or 6. settings: study, the fields of Study; sizes, data sizes."""
     records, study, sizes = inputs.records("classification"), Study(**settings["study"]), settings["sizes"]
     masked_note = masked_predictions.note(inputs.records("masked"), masked_predictions.of_sizes(study, sizes))
     return windows(records, study, masked_note) if name == "figure6" else figure_of(records, study, sizes, masked_note)
 
 
 def figure_of(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_note: str = "") -> Figure:
-    """A panel for each size of data: filled marks for a head on frozen states, hollow ones for fine-tuned models.
+    """Draw figure 2 or 4: a panel for each data size; filled marks: heads on frozen states; hollow marks: fine-tuned models.
 
-    Colour and marker tell models. masked_note: end of the note, from `masked_predictions.note`.
+    Colour and marker distinguish models. masked_note: end of the note, from `masked_predictions.note`.
     """
     scored = in_languages(records)
     languages = tested(scored, study)
@@ -53,7 +53,10 @@ def figure_of(records: pd.DataFrame, study: Study, sizes: Sequence[str], masked_
 
 
 def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figure:
-    """Fine-tuned BERTs by window and size (6a), and what the short window costs (6b); hollow marks for the least text."""
+    """Draw figure 6: fine-tuned BERTs by window and data size (a), and the loss with the short window (b).
+
+    Hollow marks stand for the least text.
+    """
     scored = in_languages(records)
     languages = tested(scored, study)
     columns, level = [*languages, MEAN], np.full(len(languages) + 1, THIRD)
@@ -70,7 +73,7 @@ def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figur
         by_language = [cells.cell(loss(scored, long, short, [code]), 1, score=False) for code in languages]
         targets = [code for code in languages if code != study.source]
         drops.append(_series(name, [*by_language, cells.cell(loss(scored, long, short, targets), 1, score=False)]))
-    letter = "(a) " if drops else ""  # of a study with one window there are none
+    letter = "(a) " if drops else ""  # with one window there are none
     parts = [Panel(f"{letter}accuracy", "accuracy (%)", columns, accuracies, level, (30, 40), apart=1)]
     if drops:
         parts.append(Panel("(b) loss with the short window", "lower by (%)", columns, drops, None, (0, 1), apart=1))
@@ -79,7 +82,7 @@ def windows(records: pd.DataFrame, study: Study, masked_note: str = "") -> Figur
 
 
 def _dots(name: str, rows: pd.DataFrame, languages: Sequence[str], source: str) -> Dots:
-    """A series of languages, then the mean of all but the source."""
+    """A series with the score in each language, then the mean over all but the source."""
     numbers = [cells.cell(cells.where(rows, language=code)) for code in languages]
     return _series(name, [*numbers, cells.cell(mean_by_seed(rows, [code for code in languages if code != source]))])
 
@@ -89,7 +92,7 @@ def _series(name: str, numbers: Sequence[Mapping[str, Any]]) -> Dots:
 
 
 def _note(scored: pd.DataFrame, study: Study, *, losses: bool = False) -> str:
-    """Sentences on means and lines. losses: whether there are losses, which have lines over seeds alone, as means have."""
+    """Sentences on means and interval lines. losses: whether losses are shown, which like means have lines only over seeds."""
     seeds = scored["seed"].nunique()
     alone = "means and losses have none" if losses else "means have none"
     without = f"; of one seed {alone}" if seeds == 1 else ""

@@ -1,4 +1,4 @@
-"""Passports side by side, two at a time: differences paired by language, with intervals over families, and their tests."""
+"""Pairwise comparison of passports: differences paired by language, with intervals over families, and their tests."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from crosslens.papers.passport.terms import PIVOT
 from crosslens.reports.cells import rounded
 
 COLUMNS = (*TABLE_COLUMNS, "value_a", "value_b", "won", "lost", "p", "p_holm")
-"""Columns of A-B.csv. here: A's value less B's, of a language, or the mean over families; won, lost: languages in which A is
-better, or worse, than B; p: of a two-sided sign test; p_holm: corrected for all measures that are tested."""
+"""Columns of A-B.csv. here: A's value less B's, in a language or averaged over families; won, lost: number of languages in
+which A is better, or worse, than B; p: of a two-sided sign test; p_holm: p corrected for all measures that are tested."""
 COVERAGE = {(True, True): "both cover", (True, False): "only A", (False, True): "only B", (False, False): "neither"}
-"""Whether A and B were pretrained on a language -> name of such languages."""
+"""(whether A, whether B was pretrained on a language) -> name for such languages."""
 DIGITS = 6
-LETTERS = "abcdef"  # columns of encoders that are compared, in their order
+LETTERS = "abcdef"  # columns of the compared encoders, in their order
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Pair:
 
     @classmethod
     def of(cls, a: Passport, b: Passport) -> "Pair":
-        """Two passports. Raises DataError, a line that says what differs, where their numbers are not comparable."""
+        """Pair two passports. Raises DataError, which says what differs, if their numbers are not comparable."""
         names = f"{a.facts['name']} and {b.facts['name']}"
         for reason in _differences(a.facts, b.facts):
             raise DataError(f"passports of {names}: expected the same {reason}; rebuild both")
@@ -41,10 +41,10 @@ class Pair:
 
 
 def shared_values(passports: Sequence[Passport], measure: Measure) -> tuple[str, pd.DataFrame]:
-    """Layer at which a measure is compared, and values of the languages that all have but English: a, b, ..., family by language.
+    """Layer at which a measure is compared, and values by language: a column a, b, ... for each passport, and family.
 
-    The layer is that of summaries, "" of measures without layers, or else the last one. There are no languages where the
-    measure is one of a layer as a whole.
+    The layer is SUMMARY, "" for a measure without layers, or else "last". Languages are those that all passports have, without
+    English; there are none if the measure has a single value for a layer.
     """
     names = LETTERS[: len(passports)]
     for name, layers in ((SUMMARY, [SUMMARY] * len(names)), ("", [""] * len(names)), ("last", [str(p.depth) for p in passports])):
@@ -56,7 +56,7 @@ def shared_values(passports: Sequence[Passport], measure: Measure) -> tuple[str,
 
 
 def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterable[str]:
-    """Clauses of a line on what two passports must share and do not."""
+    """Yield clauses on what two passports must have in common but do not. a, b: their facts."""
     if (first := a["version"].partition(".")[0]) != (second := b["version"].partition(".")[0]):
         yield f"major version, found {first} and {second}"
     for key in a["measures"]:
@@ -67,7 +67,7 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterable[str]:
 
 
 def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
-    """The table A-B.csv: for each measure the difference of each language, its mean over families with tests, and by coverage."""
+    """Build A-B.csv: for each measure the difference in each language, its mean over families with a test, and by coverage."""
     lines = [line for measure in measures().values() for line in _lines(pair, measure, pretraining)]
     tested = [line for line in lines if line["column"] == FAMILIES and "p" in line]
     for line, p in zip(tested, holm_adjusted(np.array([line["p"] for line in tested])), strict=True):
@@ -79,7 +79,7 @@ def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
 
 
 def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[str, Any]]:
-    """Lines of a measure; none where one of the passports does not have it."""
+    """Lines for a measure; none if one of the passports does not have it."""
     layer, values = shared_values((pair.a, pair.b), measure)
     place = {"row": measure.title, "metric": measure.key, "definition": measure.definition, "layer": layer}
     place |= {"family": "", "baseline_kind": ""}
@@ -102,7 +102,7 @@ def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[
 
 
 def _mean(values: pd.DataFrame, column: str) -> dict[str, Any]:
-    """Mean over families of the differences of some languages, with its interval where there are enough families."""
+    """Mean over families of the differences in some languages, with its interval if there are enough families."""
     families = [*values["family"]]
     a, b, difference = (
         over_families(part.to_numpy(float), families) for part in (values["a"], values["b"], values["a"] - values["b"])
@@ -115,7 +115,7 @@ def _mean(values: pd.DataFrame, column: str) -> dict[str, Any]:
 
 
 def _sign_test(values: pd.DataFrame, measure: Measure) -> dict[str, Any]:
-    """Languages won and lost, and the probability of so uneven a number; nothing where no value is better than another."""
+    """Numbers of languages won and lost, and p of a two-sided sign test; {} if no value is better than another."""
     if measure.better == "neither":
         return {}
     signs = np.sign(values["a"] - values["b"]) * (1 if measure.better == "higher" else -1)
@@ -124,7 +124,7 @@ def _sign_test(values: pd.DataFrame, measure: Measure) -> dict[str, Any]:
 
 
 def _by_coverage(pair: Pair, values: pd.DataFrame, pretraining: Pretraining) -> dict[str, list[str]]:
-    """Languages that both, one or none of the encoders were pretrained on; nothing where that is unknown of one."""
+    """Languages on which both, one or neither of the encoders were pretrained; {} if that is unknown for one."""
     languages = [str(language) for language in values.index]
     a, b = (pretraining.covered(passport.encoder["id"], languages) for passport in (pair.a, pair.b))
     if a is None or b is None:

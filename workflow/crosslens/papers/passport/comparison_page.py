@@ -1,4 +1,4 @@
-"""The page of a comparison of passports in one file: three sentences, the picture, languages, and values beside baselines."""
+"""The page that compares passports, in one file: three sentences, the picture, languages, and values with their baselines."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ from crosslens.papers.passport.sentences import percent, warnings
 from crosslens.reports.cells import where
 from crosslens.reports.templates import read_template
 
-CERTAIN = 0.05  # corrected probability below which a difference without an interval counts
-SHOWN, EXAMPLES = 10, 3  # languages of the table, and names in a sentence
+CERTAIN = 0.05  # corrected p below which a difference without an interval counts
+SHOWN, EXAMPLES = 10, 3  # number of languages in the table, and of names in a sentence
 SHARES = {
     "neighbours": "the nearest neighbour is the translation (strong alignment) for",
     "topic": "a topic classifier trained on English is right in the other languages for",
 }
-Tables = Mapping[tuple[int, int], pd.DataFrame]  # of each pair of encoders, by their numbers: see `comparison.table`
+Tables = Mapping[tuple[int, int], pd.DataFrame]  # numbers of two encoders -> their `comparison.table`
 
 
 def page(
     tables: Tables, passports: Sequence[Passport], picture: bytes, pretraining: Pretraining, template: Path, style: Path
 ) -> str:
-    """The page of a comparison as HTML.
+    """Render the page of a comparison as HTML.
 
     picture: the figure as SVG.
     template, style: files of the Jinja template and of the style sheet that all pages share.
@@ -58,7 +58,7 @@ def page(
 
 
 def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], covered: Sequence[str]) -> dict[str, Any]:
-    """A line of the table: values and baselines, what sets the first encoder apart from each other one, and the best encoder."""
+    """A line of the table: values and baselines, the first encoder's difference from each other one, and the best encoder."""
     line: dict[str, Any] = {"measure": measure, "sign": SIGNS[measure.better], "values": [], "best": None, "remark": ""}
     cells = {pair: where(table, metric=measure.key) for pair, table in tables.items()}
     means = {pair: rows[rows["column"].isin(MEANS)].iloc[:1].to_dict("records") for pair, rows in cells.items()}
@@ -92,9 +92,10 @@ def _line(measure: Measure, tables: Tables, passports: Sequence[Passport], cover
 
 
 def _difference(measure: Measure, mean: Mapping[Any, Any], flaws: Sequence[str], second: int) -> dict[str, str]:
-    """The first encoder's value less that of another, with its interval, the languages in which it is better, and p.
+    """Texts for the first encoder's value minus another's, its interval, the number of languages in which it is better, and p.
 
-    flaws: why the value of each encoder wins nothing, "" where it may win.
+    mean: line with the mean difference; flaws: why the value of each encoder cannot win, "" if it can; second: number of the
+    other encoder.
     """
     is_tested, ahead = pd.notna(mean["p"]), 0 if (mean["here"] > 0) == (measure.better == "higher") else second
     won = f"{mean['won']} of {mean['won'] + mean['lost']}" if is_tested else ""
@@ -117,7 +118,7 @@ def _overall(lines: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
 
 
 def _meaning(passports: Sequence[Passport], names: Sequence[str]) -> list[str]:
-    """A sentence on translations and topics, beside the shares that random weights give."""
+    """A list with a sentence on translations and topics, with the shares for random weights; empty without values."""
     parts = []
     for key, words in SHARES.items():
         texts = []
@@ -130,14 +131,14 @@ def _meaning(passports: Sequence[Passport], names: Sequence[str]) -> list[str]:
 
 
 def _languages(different: Mapping[str, Sequence[str]], layer: str) -> list[str]:
-    """A sentence on the languages in which the encoders differ most."""
+    """A list with a sentence on the languages in which the encoders differ most; empty without any."""
     examples = [f"{name} ({', '.join(shares)})" for name, shares in [*different.items()][:EXAMPLES]]
     words = f"at the {layer} layer, the encoders differ most in strong alignment for"
     return [f"Languages: {words} {listed(examples)}."] if examples else []
 
 
 def _most_different(passports: Sequence[Passport]) -> tuple[str, dict[str, list[str]]]:
-    """The layer at which strong alignment is compared, and the languages that differ most, by name, with each encoder's share."""
+    """The layer at which strong alignment is compared, and the languages that differ most: name -> share of each encoder."""
     layer, values = shared_values(passports, measures()["neighbours"])
     shares = values.drop(columns="family")
     spread = (shares.max(axis=1) - shares.min(axis=1)).sort_values(ascending=False, kind="stable")

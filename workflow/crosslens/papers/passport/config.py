@@ -49,7 +49,7 @@ class Passport(PaperSection):
         return {"encoder": encoders[0], **values} if encoders and isinstance(encoders, list) else values
 
     def check(self, config: Config) -> None:
-        """Raise ValueError where encoders or corpora are missing, or do not fit."""
+        """Raise ValueError if encoders or corpora are missing or unsuitable."""
         here = "papers.passport"
         for number, encoder in enumerate(self.encoders):
             config.expect_encoder(f"{here}.encoders.{number}", encoder)
@@ -76,7 +76,7 @@ class Passport(PaperSection):
         return topics
 
     def kinship(self, config: Config) -> dict[str, list[str]]:
-        """Family and genus of each language of the parallel sentences."""
+        """[family, genus] of each language of the parallel sentences."""
         rows = {language: languages_table()[language] for language in config.corpora[self.parallel].languages}
         return {language: [row["family"], row["genus"]] for language, row in rows.items()}
 

@@ -1,4 +1,4 @@
-"""passport: what a reader must know to compare two passports: encoder, sentences, versions and digests, for the record."""
+"""passport: facts needed to compare two passports, for the record: encoder, sentences, versions and digests."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ MODULES = (*(f"measures/{kind}" for kind in KINDS), "papers/passport/premium")
 
 
 def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts of a passport. settings: see `papers.passport.items`; what no file says is None."""
+    """Facts of a passport; None for those that no file states. settings: from `passport.tables_and_figures.items`."""
     assert inputs.tokenizer is not None
     (folder,) = inputs.samples.values()
     sentences, training = (read(folder / settings[corpus]) for corpus in ("parallel", "topics"))
@@ -61,14 +61,14 @@ def description(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> dict[
 
 
 def _refused(inputs: Inputs, whole: bool) -> dict[str, str]:
-    """Reasons for which measures of the encoder itself refused a language or, if `whole`, for which one refused everything."""
+    """Language -> reason why the encoder's measures refused it; if `whole`, measure -> reason why it refused everything."""
     records = where(inputs.records(), definition=NOT_MEASURED, recipe=inputs.needs[0].recipe)
     records = records[(records["language"] == "all") == whole]
     return dict(zip(records["measure" if whole else "language"], records["item"], strict=True))
 
 
 def _encoder(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts of an encoder from its folder and its entry in the configuration."""
+    """Facts about an encoder, from its folder and its entry in the configuration."""
     config, tokenizer, names, source = (
         parse_json(verified(folder / f"{name}.json").read_bytes(), f"{folder}/{name}.json")
         for name in ("config", "tokenizer", "tokenizer_config", "source")
@@ -103,13 +103,13 @@ def _text(token: Any) -> str | None:
 
 
 def _rows(sentences: SampledWords) -> Iterable[str]:
-    """Ids and texts of sentences, one after the other."""
+    """Yield the id of each sentence, followed by its text."""
     for pair in zip(sentences.texts.tolist(), sentences.words.tolist(), strict=True):
         yield from pair
 
 
 def _texts(tokens: Path, languages: list[str]) -> Iterable[str]:
-    """Ids and texts of the parallel sentences as `_rows` gives them, of languages that were not measured too."""
+    """Yield the id of each parallel sentence, followed by its text, even in languages that were not measured."""
     for language in languages:
         table = parquet.read(tokens / f"{language}.test.parquet", columns=["id", "words"])
         for id, words in zip(table["id"].to_pylist(), table["words"].to_pylist(), strict=True):
@@ -118,7 +118,7 @@ def _texts(tokens: Path, languages: list[str]) -> Iterable[str]:
 
 
 def _sheet(tokens: Path, languages: list[str], vocabulary: Vocabulary) -> Iterable[str]:
-    """Subwords of the first sentence of each language, by which a change of the tokenizer's library is seen."""
+    """Yield each language and the subwords of its first sentence, whose digest reveals changes in the tokenizer library."""
     for language in languages:
         subwords = parquet.read(tokens / f"{language}.test.parquet", columns=["subwords"])["subwords"][0].as_py()
         yield language
@@ -126,7 +126,7 @@ def _sheet(tokens: Path, languages: list[str], vocabulary: Vocabulary) -> Iterab
 
 
 def _digest(parts: Iterable[str]) -> str:
-    """Digest of texts, each ended by a character that none contains."""
+    """SHA-256 of texts, each followed by a null character, which none contains."""
     state = hashlib.sha256()
     for part in parts:
         state.update(part.encode() + b"\0")

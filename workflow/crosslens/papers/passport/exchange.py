@@ -1,4 +1,4 @@
-"""A passport in the exchange format Every Eval Ever (github.com/evaleval/every_eval_ever), all of whose details are text."""
+"""A passport in the exchange format Every Eval Ever (github.com/evaleval/every_eval_ever), in which all details are text."""
 
 import math
 from calendar import timegm
@@ -17,10 +17,10 @@ METHOD = "over families of languages: Student's t over their means, of layers as
 
 
 def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[str, Any]:
-    """The contents of NAME.json: a run with one result for each measure at its last and at its summary layer.
+    """Contents of NAME.json: a run with one result for each measure at its last and at its summary layer.
 
-    table: file of the passport's table, which has the values of languages. The schema has a place for the results of
-    samples alone (`detailed_evaluation_results`), so that the table and its digest stand among the details of the source.
+    table: file of the passport's table, which has the values by language. The schema has a place only for results by sample
+    (`detailed_evaluation_results`), so the table's name and digest are among the details of the source.
     """
     facts, record = passport.facts, passport.record
     seconds = timegm(strptime(record["made"], "%Y-%m-%dT%H:%M:%SZ"))
@@ -34,7 +34,7 @@ def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[
             "source_name": f"crosslens passport {facts['version']}",
             "source_type": "evaluation_run",
             "source_organization_name": "crosslens",
-            "evaluator_relationship": "other",  # whoever ran it is not known
+            "evaluator_relationship": "other",  # it is not known who ran it
             "additional_details": _texts(
                 {
                     "table": table.name,
@@ -57,7 +57,7 @@ def exchange(passport: Passport, pretraining: Pretraining, table: Path) -> dict[
 
 
 def _model(passport: Passport, pretraining: Pretraining) -> dict[str, Any]:
-    """Facts of the encoder."""
+    """Description of the encoder."""
     encoder, languages = passport.encoder, passport.facts["languages"]
     id = passport.id
     covered = pretraining.covered(id, languages)
@@ -90,7 +90,7 @@ def _results(passport: Passport, measure: Measure) -> Iterator[dict[str, Any]]:
 
 
 def _source(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts."""
+    """Description of the texts."""
     details = {"commit": facts.get("commit"), "split": facts.get("split"), "sentences": facts["n"]}
     details |= {"languages": " ".join(facts["languages"])}
     place = {"source_type": "url", "url": [facts["url"]]} if facts.get("url") else {"source_type": "other"}
@@ -98,7 +98,7 @@ def _source(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metric(passport: Passport, measure: Measure, layer: str) -> dict[str, Any]:
-    """The measure, its version and its variant."""
+    """Description of a measure at a layer, with its version and definition."""
     return {
         "evaluation_description": measure.meaning,
         "metric_id": f"crosslens.{measure.key}",
@@ -118,7 +118,7 @@ def _metric(passport: Passport, measure: Measure, layer: str) -> dict[str, Any]:
 
 
 def _baselines(passport: Passport, measure: Measure, layer: str) -> Iterator[tuple[str, float]]:
-    """Names and values of the baselines of a measure at a layer."""
+    """Yield names and values of a measure's baselines at a layer, and its value at layer 0."""
     for kind in measure.baselines:
         baseline = passport.value(measure.key, layer, baseline=kind)
         if baseline:
@@ -129,7 +129,7 @@ def _baselines(passport: Passport, measure: Measure, layer: str) -> Iterator[tup
 
 
 def _uncertainty(value: Interval) -> dict[str, Any]:
-    """The interval, nothing where there is none."""
+    """The interval of a value; {} if it has none."""
     if math.isnan(value.low):
         return {}
     interval = {"lower": value.low, "upper": value.high, "confidence_level": 1 - LEVEL, "method": METHOD}

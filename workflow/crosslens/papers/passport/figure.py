@@ -13,9 +13,9 @@ from crosslens.reports.figures.curves import Curve, draw, handles, panels
 from crosslens.reports.figures.style import COLOURS, DOTTED, GREY, STYLE, WIDTH, Look, frame, look, surround
 
 OWN = "own, raw"  # definition of the strip: own-language neighbours
-MIDDLE = 0.5  # share from which a dot's name is to its left
-NAME = 6  # points: names of dots
-LETTER, GAP = 0.0115, 0.015  # widths on the axis of shares: of a letter of a name, and of a dot with its margin
+MIDDLE = 0.5  # share above which a dot's name is to its left
+NAME = 6  # font size of the dots' names, in points
+LETTER, GAP = 0.0115, 0.015  # widths in units of the x axis: a letter of a name; a dot with its margin
 COMPARED = {
     "share": "a  Language variance",
     "neighbours": "b  Nearest neighbours",
@@ -25,7 +25,7 @@ RANDOM = (
     "a: share of variance between languages; b: share of translations that are the nearest neighbour; c: topics right in other "
     "languages. Dashed: the same architecture with random weights. Bands: 95 % intervals over families of languages."
 )
-LEAST = 6  # rows for which the strip has room at least
+LEAST = 6  # the strip has room for at least so many rows
 PANELS, NAMES, ROW = 1.6, 0.52, 0.115  # inches: heights of the panels, of the names below them, and of a row of the strip
 FIRST: Look = {"color": COLOURS[0], "marker": "o", "markersize": 2.6, "linewidth": 1.3}
 SECOND: Look = {"color": COLOURS[1], "marker": "s", "markersize": 2.4, "linewidth": 1.0, "linestyle": (0, (4, 1.6))}  # type: ignore[dict-item]
@@ -34,7 +34,7 @@ DASHED: Look = {**BAND, "linestyle": SECOND["linestyle"]}
 
 
 def figure(passport: Passport) -> Figure:
-    """Where the language is, whether translations are neighbours, and topic transfer, by layer; below them the languages."""
+    """Draw where the language is, whether translations are neighbours, and topic transfer, by layer; below, the languages."""
     neighbours = passport.languages("neighbours", str(passport.depth), OWN)
     families = [str(family) for family in neighbours.groupby("family")["here"].mean().sort_values(ascending=False).index]
     height = ROW * max(len({*_places(neighbours, families).values()}), LEAST)
@@ -53,7 +53,7 @@ def figure(passport: Passport) -> Figure:
 
 
 def comparison(passports: Sequence[Passport]) -> Figure:
-    """Curves of several encoders over relative depth, a colour and a marker for each, with those of random weights."""
+    """Draw curves of several encoders over relative depth, each with its own look, and those with random weights."""
     grid: dict[str, list[Curve]] = {}
     for key, title in COMPARED.items():
         for number, passport in enumerate(passports):
@@ -65,7 +65,7 @@ def comparison(passports: Sequence[Passport]) -> Figure:
 
 
 def _panels(passport: Passport) -> dict[str, list[Curve]]:
-    """Title of a panel -> its curves that were measured."""
+    """Title of a panel -> its curves, as far as they were measured."""
     titles = ("a  Where the language is", "b  Translation as nearest neighbour", "c  Topics, learned in English")
     curves: tuple[list[Curve | None], ...] = (
         [
@@ -99,21 +99,21 @@ def curve(
     baseline: Baseline = "",
     column: str | None = None,
 ) -> Curve | None:
-    """A curve over relative depth with its interval as a band, None where nothing was measured; see Passport.curve."""
+    """A curve over relative depth with its interval as a band, from Passport.curve; None if nothing was measured."""
     values = passport.curve(key, definition, baseline, column)
     values = values[values.index.str.isdecimal()]
     return Curve.of(values.set_axis(values.index.astype(int) / passport.depth).sort_index(), look, name) if len(values) else None
 
 
 def _level(values: pd.DataFrame, name: str) -> Curve | None:
-    """A level through a panel at the last of some values, None where there is none."""
+    """A horizontal line through a panel at the last of some values; None if there are none."""
     if values.empty:
         return None
     return Curve.of(pd.DataFrame({"value": [float(values["value"].iloc[-1])] * 2}, index=[0.0, 1.0]), DOTTED, name)
 
 
 def _draw(axis: Axes, title: str, curves: Sequence[Curve], passport: Passport) -> None:
-    """Draw a panel over relative depth; of a pre-norm encoder the last layer is shaded."""
+    """Draw a panel over relative depth; the last layer of a pre-norm encoder is shaded."""
     draw(axis, curves)
     if passport.encoder.get("prenorm"):
         axis.axvspan(1 - 0.5 / passport.depth, 1.03, color="#EBEBEB", linewidth=0, zorder=0)
@@ -125,7 +125,7 @@ def _draw(axis: Axes, title: str, curves: Sequence[Curve], passport: Passport) -
 
 
 def _name(axis: Axes, curves: Sequence[Curve]) -> None:
-    """Name the curves of the panel above."""
+    """Draw a legend for the panel above."""
     axis.axis("off")
     axis.legend(handles=handles(curves), loc="upper left", handlelength=2.4, labelspacing=0.25, borderpad=0, borderaxespad=0)
 
@@ -154,10 +154,10 @@ def _strip(axis: Axes, neighbours: pd.DataFrame, families: Sequence[str]) -> Non
 
 
 def _places(neighbours: pd.DataFrame, families: Sequence[str]) -> dict[str, int]:
-    """Row of each language, so that no name lies on another: the first of its family's rows in which there is room."""
+    """Row of each language: the first of its family's rows in which its name does not overlap another."""
     rows, first = dict[str, int](), 0
     for family in families:
-        ends = list[list[tuple[float, float]]]()  # of the names in each of the family's rows
+        ends = list[list[tuple[float, float]]]()  # of each name, for each row of the family
         for code, share in neighbours.loc[neighbours["family"] == family, "here"].sort_values().items():
             width = GAP + LETTER * len(name_of(str(code)))
             low, high = (share - width, share + GAP) if share > MIDDLE else (share - GAP, share + width)
@@ -171,7 +171,7 @@ def _places(neighbours: pd.DataFrame, families: Sequence[str]) -> dict[str, int]
 
 
 def _sentences(passport: Passport) -> Iterator[str]:
-    """Sentences below the picture."""
+    """Yield the sentences below the picture."""
     bands = [passport.curve("neighbours"), passport.curve("neighbours", baseline="random weights")]
     if np.isfinite(bands[0]["low"]).any():
         yield "Means over families of languages, with 95 % intervals over families."

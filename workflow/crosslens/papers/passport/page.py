@@ -1,4 +1,4 @@
-"""The page of a passport, one screen in one file."""
+"""The page of a passport: a single HTML file, one screen long."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from crosslens.reports.cells import where
 from crosslens.reports.templates import read_template
 
 SECTIONS = {"A": "Text into subwords", "B": "Where the language is", "C": "Same meaning, same place", "D": "Use"}
-WORST = 3  # languages of a measure that the table names
+WORST = 3  # number of languages that the table names as the worst
 SIGNS = {"higher": "↑", "lower": "↓", "neither": ""}
 UNKNOWN = "unknown"
 TOO_SMALL = "too small because of unknown subwords"
 
 
 def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path, style: Path) -> str:
-    """The page as HTML.
+    """Render the page as HTML.
 
     picture: the figure as SVG.
     template, style: files of the Jinja template and of the style sheet that all pages share.
@@ -46,7 +46,7 @@ def page(passport: Passport, picture: bytes, pretraining: Pretraining, template:
 
 
 def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
-    """Name -> text of what the line below the title says of the encoder."""
+    """Facts about the encoder for the line below the title: name -> text."""
     encoder, languages = passport.encoder, passport.facts["languages"]
     covered = pretraining.covered(passport.id, languages)
     positions = encoder.get("positions")
@@ -99,9 +99,9 @@ def _line(passport: Passport, measure: Measure) -> dict[str, Any]:
 
 
 def _worst(passport: Passport, measure: Measure, layer: str) -> str:
-    """Names and values of the worst languages, the worst first; all that have the worst value are named.
+    """Names and values of the WORST languages, worst first, or of all that share the worst value if these are more.
 
-    None of a measure that is neither better high nor low.
+    The text is empty for a measure that is neither better high nor low.
     """
     if measure.better == "neither":
         return ""
@@ -115,7 +115,7 @@ def _worst(passport: Passport, measure: Measure, layer: str) -> str:
 
 
 def _absent(passport: Passport) -> dict[str, str]:
-    """Names of quantities that were not measured, and why."""
+    """Quantity or language that was not measured -> reason."""
     titles = {key: measure.title for key, measure in measures().items()}
     reasons = {titles.get(key, key): reason for key, reason in passport.facts["not_measured"].items()}
     missing = [measure.title for key, measure in measures().items() if passport.value(key, passport.last(key)) is None]
@@ -124,7 +124,7 @@ def _absent(passport: Passport) -> dict[str, str]:
 
 
 def _gaps(passport: Passport) -> dict[str, str]:
-    """Measures that some measured languages lack at the last layer, and why."""
+    """Measure with the languages for which it has no value at the last layer -> reason."""
     gaps = {}
     for key, measure in measures().items():
         rows = where(passport.rows(key), layer=passport.last(key))
@@ -136,13 +136,13 @@ def _gaps(passport: Passport) -> dict[str, str]:
 
 
 def _corpus(facts: Mapping[str, Any]) -> str:
-    """The texts in a line."""
+    """A line that describes the texts."""
     parts = [facts["corpus"], f"commit {facts['commit'][:12]}" * bool(facts.get("commit")), facts.get("split") or ""]
     return f"{', '.join(filter(None, parts))}: {facts['n']:,} sentences in {_languages(facts)} languages"
 
 
 def _languages(facts: Mapping[str, Any]) -> str:
-    """Number of measured languages, of all if some were not measured."""
+    """Number of measured languages; "A of B" if some were not measured."""
     measured, unmeasured = len(facts["languages"]), len(facts.get("languages_not_measured", {}))
     return f"{measured} of {measured + unmeasured}" if unmeasured else str(measured)
 
@@ -152,7 +152,7 @@ def _number(value: Interval | None) -> str:
 
 
 def _interval(value: Interval | None) -> str:
-    """The interval of a value, "" where it has none."""
+    """The interval of a value; "" if it has none."""
     return "" if value is None or value.low != value.low else f"{shown_number(value.low)} to {shown_number(value.high)}"
 
 

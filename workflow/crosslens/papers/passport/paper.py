@@ -15,13 +15,16 @@ from crosslens.reports.paper import Paper
 
 
 def seeds(recipe: Recipe, config: Config) -> tuple[int, ...]:
-    """Seeds of random weights; one for an encoder as it is."""
+    """Seeds of a recipe: the section's for random weights, 0 for an unchanged encoder."""
     return tuple(section(config).seeds) if recipe.edit.changes() else (0,)
 
 
 @once
 def samples(config: Config) -> dict[str, Samples]:
-    """Draws of all parallel sentences and of those from which topics are learnt, by encoder; their states are averaged."""
+    """Samples by name, one for each encoder: all parallel sentences, and those from which topics are learned.
+
+    The states of a sentence are averaged.
+    """
     paper = section(config)
     parallel = Sampling(languages=tuple(config.corpora[paper.parallel].languages), means=True, pivot=PIVOT)
     topics = Sampling(languages=(PIVOT,), means=True, sample_split="train")

@@ -1,4 +1,4 @@
-"""passport: the first measure, how many subwords a language takes for the same sentences; no weights are needed."""
+"""passport: the premium, how many subwords a language needs relative to the pivot; no weights are needed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from crosslens.encoding.tokens.counts import Counts, Vocabulary
 from crosslens.measures.shared.parallel import FORMULA, estimate, lengths
 from crosslens.papers.passport.terms import UNKNOWN
 
-BYTE = re.compile(r"<0x[0-9A-F]{2}>")  # a subword that is one byte of what a vocabulary lacks
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")  # a subword for one byte of a character that the vocabulary lacks
 PREMIUM, DENSITY = "premium", "subwords per character"
 
 
@@ -21,7 +21,7 @@ def premium(
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of each language; the baseline is the premium of a model that reads bytes.
 
-    Of a sentence that was cut, the subwords that are left count.
+    In a sentence that was cut, only the remaining subwords count.
 
     tokens: folder of the parallel sentences' tokens. sentences: the texts themselves. blocks: (n,) block of each sentence, for
     intervals.
@@ -34,7 +34,7 @@ def premium(
         texts = sentences.words[_tested(sentences, language)].tolist()
         all_subwords = lengths(file, ids_of(sentences, language))
         counts[language] = Counts.read(file, vocabulary)
-        special = all_subwords.sum() - counts[language].subwords  # as many in each sentence
+        special = all_subwords.sum() - counts[language].subwords  # the same number in each sentence
         subwords[language] = all_subwords - special / len(all_subwords)
         sizes[language] = np.array([len(text.encode()) for text in texts]), np.array([len(text) for text in texts])
     for language in languages:
@@ -50,12 +50,12 @@ def premium(
 
 
 def ids_of(sentences: SampledWords, language: str) -> list[str]:
-    """Ids of the sentences of a language in the corpus, which translations share."""
+    """Ids of a language's test sentences in the corpus, which translations share."""
     return [text.partition("/")[2] for text in sentences.texts[_tested(sentences, language)]]
 
 
 def _tested(sentences: SampledWords, language: str) -> np.ndarray:
-    """Whether a sentence is one of the test sentences of a language, (n,)."""
+    """Whether each sentence is a test sentence of a language, (n,) bool."""
     rows: np.ndarray = (sentences.languages == language) & (sentences.splits == "test")
     return rows
 

@@ -1,4 +1,4 @@
-"""Pretraining of encoders: their languages, and whether parallel text was among their data."""
+"""Facts about the pretraining of encoders: its languages, and whether it used parallel text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from crosslens.config.presets import read_yaml
 
 @dataclass(frozen=True)
 class Pretraining:
-    """Lists of languages by name, and the facts of encoders by their id on the hub: resources/pretraining.yaml."""
+    """Content of resources/pretraining.yaml: lists of languages by name, and facts about encoders by their id on the hub."""
 
     lists: Mapping[str, Mapping[str, Any]]
     encoders: Mapping[str, Mapping[str, Any]]
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The table in a file."""
+        """Read the YAML file."""
         return cls(**read_yaml(path))
 
     def covered(self, encoder: str | None, languages: Sequence[str]) -> list[str] | None:
-        """The languages among these that an encoder was pretrained on; None where that is unknown."""
+        """The members of `languages` on which an encoder was pretrained; None if unknown."""
         name = self.encoders.get(encoder or "", {}).get("languages")
         return None if name is None else [language for language in languages if language in self.lists[name]["languages"].split()]
 

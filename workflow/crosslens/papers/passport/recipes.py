@@ -1,4 +1,4 @@
-"""passport: each encoder as it is, and with random weights in all blocks and embeddings; nothing is trained."""
+"""passport: recipes for each encoder unchanged, and with random weights in layers and embeddings; nothing is trained."""
 
 from crosslens.config.recipes import Edit, Recipe
 from crosslens.config.whole import Config, once
@@ -8,12 +8,12 @@ PAPER = "passport"
 
 
 def pretrained(encoder: str) -> str:
-    """Name of the recipe that is an encoder as it is."""
+    """Name of the recipe for an unchanged encoder."""
     return f"{PAPER}/{encoder}"
 
 
 def untrained(encoder: str) -> str:
-    """Name of the recipe that is an encoder with random weights."""
+    """Name of the recipe for an encoder with random weights."""
     return f"{PAPER}/{encoder}/random"
 
 

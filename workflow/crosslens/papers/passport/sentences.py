@@ -1,4 +1,4 @@
-"""The five sentences of a passport, filled by rule, and one before them where texts are not read whole.
+"""The five sentences of a passport, filled by rule, after warnings about unknown subwords and measures at their baselines.
 
 A sentence whose numbers were not measured is left out.
 """
@@ -13,13 +13,13 @@ from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import MAJORITY, SUMMARY, Passport, measures, name_of
 from crosslens.papers.passport.terms import UNKNOWN
 
-NOTICEABLE = 0.05  # change of a share that counts
-BEST = 3  # languages that a sentence names as the best
-WORST = 5  # least number of languages whose share of unknown subwords a sentence gives, if so many have some
+NOTICEABLE = 0.05  # smallest share of unknown subwords, or change of a share, that counts
+BEST = 3  # number of languages that a sentence names as the best
+WORST = 5  # number of languages whose share of unknown subwords a sentence gives, or more if more are above MAJORITY
 
 
 def sentences(passport: Passport) -> list[str]:
-    """Sentences on the numbers, in the order of the page: text, meaning, language, centring, languages that fail, and use."""
+    """Sentences on the numbers, in page order: warnings, meaning, language, centring, languages that fail, and use."""
     rules = (warnings, _meaning, _language, _centring, _failing, _use)
     return [text for rule in rules for text in rule(passport)]
 
@@ -42,13 +42,13 @@ def _text(passport: Passport) -> Iterator[str]:
 
 
 def warnings(passport: Passport) -> Iterator[str]:
-    """Sentences on what takes the meaning from other numbers: unknown subwords, and measures at their baselines."""
+    """Yield sentences on what makes other numbers meaningless: unknown subwords, and measures at their baselines."""
     yield from _text(passport)
     yield from _at_baselines(passport)
 
 
 def _at_baselines(passport: Passport) -> Iterator[str]:
-    """A sentence on an encoder whose measures are at their baselines, as of one with random weights."""
+    """Yield a sentence if measures of meaning are at their baselines, as they are for an encoder with random weights."""
     layers = {measure: passport.last(key) for key, measure in measures().items() if measure.better == "higher"}
     measured = [measure for measure, layer in layers.items() if passport.value(measure.key, layer)]
     low = [measure.title for measure in measured if passport.at_baseline(measure, layers[measure])]
@@ -78,7 +78,7 @@ def _meaning(passport: Passport) -> Iterator[str]:
 
 
 def _best(passport: Passport) -> str:
-    """A sentence on the languages with the best translations as nearest neighbours; "" where all have the same share."""
+    """A sentence on the languages with most translations as nearest neighbours; "" if all have the same share."""
     shares = passport.languages("neighbours", str(passport.depth))["here"].sort_values(ascending=False, kind="stable")
     texts = [f"{name_of(str(language))} {percent(share)}" for language, share in shares.items()]
     return f" The best languages are {listed(texts[:BEST])}." if len({*shares.map(percent)}) > 1 else ""
@@ -113,7 +113,7 @@ def _centring(passport: Passport) -> Iterator[str]:
 
 
 def _untrained(passport: Passport, key: str, definition: str | None = None) -> str:
-    """The share with random weights at the last layer, in brackets; "" where it was not measured."""
+    """The share with random weights at the last layer, in brackets; "" if it was not measured."""
     share = passport.value(key, str(passport.depth), definition, "random weights")
     return f" (random weights: {percent(share.value)})" if share else ""
 
@@ -150,13 +150,13 @@ def _use(passport: Passport) -> Iterator[str]:
 
 
 def _by_script(values: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Values of the languages in Latin script, and of those in another; a language of unknown script is in neither."""
+    """Values of the languages in Latin script, and in other scripts; languages of unknown script are in neither."""
     scripts = pd.Series({code: languages_table().get(str(code), {}).get("script", "") for code in values.index}, dtype=str)
     return values[scripts == "Latn"], values[(scripts != "Latn") & (scripts != "")]
 
 
 def _change(before: Interval, after: Interval) -> str:
-    """How a share changes, in words with both values."""
+    """Words for the change of a share, with both values."""
     first, second = percent(before.value), percent(after.value)
     if first == second:
         return f"stays at {first}"
@@ -164,5 +164,5 @@ def _change(before: Interval, after: Interval) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, below ten with a decimal."""
+    """A share in percent, with one decimal if it is below ten."""
     return f"{100 * share:.{int(0 < abs(share) < 0.0995)}f}\N{NO-BREAK SPACE}%"

@@ -1,7 +1,7 @@
-"""passport: the table of an encoder, a line for each value of a measure and each baseline, by language and layer.
+"""passport: the table of an encoder, with a line for each value of a measure and each baseline, by language and layer.
 
-Numbers are on the scale of each measure. Beside the columns of every table there are layer ("" where a measure has none, or
-SUMMARY), family of a language, and kind of baseline, "" for the encoder itself.
+Numbers have the unit of their measure. Columns that other tables lack: layer (a number, SUMMARY, or "" for a measure without
+layers), family of the language, and baseline_kind ("" for the encoder itself).
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,16 +22,16 @@ from crosslens.papers.passport.premium import ids_of, premium
 from crosslens.reports import cells
 
 RANDOM_WEIGHTS = "random weights"  # baseline
-WITHOUT_PIVOT = ("premium", "topic")  # measures of the pivot too, whose means are of the others
+WITHOUT_PIVOT = ("premium", "topic")  # measures that the pivot has too; means leave it out
 DIGITS = 4
-LOWER = ("own", "gap")  # beginnings of definitions of which lower is better, whatever is better of the measure
+LOWER = ("own", "gap")  # prefixes of definitions for which lower is better, whatever holds for the measure
 PLACE = ["row", "column", "metric", "definition", "layer"]
 
-record = description  # facts that stand in the record of the table
+record = description  # scripts/table.py adds these facts to the table's record
 
 
 def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The passport of an encoder. settings: see `papers.passport.items`."""
+    """Build the table of an encoder's passport. settings: from `passport.tables_and_figures.items`."""
     records = inputs.records().assign(item=lambda frame: frame["item"].fillna(""))
     records = records[records["definition"] != NOT_MEASURED]
     is_encoder = records["recipe"] == settings["recipe"]
@@ -45,7 +45,7 @@ def table(name: str, inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFram
 
 
 def _premium(inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Records of the first measure."""
+    """Records of the premium, the first measure."""
     assert inputs.tokenizer is not None
     corpus = settings["parallel"]
     sentences = read(next(iter(inputs.samples.values())) / corpus)
@@ -56,9 +56,9 @@ def _premium(inputs: Inputs, settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _twins(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Lines of random weights: means over seeds, each of which has passed through the same functions as the encoder.
+    """Lines for random weights: means over seeds. Values of each seed are computed by the same functions as the encoder's.
 
-    Low and high are the least and the greatest value of the seeds.
+    Low and high are the smallest and the largest value over seeds.
     """
     seeds = [_lines(part, settings) for _, part in records.groupby("seed")]
     runs = pd.DataFrame([line for lines in seeds for line in lines]).dropna(subset="here")
@@ -74,9 +74,9 @@ def _twins(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[
 
 
 class _Values:
-    """Values of a definition of a measure, or of one of its baselines.
+    """Values of one definition of a measure, or of one of its baselines.
 
-    families: language -> family. pivot: language that means leave out, "" for none. score: whether values are from 0 to 1.
+    families: language -> family. pivot: language that means leave out; "" for none. score: whether values are from 0 to 1.
     """
 
     def __init__(self, records: pd.DataFrame, baseline: str, families: Mapping[str, str], pivot: str, *, score: bool) -> None:
@@ -93,13 +93,13 @@ class _Values:
         self.averaged = [language for language in columns if language != pivot]
 
     def record(self, language: str, layer: int) -> dict[str, Any]:
-        """Value, low, high and n of a language at a layer."""
+        """Value, low, high and n for a language at a layer."""
         return {column: frame.at[layer, language] for column, frame in self.by_language.items()}
 
     def best_layers(self, lower: bool) -> dict[str, int]:
-        """Layer of each language that is best in the mean of the other half of the languages; {} where there is no choice.
+        """Language -> layer with the best mean over the other half of the languages; {} with a single layer or language.
 
-        Halves are by turns within families, so that each half has about half of a family. lower: whether lower is better.
+        Languages of a family alternate between the halves, so that each has about half of it. lower: whether lower is better.
         """
         frame = self.by_language["value"].dropna(how="all")
         if len(frame) < 2 or len(self.averaged) < 2:
@@ -114,7 +114,7 @@ class _Values:
 
 
 def _lines(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Lines of all measures of an encoder, each definition followed by its baselines."""
+    """Lines for all measures of an encoder, each definition followed by its baselines."""
     families = {language: family for language, (family, _) in settings["kinship"].items()}
     for (measure, definition), part in records.groupby(["measure", "definition"], sort=False):
         facts = settings["measures"][measure]
@@ -136,7 +136,7 @@ def _lines(records: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[dict[
 
 
 def _of_layers(place: Mapping[str, Any], values: _Values) -> Iterator[dict[str, Any]]:
-    """Lines of languages and of their means at each layer, or of whole layers where a measure has no languages."""
+    """Lines for each layer: for languages and their means, or for the layer as a whole if the measure has no languages."""
     frame = values.by_language["value"]
     for record in values.whole[~values.whole["layer"].isin(frame.index)].to_dict("records"):
         yield _line(place, LANGUAGES, _layer(record["layer"]), _numbers(record), values.baseline)
@@ -147,7 +147,7 @@ def _of_layers(place: Mapping[str, Any], values: _Values) -> Iterator[dict[str, 
 
 
 def _summary(place: Mapping[str, Any], values: _Values, best: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """Lines of languages at the layer that is best on the other half of them, and of their means."""
+    """Lines for each language at the layer that is best for the other half of the languages, and for the means."""
     records = {language: values.record(language, layer) for language, layer in best.items()}
     for language, record in records.items():
         yield _line(place, language, SUMMARY, _numbers(record), values.baseline, f"layer {best[language]}")
@@ -157,7 +157,10 @@ def _summary(place: Mapping[str, Any], values: _Values, best: Mapping[str, int])
 
 
 def _formula(place: Mapping[str, Any], values: _Values, encoder: _Values, *, summary: bool) -> Iterator[dict[str, Any]]:
-    """Lines of a baseline by formula: by language where it has languages, else the same at each layer of the encoder's means."""
+    """Lines for a baseline by formula: by language if it has languages, otherwise a constant at each layer of the encoder.
+
+    summary: whether the encoder also has a summary layer.
+    """
     if values.averaged:
         yield from _of_layers(place, values)
         return
@@ -168,9 +171,9 @@ def _formula(place: Mapping[str, Any], values: _Values, encoder: _Values, *, sum
 
 
 def _means(place: Mapping[str, Any], layer: str, by_language: pd.Series, values: _Values) -> Iterator[dict[str, Any]]:
-    """Lines of the means over languages and over families, of the encoder with intervals over families if there are enough.
+    """Lines for the means over languages and over families. The encoder's have intervals if there are enough families.
 
-    by_language: numbers whose mean is taken; nan of a language whose states do not vary, which is left out.
+    by_language: values to average; a language whose states do not vary has nan and is left out.
     """
     by_language = by_language.dropna()
     if by_language.empty:
@@ -193,12 +196,12 @@ def _means(place: Mapping[str, Any], layer: str, by_language: pd.Series, values:
 
 
 def _layer(layer: int) -> str:
-    """Layer as in the table, "" for none."""
+    """Layer as the table has it; "" for -1, which stands for no layer."""
     return "" if layer < 0 else str(layer)
 
 
 def _numbers(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """Numbers of a line from a record."""
+    """Numbers of a line, from a record with value, low, high and n."""
     value, low, high = (float(record[name]) if pd.notna(record[name]) else np.nan for name in ("value", "low", "high"))
     return cells.estimate(value, low, high, DIGITS) | {"n": int(record["n"]) if pd.notna(record["n"]) else None}
 

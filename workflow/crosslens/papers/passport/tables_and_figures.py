@@ -1,4 +1,4 @@
-"""passport: the table of each encoder, with its needs."""
+"""passport: the table of each encoder, with the measures that it needs."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def sentences(encoder: str) -> str:
 
 @once
 def items(config: Config) -> dict[str, TableOrFigure]:
-    """Tables and figures by name, which is that of the encoder."""
+    """Tables by name, which is the key of the encoder."""
     paper = section(config)
     facts, sources = read_yaml(Path(__file__).with_name("measures.yaml")), read_yaml(LANGUAGES_CSV.with_name("sources.yaml"))
     measures = {

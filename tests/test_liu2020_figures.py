@@ -112,6 +112,14 @@ def test_what_the_short_window_costs(seeds):
     assert_golden(made[made["row"].str.startswith("window 20 against 512")], f"liu2020/costs_{len(seeds)}")
 
 
+@pytest.mark.parametrize("long", [512, "sentence"])
+def test_every_short_window_is_compared_with_the_long_one(long):
+    pairs = xnli.window_pairs(replace(STUDY, windows=[long, 20, 40]))
+    assert [(name, first) for name, first, _ in pairs] == [
+        (f"window {short} against {long} ({size})", nli(f"bert-{long}/{size}")) for short in (20, 40) for size in SIZES
+    ]
+
+
 def test_the_table_of_xnli_has_every_model_and_says_what_was_cut():
     made = xnli.table_of("nli", scored(), STUDY)
     assert list(made.columns) == list(COLUMNS) and not made.duplicated(["row", "column", "metric", "definition"]).any()

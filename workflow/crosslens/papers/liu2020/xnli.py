@@ -79,7 +79,7 @@ def tuned(study: Study) -> str:
 
 def window_pairs(study: Study) -> Iterator[tuple[str, str, str]]:
     """Yield (name, recipe with the long window, recipe with the short window) for each short window and data size."""
-    long, *shorter = [window for window in study.windows if isinstance(window, int)]
+    long, *shorter = study.windows
     for short in shorter:
         for size in study.sizes:
             name = f"window {short} against {long} ({size})"

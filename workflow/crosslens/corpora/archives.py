@@ -130,7 +130,10 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
 def _extract(
     archive: Path, folder: Path, patterns: Mapping[str, Sequence[str]], budget: Budget
 ) -> Iterator[tuple[str, Path, list[str]]]:
-    """Yield each member's name, its path in the folder and the splits whose patterns it matches; write only members that match."""
+    """Yield each member's name, its path in the folder and the splits whose patterns it matches.
+
+    Only members that match, and nested archives with such members, are written.
+    """
     with whole(archive):
         for name, opener in members(archive, budget):
             path = folder / name

@@ -39,7 +39,7 @@ def write_corpus(
                     language, split = part.split(".")
                     own_settings = {**settings, "texts": Path(texts[language])} if language in texts else settings
                     files, output = paths_by_part.get(part, []), temporary / f"{part}.parquet"
-                    for file in (file for file in files if not file.name.startswith("y_")):  # WiLI's files of labels may be the same
+                    for file in (file for file in files if not file.name.startswith("y_")):  # label files of WiLI may coincide
                         parts_of_file = parts_by_content.setdefault((language, digest(file)), [])
                         parts_of_file.append(part)
                         if f"{language}.train" in parts_of_file and (names := " and ".join(sorted({*parts_of_file}))) != part:

@@ -170,9 +170,7 @@ def _row(id: str, sentence: Sentence, language: str) -> dict[str, Any]:
 
 PUD = re.compile(r"([nw]\d{5})\d{3}")  # n01001011: document n01001
 SPLIT_WORD = re.compile(r"(^|[-_:])(train|dev|test)([-_]|$)")
-NUMBERS = re.compile(
-    r"(?:\d+\.(?:[ps]\.)?)+(?=.)|\d+[sp]?[-_:#](?=.)"
-)  # matched against the reversed id, in linear time
+NUMBERS = re.compile(r"(?:\d+\.(?:[ps]\.)?)+(?=.)|\d+[sp]?[-_:#](?=.)")  # matched against the reversed id, in linear time
 
 
 def document(id: str) -> str:

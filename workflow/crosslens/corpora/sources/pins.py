@@ -84,7 +84,7 @@ def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
 
 
 def _pin(path: Path, row: Row, lock: Path) -> None:
-    """Add a file's row to the lock, as several jobs may do at once. Raises DataError if the lock or the file has another digest."""
+    """Add a file's row to the lock; several jobs may do so at once. Raises DataError if lock or file has another digest."""
     with FileLock(lock.with_name(f".{lock.name}.busy"), timeout=PATIENCE):
         rows = _read(lock)
         expected, actual = rows.setdefault(row["file"], row)["sha256"], digest(path)

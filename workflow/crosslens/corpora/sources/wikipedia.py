@@ -39,11 +39,11 @@ class Block(NamedTuple):
 
 
 def sample(index: Path, dump: Parts, target: Path, *, blocks: int, seed: int) -> dict[str, Any]:
-    """Write a dump of `blocks` blocks, sampled uniformly without replacement (or of all, if there are no more); return counts.
+    """Write a dump of `blocks` blocks, sampled uniformly without replacement, and return counts.
 
     index: official index of the dump (.txt.bz2), read in one pass; only four numbers per block are kept in memory.
-    The sample has the dump's header, the blocks in their order, and a footer. If it has all blocks, it equals the dump byte for
-    byte.
+    The sample has the dump's header, the blocks in their order, and a footer. If the dump has no more than `blocks` blocks, the
+    sample equals it byte for byte.
     Returns blocks and bytes of the dump, blocks and pages of the sample, bytes fetched (including the index), and the seed.
     Raises DataError if index and dump do not belong together or a block is damaged; nothing is then written.
     """

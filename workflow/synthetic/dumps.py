@@ -109,8 +109,8 @@ def _infobox(article: Article, stream: Stream) -> str:
 def _paragraph_markup(grammar: Grammar, paragraph: Paragraph, title: str, numbers: Iterator[int], stream: Stream) -> str:
     """Text of a paragraph with markup; without the markup, it is exactly `paragraph.text`.
 
-    title: subject of the page, bold in the page's first sentence; empty for later paragraphs. numbers: those of the page's
-    footnotes.
+    title: subject of the page, bold in the page's first sentence; empty for later paragraphs. numbers: count the
+    page's footnotes.
     """
     sentences = []
     for position, sentence in enumerate(paragraph.sentences):

@@ -33,7 +33,7 @@ def wikiann(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tu
 
 
 def conll(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """Yield (path, content) of the files in ENTITIES, for those of the languages that have such files."""
+    """Yield (path, content) of the files in ENTITIES, for the languages that have such files."""
     for grammar in grammars:
         code = grammar.language.code
         for split, path in ENTITIES.get(code, {}).items():
@@ -83,7 +83,7 @@ def tagged(sentence: Sentence) -> list[Word]:
 
 
 def iob1(tags: Sequence[str]) -> list[str]:
-    """IOB2 tags in IOB1: B- only where a name directly follows one of the same type."""
+    """IOB2 tags in IOB1: B- only for a name that directly follows one of the same type."""
     return ["I" + tag[1:] if tag.startswith("B") and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
 
 

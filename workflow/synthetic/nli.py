@@ -57,7 +57,7 @@ class Prompt:
 def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ...]:
     """`n` prompts with different premises, the same in all languages. split: train, dev or test.
 
-    The sentences of a premise are those that `split_of` assigns to the split, so that no two splits share one.
+    Premises consist of sentences that `split_of` assigns to the split, so that no two splits share a premise's sentence.
     """
     stream = Stream(seed, "inference", split)
     prompts_by_premise: dict[frozenset[Meaning], Prompt] = {}

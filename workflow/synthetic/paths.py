@@ -1,4 +1,4 @@
-"""Paths of the synthetic corpus's files, which are those of the official distributions."""
+"""Paths of the synthetic corpus's files, named as in the official distributions."""
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence

@@ -212,7 +212,7 @@ def _ranges(lookup: _Lookup, template: Template, drafts: list[_Draft]) -> list[R
 
 
 def _words(drafts: list[_Draft], ranges: list[Range], template: Template, spaces: bool) -> list[Word]:
-    """Words of the drafts. Heads are numbers of words in the sentence; spaces are those of the writing system."""
+    """Words of the drafts. Heads are numbers of words in the sentence; spaces follow the writing system."""
     head_of = {draft.origin: number for number, draft in enumerate(drafts, start=1) if not draft.relation}
     surface = {span.last: span.form for span in ranges}
     words = []

@@ -51,7 +51,7 @@ def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
 def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tuple[str, bytes]]:
     """Yield (path, content) of each language's file, in the format of CC-100, with `documents` documents.
 
-    A document has the paragraphs of an article, with other facts than those of the dump and of CC-100, and a paragraph of
+    A document has the paragraphs of an article, with other facts than the dump and CC-100, and a paragraph of
     everyday sentences. No everyday sentence has the meaning of one in another language or in a treebank for testing.
     """
     for number, grammar in enumerate(grammars):

@@ -31,7 +31,7 @@ OWN = 0.85  # share of a document's places and things that are drawn from its to
 FOLDERS = {"de": "FDG", "es": "REUTES", "fr": "REUTFR", "it": "REUTIT", "ja": "FDJA", "ru": "REUTCY", "zh": "FDCH"}
 """Beginning of the names of a language's folders in RCV2."""
 FOLDER = 20  # documents in a folder
-FIRST_DAY = datetime.date(1996, 8, 20)  # of RCV1, whose folders are days
+FIRST_DAY = datetime.date(1996, 8, 20)  # of RCV1, which has a folder for each day
 SPLITS = {"train.1000": 3, "dev": 1, "test": 1}
 """Size of a split, as a multiple of `records`. train.1000 keeps its name, whatever its size."""
 
@@ -116,7 +116,7 @@ def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]
 
 
 def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...]:
-    """Four to six everyday sentences that name places or things, mostly those of one of TOPICS."""
+    """Four to six everyday sentences that name places or things, mostly those of a topic."""
     frames = topical(grammar)
     return tuple(realise(grammar, meaning_of(grammar, topic, frames, stream)) for _ in range(stream.between(4, 6)))
 

@@ -1,7 +1,7 @@
 """WALS features of the synthetic corpus's languages, as the CLDF tables of the World Atlas of Language Structures.
 
 Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic/typology.csv, which has some of the
-features. Codes, families and genera are those of resources/languages.csv, except for the family that WALS calls Altaic. All
+features. Codes, families and genera come from resources/languages.csv, except for the family that WALS calls Altaic. All
 other cells are empty.
 """
 

@@ -30,7 +30,7 @@ class Sizes:
     train, dev, test, parallel: sentences of the treebanks; train is written in `train_languages` only.
     articles: articles of each language's dump; 60 have about 150 paragraphs.
     nli_train, nli_dev, nli_test: prompts, each a premise with three hypotheses. All are in every language of XNLI (train as
-    XNLI-MT); those of train and dev are also in English, as MultiNLI.
+    XNLI-MT); train and dev are also in English, as MultiNLI.
     records: sentences with names, and news documents, three times as many in train; paragraphs of WiLI; documents of CC-100.
     documents: documents of the larger running text.
     """

@@ -18,7 +18,7 @@ from typing import Any
 from crosslens.jobs.errors import NO_ROOM, DataError, shown
 from crosslens.jobs.files import OPENERS, Budget, Limited
 
-# The last stands for a zip with a password or an unknown compression.
+# RuntimeError: a zip with a password or an unknown compression.
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
 MEGABYTE = 10**6
 TAR_OPENERS = OPENERS | {".tgz": OPENERS[".gz"]}

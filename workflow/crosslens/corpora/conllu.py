@@ -17,7 +17,7 @@ LONGEST = 2**15 - 1  # words of a sentence: heads are int16
 
 
 class Multiword(NamedTuple):
-    """A surface word that stands for several syntactic words, first to last (1-based)."""
+    """A surface word that covers the syntactic words first to last (1-based, inclusive)."""
 
     first: int
     last: int
@@ -204,7 +204,7 @@ class _Reader:
         return sentence
 
     def fits(self) -> bool:
-        """Whether the text agrees with the words, as far as can be known: also true if words are withheld."""
+        """Whether `# text` agrees with the words, spaces apart; also true without `# text` or if words are withheld."""
         return not self.text or UNTAGGED in self.surface or "".join(self.text.split()) == "".join("".join(self.surface).split())
 
     def end(self) -> None:

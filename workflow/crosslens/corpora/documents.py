@@ -1,4 +1,4 @@
-"""Reader of labelled texts, whose labels are languages or topics.
+"""Reader of texts that are labelled with their language or topic.
 
 Languages: WiLI-2018 and tanti2021's paragraphs. Topics: SIB-200, and MLDoc over Reuters RCV1 and RCV2.
 """
@@ -19,8 +19,8 @@ from crosslens.corpora.schema import DOCUMENTS
 from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = DOCUMENTS
-# Labels of WiLI-2018 that differ from our table's ISO 639-3 codes: macrolanguages, of which the table has one member. Note that
-# `als` is Alemannic in WiLI-2018 and Albanian in the table; WiLI-2018 calls Albanian `sqi`.
+# Labels of WiLI-2018 that differ from our table's ISO 639-3 codes: WiLI-2018 has a macrolanguage, the table one of its members.
+# Note that `als` is Alemannic in WiLI-2018 and Albanian in the table; WiLI-2018 calls Albanian `sqi`.
 WILI = {
     "ar": "ara", "az": "aze", "et": "est", "fa": "fas", "ku": "kur", "lv": "lav", "mg": "mlg", "mn": "mon", "ms": "msa",
     "ne": "nep", "or": "ori", "sq": "sqi", "sw": "swa", "uz": "uzb", "yi": "yid", "zh": "zho",

@@ -17,8 +17,8 @@ SCHEMA = SENTENCES
 TYPES = ("PER", "LOC", "ORG", "MISC")
 TAGS = frozenset({"O", *(f"{mark}-{name}" for mark in "BI" for name in TYPES)})
 LONGEST = 10_000  # words of a sentence; the longest of an official file has 1,238 (esp.train)
-ALONE = 1_500  # most words of a file without blank lines: a longer file has lost those between its sentences
-DOCUMENT = "-DOCSTART-"  # the first column where a document of CoNLL-2002 or 2003 begins
+ALONE = 1_500  # most words of a file without blank lines: a longer file has lost its blank lines
+DOCUMENT = "-DOCSTART-"  # first column of the line that begins a document in CoNLL-2002 and 2003
 PREFIX = re.compile(r"([a-z]{2,3}(?:-[a-z]+)*):")  # WikiANN, de:Wort
 
 Word = tuple[str, str, int]  # form, tag, line
@@ -29,10 +29,10 @@ def read(
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Rows of all sentences in some files, in order, with IOB2 tags, and counts of changed and dropped words.
 
-    Files have one word a line, with its tag in the last column, and a blank line after each sentence. They are those of
-    WikiANN, as split by Rahimi et al. (2019; de:Wort, a tab, B-LOC) or as printed by XTREME (without de:), of CoNLL-2002 and
-    2003 (separated by spaces; columns between word and tag are ignored), or of MSRA (a character a line). encoding: the shared
-    tasks' own files are ISO 8859-1.
+    Files have one word a line, with its tag in the last column, and a blank line after each sentence. The formats are WikiANN,
+    as split by Rahimi et al. (2019; de:Wort, a tab, B-LOC) or as printed by XTREME (without de:); CoNLL-2002 and 2003
+    (separated by spaces; columns between word and tag are ignored); and MSRA (a character a line). encoding: the shared tasks'
+    own files are ISO 8859-1.
     tags: other names of a tag's parts before and after its hyphen -> our names, such as {"E": "I", "GPE": "LOC"}; O for types
     that do not count.
     Counts: `opened`, tags that `iob2` changes; `wordless`, words of white space only, which no tokenizer sees, left out with
@@ -113,7 +113,7 @@ def _tag(tag: str, tags: Mapping[str, str]) -> str:
 def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> list[list[Word]]:
     """Sentences of a file without WikiANN's prefix of words (de:Wort), which either all words of a file have or none.
 
-    A word of another layout may look the same: de:facto. Raises DataError if most words have the prefix but not all, or if it
+    A word of another format may look the same: de:facto. Raises DataError if most words have the prefix but not all, or if it
     is another language's.
     """
     words = [word for sentence in sentences for word in sentence]

@@ -77,7 +77,7 @@ def function(name: str) -> str | None:
 def result(function: str, argument: str, option: str, language: str) -> str:
     """Text that a function makes of a literal argument (includes/parser/CoreParserFunctions.php).
 
-    function: one of those that `function` returns. option: second argument, which only formatnum uses.
+    function: a result of `function`. option: second argument, which only formatnum uses.
     """
     if function == "formatnum":
         options = _by_name("number_options")

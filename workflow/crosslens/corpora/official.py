@@ -28,7 +28,7 @@ def write_corpus(
 
     parts: archive -> LANGUAGE.SPLIT -> glob patterns of its members; the key "" has the paths of files outside archives.
     limits: split -> largest number of rows per language. texts: language -> archive of texts, if the reader needs one.
-    settings: the seed and those of the reader. Each archive is opened once; memory holds the rows of one part at a time.
+    settings: the seed and the reader's own. Each archive is opened once; memory holds the rows of one part at a time.
     Raises DataError if a part has no files or no rows, the reader finds a fault, or a split has the texts of train.
     """
     parts_by_content: dict[tuple[str, str], list[str]] = {}

@@ -299,7 +299,7 @@ def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
 
 
 def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
-    """Candidates among the documents of a treebank. Neighbouring sentences form a paragraph, whose id is that of the first.
+    """Candidates among the documents of a treebank. Neighbouring sentences form a paragraph, which has the id of the first.
 
     Raises DataError if a sentence's text differs from its words, since only the text is read here.
     """

@@ -97,5 +97,5 @@ def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.S
 
 
 def read(path: Path) -> pa.Table:
-    """Read a corpus file as a table. Raises DataError if it is not one."""
+    """Read a corpus file as a table. Raises DataError if it is not a Parquet file, or has changed since it was written."""
     return parquet.read(path)

@@ -38,7 +38,7 @@ def write_split(
 ) -> int:
     """Write a split of a language's corpus, and return its number of rows.
 
-    files: the split's official files. settings: those of the reader. limit: largest number of rows, sampled at random if there
+    files: the split's official files. settings: the reader's own. limit: largest number of rows, sampled at random if there
     are more; None: all rows.
     Samples keep the order of the files and depend only on the seed, the language and the split. If `parallel` is among the
     settings, they do not depend on the language, so that all languages have the same sample of translations.

@@ -97,7 +97,7 @@ def _check(path: Path, line: int, kind: str, name: str, names: dict[str, Any]) -
 
 
 def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
-    """Yield (line number, row) for each row of a table; the number of the last line if a row has several."""
+    """Yield (line number, row) for each row of a table; if a row has several lines, the number is that of the last."""
     number = 0
     try:
         with open_binary(path) as stream:

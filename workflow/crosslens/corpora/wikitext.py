@@ -1,7 +1,7 @@
 """Paragraphs of wikitext as a reader sees them: running text only, with one paragraph per line of wikitext.
 
-Paragraphs are those of wikiextractor, which tanti2021 used: lines of an article that are not a heading, a list item or part of
-a template, table or reference. mwparserfromhell parses the wikitext; a line in which it would leave markup is left out.
+Paragraphs are defined as in wikiextractor, which tanti2021 used: lines of an article that are not a heading, a list item or
+part of a template, table or reference. mwparserfromhell parses the wikitext; a line in which it would leave markup is left out.
 """
 
 import re
@@ -131,7 +131,7 @@ def check_closed(markup: str) -> None:
 
 
 class _Things:
-    """Open elements of a page, and the number of characters that the parser reads in vain for those that never end."""
+    """Open elements of a page, and the number of characters that the parser reads in vain for elements that never end."""
 
     def __init__(self, length: int) -> None:
         self.length, self.vain, self.comments = length, 0, 1

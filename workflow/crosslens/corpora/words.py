@@ -16,8 +16,8 @@ def _splitter() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
 def words(text: str) -> list[str]:
     """Split a text at white space and punctuation, and around each Han character.
 
-    This is mBERT's pre-tokenisation. In mBERT's own subwords, the first subword of each word is thus the one without `##`, the
-    position that tanti2021's code labels. Other tokenizers get the same words.
+    This is mBERT's pre-tokenisation. For mBERT, the first subword of each word is therefore one without `##`, and tanti2021's
+    code labels these positions. Other tokenizers get the same words.
     """
     normalizer, splitter = _splitter()
     return [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]

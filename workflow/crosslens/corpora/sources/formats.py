@@ -1,4 +1,4 @@
-"""First bytes of files, by format, and of what servers send instead with status 200."""
+"""First bytes of each file format, and of what servers send with status 200 instead of a file."""
 
 import re
 from pathlib import Path, PurePosixPath

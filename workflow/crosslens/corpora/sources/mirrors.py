@@ -45,8 +45,8 @@ def content_in_mirror(file: str, mirror: Sequence[Path], contents: Contents, pin
     """sha256 of a mirror's copy of a file, without the compression that the mirror added; the pin or "" if no mirror has it.
 
     As a rule's param, it causes the file to be fetched again when the copy changes. file: SOURCE/PATH. mirror: folders of its
-    source. pin: digest of the file when it was first read, None if it never was. Raises DataError, in one line with both
-    digests, if the copy differs from the pin.
+    source. contents: cache of digests. pin: digest of the file when it was first read, None if it never was. Raises DataError,
+    in one line with both digests, if the copy differs from the pin.
     """
     path = PurePosixPath(file.partition("/")[2])
     copy = found_in(path, mirror)

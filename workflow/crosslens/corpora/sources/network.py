@@ -31,7 +31,7 @@ LONGEST = 2 * 86400  # longest download in seconds; a later one resumes it
 SPACING = 0.2  # seconds between two requests to a host
 CONNECT = 15  # seconds to connect
 SLOWEST, WINDOW = 1000, 60  # lowest rate in bytes a second, and the seconds over which it is measured
-TICK = 1.0  # seconds between two looks at a silent connection
+TICK = 1.0  # seconds between two checks of a silent connection
 UNMEASURED = 1000 * MEGABYTE  # most bytes of a body of unknown size
 RESERVE = 1000 * MEGABYTE  # bytes to keep free on a disk; on a small disk, a hundredth of it
 HUB = "https://huggingface.co/"
@@ -142,7 +142,7 @@ class _Answer:
         self._multi.close()
 
     def _advance(self) -> None:
-        """Receive what has come, or wait for it."""
+        """Receive data that has arrived, or wait for some."""
         _, self._running = self._multi.perform()
         if self._running and not self._chunks and self._multi.select(TICK) <= 0:
             time.sleep(TICK / 100)  # select has nothing to wait for while a host name is looked up
@@ -159,8 +159,8 @@ class Remote:
     """A file on a server, of which any part can be read.
 
     url: its address. name: its name in messages. expected_size: bytes according to the table of sources, None if unknown; the
-    server may not send more. size: bytes according to the server, None before its first answer. version: that of the parts read
-    so far, as in _Answer. origin: the address, and the one that it redirected to.
+    server may not send more. size: bytes according to the server, None before its first answer. version: of the parts read so
+    far, as in _Answer. origin: the address, and the one that it redirected to.
     """
 
     def __init__(self, url: str, name: str, expected_size: int | None = None) -> None:

@@ -13,7 +13,7 @@ NAMED = 3  # most files of a source that a message names
 def by_hand(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> list[str]:
     """Messages, one per source that has no URL: which files are in no mirror, how to obtain them, where to put them.
 
-    files: those that are to be fetched, as SOURCE/PATH or SOURCE-sample/BLOCKS-SEED/PATH.
+    files: files to fetch, as SOURCE/PATH or SOURCE-sample/BLOCKS-SEED/PATH.
     """
     missing = defaultdict(list)
     for source, path, _ in (place_of(file, sources) for file in sorted(files)):

@@ -58,9 +58,9 @@ def forget(path: Path) -> None:
 def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
     """Pin in `lock` the files that were fetched for the first time, if the `with` statement reads them without an error.
 
-    paths: the official files that it reads. Raises DataError if another digest of a file has been pinned meanwhile. A DataError
-    raised within the statement is extended by how to fetch the unpinned files again (those that it names, or else all), and
-    which to correct in a mirror first.
+    paths: the official files that it reads. Raises DataError if another digest of a file has been pinned meanwhile. If the
+    statement raises a DataError, its message is extended: it says how to fetch again the unpinned files that it names, or else
+    all unpinned files, and which of them to correct in a mirror first.
     """
     unread = {path: row for path in map(Path, paths) for row in _read(_note(path)).values()}
     try:

@@ -20,7 +20,7 @@ class Layout(NamedTuple):
     sources: Mapping[str, Source]
 
     def place(self, file: str) -> tuple[str, str]:
-        """Source and path of the official file of which `file` is a copy or, for a dump, a sample."""
+        """Source and path of the official file that `file` is a copy of or, for a dump, a sample of."""
         source, path, _ = place_of(file.removeprefix(f"{self.folder}/"), self.sources)
         return source, path
 

@@ -1,4 +1,4 @@
-"""The table of sources: resources/sources.yaml, and the checksums beside it."""
+"""The table of sources, resources/sources.yaml, and the tables of checksums next to it."""
 
 import csv
 import fnmatch
@@ -117,7 +117,7 @@ class Source(Section):
         return self.files[path].bytes if path in self.files else None
 
     def estimate_of(self, path: str) -> int | None:
-        """Rough size of an official file in bytes; None where the table has no estimate."""
+        """Rough size of an official file in bytes; None if the table has no estimate."""
         sizes = (size for pattern, size in self.estimates.items() if fnmatch.fnmatchcase(path, pattern))
         return next((round(size * 10**6) for size in sizes), None)
 

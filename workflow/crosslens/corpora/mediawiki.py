@@ -114,7 +114,7 @@ def _numbers(language: str) -> _Numbers:
 def _number(text: str, option: str | None, style: _Numbers) -> str:
     """Text with its numbers written as in a language or, with the option raw, as in a program (Language::formatNum).
 
-    option: raw, nosep (no separators) or None.
+    option: raw; nosep, which changes only digits and minus signs; or None.
     """
     if option == "raw":
         plain = text.translate(str.maketrans(style.digits + "\N{MINUS SIGN}", "0123456789-"))

@@ -1,7 +1,7 @@
-"""Files and archives with the same bytes at every run: fixed dates and owners.
+"""Files and archives with the same bytes in every run: dates and owners are fixed.
 
-A zip holds its members as they are, since compressed bytes depend on zlib's version; so does a .gz, whose blocks at level 0
-are zlib's as well. An .xz is compressed, with preset 1 for speed: its bytes are those of one version of liblzma.
+A zip or .gz stores its content uncompressed, since compressed bytes depend on zlib's version. (The level-0 blocks of a .gz are
+zlib's too.) An .xz is compressed, with preset 1 for speed, so its bytes depend on liblzma's version.
 """
 
 import gzip
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 
 def lined(lines: Iterable[str]) -> bytes:
-    """Lines of a text file."""
+    """Content of a text file with these lines."""
     return "".join(line + "\n" for line in lines).encode()
 
 
@@ -29,7 +29,7 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
 
 
 def tarred(members: Mapping[str, bytes]) -> bytes:
-    """A tar of the members, in their order, each of 1970 and of user 0."""
+    """A tar of the members, in their order, dated 1970 and owned by user 0."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in members.items():
@@ -40,14 +40,14 @@ def tarred(members: Mapping[str, bytes]) -> bytes:
 
 
 def gz(content: bytes) -> bytes:
-    """A .gz without date or name."""
+    """A .gz of the content, without date or name."""
     stream = io.BytesIO()
-    # gzip.compress leaves the header to zlib, in which the operating system stands.
+    # gzip.compress lets zlib write the header, which then names the operating system.
     with gzip.GzipFile("", "wb", 0, stream, mtime=0) as packed:
         packed.write(content)
     return stream.getvalue()
 
 
 def xz(content: bytes) -> bytes:
-    """An .xz."""
+    """An .xz of the content."""
     return lzma.compress(content, preset=1)

@@ -1,4 +1,4 @@
-"""From one seed: articles in an encyclopedic register, about villages and people."""
+"""Articles in an encyclopedic register, about villages and people, generated from a seed."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Set
@@ -24,7 +24,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Article:
-    """A page: everything that its paragraphs say agrees, and `topic` is village or person."""
+    """A page, whose paragraphs agree with each other; `topic` is village or person."""
 
     language: str
     title: str
@@ -39,8 +39,8 @@ Unit = tuple[Meaning, ...]  # sentences that stay together in this order
 def articles(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Article, ...]:
     """`n` articles with different titles, each paragraph of at least 100 characters.
 
-    No sentence is in two articles, so that splits by article share none. The articles depend on the language and on the key;
-    those without a key are the dump's.
+    No two articles share a sentence, so splits by article share none either. The articles depend on the seed, the language and
+    the key; those without a key are the dump's.
     """
     return _first(n, _articles(grammar, seed, *key), "articles")
 
@@ -51,14 +51,14 @@ def paragraphs(grammar: Grammar, n: int, seed: int, *key: str) -> tuple[Paragrap
 
 
 def _first(n: int, texts: Iterator[Text], name: str) -> tuple[Text, ...]:
-    """The first `n` texts. Raises SyntheticCorpusError where there are fewer."""
+    """First `n` texts. Raises SyntheticCorpusError if there are fewer."""
     first = tuple(itertools.islice(texts, n))
     check(len(first) == n, "synthetic", f"{n} {name} requested, only {len(first)} available; request fewer")
     return first
 
 
 def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
-    """All articles of a key, one after the other."""
+    """Yield all articles of a key."""
     stream = Stream(seed, *key, "articles", grammar.language.code)
     subjects: list[tuple[str, str]] = stream.shuffled(
         itertools.chain(
@@ -78,7 +78,7 @@ def _articles(grammar: Grammar, seed: int, *key: str) -> Iterator[Article]:
 
 
 def joined(grammar: Grammar, sentences: Iterable[Sentence]) -> str:
-    """The text of a paragraph."""
+    """Text of a paragraph with these sentences."""
     return grammar.language.space.join(sentence.text for sentence in sentences)
 
 
@@ -90,12 +90,12 @@ def _paragraph(
     earlier_texts: Set[str],
     frame: tuple[Unit, Unit] = ((), ()),
 ) -> Paragraph | None:
-    """A paragraph of new units between those of a frame, until its text has a random target length.
+    """A paragraph with new units between the two of a frame, until its text has a random target length.
 
-    earlier_texts: sentences of earlier articles, which are not repeated. None if the text has fewer than 100 characters, or if a
-    sentence of the frame is an earlier one.
+    earlier_texts: sentences of earlier articles, which are not repeated. Returns None if the text has fewer than 100
+    characters, or if a sentence of the frame is an earlier one.
     """
-    # Short enough for encoders to read whole. Scripts without spaces hold more content in 100 characters.
+    # Short enough for encoders to read whole. Scripts without spaces say more in 100 characters.
     target = stream.between(MINIMUM_CHARACTERS, 180 if grammar.language.spaces else 110)
     sentences, end = ([realise(grammar, meaning) for meaning in unit] for unit in frame)
     if any(sentence.text in earlier_texts for sentence in sentences + end):
@@ -139,7 +139,7 @@ def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream,
 
 
 def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, earlier_texts: Set[str]) -> Article:
-    """An article on a person's life, whose title is the name as it is written in the first sentence."""
+    """An article on a person's life. Its title is the name as written in the first sentence."""
     identity, birth, *books, death = _life(grammar, subject, stream.pick(grammar.fillers("country")), stream)
     paragraph = _paragraph(grammar, stream, "person", iter(books), earlier_texts, (identity + birth, death))
     sentence = realise(grammar, identity[0])
@@ -147,20 +147,20 @@ def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, 
 
 
 def name_in(sentence: Sentence) -> str:
-    """The first name of a sentence as it is written there."""
+    """The first named entity of a sentence, as it is written there."""
     entity = sentence.entities[0]
     tokens = [token for token in sentence.tokens if entity.first <= token.first and token.last <= entity.last]
     return "".join(token.form + " " * token.space_after for token in tokens).strip()
 
 
 def citation(grammar: Grammar, concept: str) -> str:
-    """A concept's lemma with a capital, for titles."""
+    """Lemma of a concept with a capital, for titles."""
     parts = grammar.lexicon[concept].lemma.parts
     return capital(grammar.language.space.join(part.text for part in parts), grammar.language.code)
 
 
 def _facts(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
-    """Facts about the village for its first paragraph, with one size and one trade at most."""
+    """Facts about a village for its first paragraph, in random order, with one size and one trade at most."""
     landforms = stream.shuffled(grammar.fillers("landform"))
     buildings = stream.shuffled(grammar.fillers("building"))
     qualities = grammar.fillers("quality_landform")
@@ -174,7 +174,7 @@ def _facts(grammar: Grammar, stream: Stream) -> Iterator[Unit]:
 
 
 def _history(buildings: Iterator[str], stream: Stream) -> Iterator[Unit]:
-    """The building or opening of each building, in chronological order."""
+    """Yield the construction or the opening of each building, in chronological order."""
     year = stream.between(1801, 1830)
     for building in buildings:
         if not building or year > 1999:
@@ -201,7 +201,7 @@ def _nature(grammar: Grammar, country: str, stream: Stream) -> Iterator[Unit]:
 
 
 def _life(grammar: Grammar, subject: tuple[str, str], country: str, stream: Stream) -> list[Unit]:
-    """Identity, birth, books one by one, and death 35 to 85 years after birth."""
+    """Units of a person's life: identity, birth, each book, and death 35 to 85 years after birth."""
     name, surname = subject
     birth = stream.between(1801, 1910)
     death = birth + stream.between(35, 85)
@@ -209,7 +209,7 @@ def _life(grammar: Grammar, subject: tuple[str, str], country: str, stream: Stre
     profession = stream.pick(grammar.fillers("profession"))
     identity = _say("w10", name=name, surname=surname, profession=profession, country=country)
     units: list[Unit] = [(identity,), (_say("w11", name=name, year=str(birth), city=cities[0]),)]
-    # Scripts without spaces need more sentences for as many characters.
+    # Scripts without spaces need more sentences to reach the same number of characters.
     books = stream.shuffled(grammar.fillers("subject"))[: 3 if grammar.language.spaces else None]
     years = sorted(stream.between(birth + 20, death) for _ in books)
     units += [(_say("w12", name=name, year=str(year), subject=subject),) for year, subject in zip(years, books, strict=True)]

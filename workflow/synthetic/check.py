@@ -1,6 +1,6 @@
 """Check a language of the synthetic corpus: python -m synthetic.check LANG [--samples N].
 
-Checked are that all concepts and frames are there, that all fillers resolve and that all trees are valid.
+It checks that all concepts and frames are present, all fillers resolve and all trees are valid.
 """
 
 import argparse
@@ -17,9 +17,9 @@ EXAMPLE_DIGITS = {"number": ("120", "450", "980"), "year": ("1820", "1890", "191
 
 
 def covering_meanings(grammar: Grammar, frame: Frame, seed: int) -> Iterator[Meaning]:
-    """Meanings of a frame in which every pair of fillers of every two slots occurs, the others drawn at random.
+    """Yield meanings of a frame that cover every pair of fillers of any two slots; the other slots are filled at random.
 
-    Words agree with one other word, so that pairs show every form that is missing.
+    A word agrees with only one other word, so pairs reveal every missing form.
     """
     generator = random.Random(f"{seed} {frame.name}")
     choices = {slot: EXAMPLE_DIGITS[kind] if kind in EXAMPLE_DIGITS else grammar.fillers(kind) for slot, kind in frame.slots}
@@ -42,7 +42,7 @@ def sentence_problem(sentence: Sentence) -> str:
 
 
 def grammar_problems(grammar: Grammar, seed: int = 0) -> list[str]:
-    """One line for each thing that is missing or does not resolve."""
+    """Messages, one line each, about all that is missing or does not resolve."""
     code = grammar.language.code
     missing = [name for name in grammar.concepts if name not in grammar.lexicon]
     silent = [name for name in grammar.frames if name not in grammar.templates]
@@ -63,7 +63,7 @@ def grammar_problems(grammar: Grammar, seed: int = 0) -> list[str]:
 
 
 def same_words(grammar: Grammar) -> list[tuple[str, str]]:
-    """Pairs of concepts of a common kind that the language says with the same lemma: translations would coincide."""
+    """Pairs of concepts that share a kind and the language's lemma, so that different meanings have the same sentence."""
     words = {
         name: [part.text for part in grammar.lexicon[name].lemma.parts] for name in grammar.concepts if name in grammar.lexicon
     }
@@ -72,7 +72,7 @@ def same_words(grammar: Grammar) -> list[tuple[str, str]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print what is wrong, and samples; the exit status is 1 if anything is wrong."""
+    """Print problems or, without any, sample sentences. Return the exit status: 1 if there are problems."""
     parser = argparse.ArgumentParser(prog="synthetic.check", description=__doc__.split("\n")[0])
     parser.add_argument("language", choices=languages_present(), help="the language's folder")
     parser.add_argument("--samples", type=int, default=3, metavar="N", help="random sentences a frame (3)")

@@ -1,4 +1,4 @@
-"""The words of two languages as MUSE's dictionaries.
+"""Words of two languages as dictionaries in MUSE's format.
 
 Format: https://github.com/facebookresearch/MUSE (a word, a space and its translation, in lower case; a line for each
 translation).
@@ -14,7 +14,7 @@ TRAIN = 0.75  # share of the source words in `0-5000`, the part to learn from; t
 
 
 def muse(english: Grammar, grammars: Sequence[Grammar], seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of both parts, from English and to it, for each other language."""
+    """Yield (path, content) of both parts of each dictionary, from English into every other language and back."""
     for grammar in grammars:
         if grammar.language.code == "en":
             continue
@@ -29,7 +29,10 @@ def muse(english: Grammar, grammars: Sequence[Grammar], seed: int) -> Iterator[t
 
 
 def dictionary(source: Grammar, target: Grammar) -> dict[str, tuple[str, ...]]:
-    """Translations of each word, over all concepts that are a single word in both languages; a word for several has several."""
+    """Translations of each source word, from all concepts that are a single word in both languages.
+
+    A word for several concepts may have several translations.
+    """
     words: dict[str, tuple[str, ...]] = {}
     for concept in source.concepts:
         word, translation = _word(source, concept), _word(target, concept)
@@ -39,6 +42,6 @@ def dictionary(source: Grammar, target: Grammar) -> dict[str, tuple[str, ...]]:
 
 
 def _word(grammar: Grammar, concept: str) -> str:
-    """The lemma in lower case; empty if it is not one word."""
+    """Lemma of a concept in lower case; empty if it is not a single word."""
     parts = grammar.lexicon[concept].lemma.parts
     return lower(parts[0].text, grammar.language.code) if len(parts) == 1 else ""

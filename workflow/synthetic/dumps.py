@@ -1,7 +1,7 @@
 """Articles as a MediaWiki multistream pages-articles dump, export schema 0.11, with the markup that real pages have.
 
-Format: https://www.mediawiki.org/xml/export-0.11.xsd; the index has one `offset:page id:title` line a page, where
-the offset is that of the compressed stream (of up to 20 pages here, 100 in real dumps) that holds the page.
+Format: https://www.mediawiki.org/xml/export-0.11.xsd. The index has one `offset:page id:title` line per page; the offset is
+that of the compressed stream with the page. A stream has up to 20 pages here, and 100 in real dumps.
 """
 
 import bz2
@@ -33,7 +33,7 @@ class Page(NamedTuple):
 
 
 def dump(grammar: Grammar, articles: Sequence[Article], seed: int) -> tuple[bytes, bytes]:
-    """The dump of a language's articles, among redirects, talk and category pages; and its index."""
+    """Compressed dump of a language's articles, mixed with redirects, talk and category pages, and its compressed index."""
     stream = Stream(seed, "dump", grammar.language.code)
     pages = list(_pages(grammar, articles, stream))
     blocks, lines = [bz2.compress(_header(grammar.language).encode())], []
@@ -71,7 +71,7 @@ def _pages(grammar: Grammar, articles: Sequence[Article], stream: Stream) -> Ite
 
 
 def _topic_name(grammar: Grammar, topic: str) -> str:
-    """A category's or a heading's words: the lemma of a concept for the topic, with a capital."""
+    """Text of a category or heading: the lemma, with a capital, of a concept that stands for the topic."""
     return citation(grammar, {"village": "house", "person": "writer"}.get(topic, topic))
 
 
@@ -79,7 +79,7 @@ def _topic_name(grammar: Grammar, topic: str) -> str:
 
 
 def _wikitext(grammar: Grammar, article: Article, stream: Stream) -> str:
-    """The page: every paragraph on a line of its own, and around it what a reader has to leave out."""
+    """Wikitext of a page: every paragraph on a line of its own, surrounded by markup that a reader has to leave out."""
     language = grammar.language
     numbers = itertools.count(1)
     blocks = [_infobox(article, stream)]
@@ -107,9 +107,10 @@ def _infobox(article: Article, stream: Stream) -> str:
 
 
 def _paragraph_markup(grammar: Grammar, paragraph: Paragraph, title: str, numbers: Iterator[int], stream: Stream) -> str:
-    """The paragraph's text with markup that a reader takes off again to get exactly `paragraph.text`.
+    """Text of a paragraph with markup; without the markup, it is exactly `paragraph.text`.
 
-    title: what the page is about, bold in its first sentence; empty in later paragraphs.
+    title: subject of the page, bold in the page's first sentence; empty for later paragraphs. numbers: count the
+    page's footnotes.
     """
     sentences = []
     for position, sentence in enumerate(paragraph.sentences):
@@ -152,7 +153,7 @@ def _sentence_markup(sentence: Sentence, is_first: bool, stream: Stream) -> str:
 
 
 def _word_markup(sentence: Sentence, token: Token, quotes: bool, stream: Stream) -> str:
-    """A noun as a link to its lemma, a word in italics or with an entity for a letter; mostly the word as it is."""
+    """A word with markup: a noun linked to its lemma, an adjective in italics, or a letter as an entity; mostly unchanged."""
     word = sentence.words[token.first - 1]
     if word.upos == "NOUN" and stream.chance(0.2):
         ending = token.form.removeprefix(word.lemma)
@@ -168,7 +169,7 @@ def _word_markup(sentence: Sentence, token: Token, quotes: bool, stream: Stream)
 
 
 def _reference(number: int, stream: Stream) -> str:
-    """A footnote, long or a repeated one, with a template or a link inside."""
+    """A footnote with a template or a link inside, or a repeated footnote."""
     if number > 1 and stream.chance(0.4):
         return '<ref name="source1" />'
     name = f' name="source{number}"' if number == 1 or stream.chance(0.5) else ""
@@ -178,7 +179,7 @@ def _reference(number: int, stream: Stream) -> str:
 
 
 def _image(language: Language, paragraph: Paragraph, stream: Stream) -> str:
-    """A picture with a caption that holds a link, under the local or the English name of the namespace."""
+    """An image whose caption has a link, under the local or the English name of the namespace."""
     first, *rest = paragraph.sentences[0].tokens
     caption = f"[[{first.form}]] " + " ".join(token.form for token in rest[:4])
     prefix = stream.pick((language.file, "File", "Image"))
@@ -186,7 +187,7 @@ def _image(language: Language, paragraph: Paragraph, stream: Stream) -> str:
 
 
 def _table(language: Language, paragraph: Paragraph) -> str:
-    """A table that holds a whole paragraph, and a table inside."""
+    """A table with a whole paragraph and another table inside."""
     rows = f"|+ {len(paragraph.text)}\n! a !! b\n|-\n| 1 || {paragraph.text}\n|-\n|\n{{|\n| 2 || 3\n|}}"
     return f'{{| class="wikitable" style="text-align:left"\n{rows}\n|}}'
 
@@ -244,6 +245,6 @@ def _page_xml(page: Page, number: int) -> str:
 
 
 def _sha1(content: bytes) -> str:
-    """The digest in base 36 with 31 digits, as MediaWiki writes it."""
+    """SHA-1 digest in base 36 with 31 digits, as MediaWiki writes it."""
     value = int.from_bytes(hashlib.sha1(content, usedforsecurity=False).digest(), "big")
     return np.base_repr(value, 36).lower().rjust(31, "0")

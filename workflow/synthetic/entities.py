@@ -2,7 +2,7 @@
 
 Formats: WikiANN, the archive of Rahimi et al. 2019; CoNLL-2002 in NLTK's edition; CoNLL-2003, Tjong Kim Sang and De Meulder
 2003, section 2 (German has the lemma as a second column); MSRA in the edition of OYE93/Chinese-NLP-Corpus. Parts of speech
-are universal ones; the chunks of CoNLL-2003 are not known, and all O. Types are PER and LOC.
+are UPOS tags; the chunks of CoNLL-2003 are unknown, and all O. Types are PER and LOC.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ Word = tuple[Token, str]  # A token as it is written, and its tag in IOB2
 
 
 def wikiann(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of panx_dataset.zip, with a LANGUAGE.tar.gz of train, dev and test for each language."""
+    """Yield (path, content) of panx_dataset.zip, which has a LANGUAGE.tar.gz with train, dev and test for each language."""
     members = {}
     for grammar in grammars:
         prefix = f"{grammar.language.code}:"
@@ -33,7 +33,7 @@ def wikiann(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tu
 
 
 def conll(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of the files of ENTITIES for those of the languages that have such files."""
+    """Yield (path, content) of the files in ENTITIES, for the languages that have such files."""
     for grammar in grammars:
         code = grammar.language.code
         for split, path in ENTITIES.get(code, {}).items():
@@ -50,9 +50,9 @@ def conll(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
 
 
 def sentences(grammar: Grammar, corpus: str, split: str, records: int, seed: int) -> tuple[Sentence, ...]:
-    """Sentences of different meanings for a corpus: three times `records` in train, `records` in dev and in test.
+    """Different sentences for a corpus: three times `records` in train, `records` each in dev and test.
 
-    No meaning is in two splits (split_of).
+    No meaning is in two splits (see `split_of`).
     """
     stream = Stream(seed, "entities", corpus, split, grammar.language.code)
     frames = [frame for frame in grammar.frames.values() if frame.register != "inference"]
@@ -72,7 +72,7 @@ def sentences(grammar: Grammar, corpus: str, split: str, records: int, seed: int
 
 
 def tagged(sentence: Sentence) -> list[Word]:
-    """The tokens of a sentence with their IOB2 tags; a token that holds a word of a name is part of the name."""
+    """Tokens of a sentence with their IOB2 tags. A token that contains a word of a name is part of the name."""
     words: list[Word] = []
     before = None
     for token in sentence.tokens:
@@ -83,7 +83,7 @@ def tagged(sentence: Sentence) -> list[Word]:
 
 
 def iob1(tags: Sequence[str]) -> list[str]:
-    """IOB2 tags in IOB1: B- only where a name directly follows one of the same type."""
+    """IOB2 tags in IOB1: B- only for a name that directly follows one of the same type."""
     return ["I" + tag[1:] if tag.startswith("B") and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
 
 
@@ -103,7 +103,7 @@ def _conll2003(corpus: Sequence[Sentence], lemmas: bool) -> str:
 
 
 def _characters(sentence: Sentence) -> list[str]:
-    """A line for each character with its tag; the tag of a token of a name holds for all its characters."""
+    """Lines of a character and its tag. All characters of a token have its tag, but only the first can have B-."""
     lines = []
     for token, tag in tagged(sentence):
         lines += [f"{letter}\t{tag if at == 0 else tag.replace('B-', 'I-')}" for at, letter in enumerate(token.form)]
@@ -111,15 +111,15 @@ def _characters(sentence: Sentence) -> list[str]:
 
 
 def _upos(sentence: Sentence, token: Token) -> str:
-    """The tag of a token's first word: of a contraction, mostly an adposition."""
+    """UPOS of a token's first word; for a contraction, mostly an adposition."""
     return sentence.words[token.first - 1].upos
 
 
 def _lemma(sentence: Sentence, token: Token) -> str:
-    """The lemmas of a token's words: `in+der`."""
+    """Lemmas of a token's words, such as `in+der`."""
     return "+".join(word.lemma for word in sentence.words[token.first - 1 : token.last])
 
 
 def _lines(blocks: Sequence[Sequence[str]]) -> str:
-    """Blocks of lines, an empty line after each."""
+    """Text of blocks of lines, with an empty line after each block."""
     return "".join("\n".join(block) + "\n\n" for block in blocks)

@@ -1,7 +1,7 @@
-"""From one seed: random choices, meanings that fall into splits, and treebanks in an everyday register.
+"""Random choices from a seed, splits of meanings, and treebanks in an everyday register.
 
-Every use draws from a stream of its own, named by a key, so that asking for one thing more changes no other; the
-parallel set's key names no language, so that all languages say the same.
+Every use draws from its own stream, named by a key, so that a larger request for one thing changes no other. The key of the
+parallel set names no language, so that all languages have the same meanings.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ Drawn = TypeVar("Drawn", bound=Hashable)
 
 SPLITS = ("train", "dev", "test", "parallel")
 SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}  # percent of the meanings without a held-out pair
-HELD_OUT = 8  # percent of all pairs of fillers (buy + hat, doctor + wait, ...) that train and dev never show together
+HELD_OUT = 8  # percent of all pairs of fillers (buy + hat, doctor + wait, ...) that occur together in neither train nor dev
 PATIENCE = 1000  # number of consecutive draws without anything new after which a split counts as exhausted
 
 
@@ -30,7 +30,7 @@ class Stream:
     """
 
     def __init__(self, seed: int, *key: str) -> None:
-        """Starts the stream of a seed and a key."""
+        """Start the stream of a seed and a key."""
         self._random = random.Random("/".join((str(seed), *key)))
 
     def below(self, n: int) -> int:
@@ -59,9 +59,10 @@ class Stream:
 
 
 def different(draw: Callable[[int], Drawn | None], n: int, subject: str) -> tuple[Drawn, ...]:
-    """`n` different things that `draw` returns, which is called with the number of things so far and may return None.
+    """`n` different things that `draw` returns.
 
-    subject: name of the things in the message if there are too few.
+    draw: number of things so far -> a thing, or None to try again. subject: name of the things in the message if there are too
+    few.
     """
     things: dict[Drawn, None] = {}
     misses = 0
@@ -83,14 +84,14 @@ def different(draw: Callable[[int], Drawn | None], n: int, subject: str) -> tupl
 
 
 def percent(*key: str) -> int:
-    """A fixed number from 0 to 99 for a key."""
+    """Number from 0 to 99 that depends on a key only."""
     return int.from_bytes(hashlib.sha256("/".join(key).encode()).digest()[:8], "big") % 100
 
 
 def split_of(meaning: Meaning) -> str:
-    """The one split of SPLITS that a meaning may occur in; a property of the meaning, the same for every seed.
+    """The one split of SPLITS in which a meaning may occur. It depends on the meaning only and is the same for every seed.
 
-    Meanings with a held-out pair of fillers are for test and parallel only: words of train in combinations new to it.
+    Meanings with a held-out pair of fillers occur in test and parallel only: they combine words of train in a new way.
     """
     concepts = sorted(filler for _, filler in meaning.fillers)
     place = percent("split", meaning.frame, *itertools.chain(*meaning.fillers))

@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Form:
-    """The words of a form in order; no words at all where the language says nothing."""
+    """Words of a form in order, none if the language leaves the concept out. head: index of the head among them."""
 
     parts: tuple[Part, ...]
     head: int
@@ -53,7 +53,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Lexeme:
-    """A concept or a function word in one language."""
+    """A concept or a function word in one language. agreement: class that other words agree with, such as gender."""
 
     name: str
     upos: str
@@ -79,7 +79,7 @@ Text = tuple[str | Reference, ...]
 
 @dataclass(frozen=True)
 class TemplateWord:
-    """One word of a template; an empty `upos` or `lemma` is the lexicon's."""
+    """One word of a template. An empty `upos` or `lemma` is taken from the lexicon."""
 
     text: Text
     lemma: str
@@ -91,7 +91,7 @@ class TemplateWord:
 
 @dataclass(frozen=True)
 class Contraction:
-    """Template words first..last (from 1) written as one; an empty surface means that they stand apart."""
+    """Template words first..last (from 1) that are written as one. If `surface` is empty, their forms are joined."""
 
     surface: Text
     first: int
@@ -100,7 +100,7 @@ class Contraction:
 
 @dataclass(frozen=True)
 class Template:
-    """How a language says a frame, for fillers whose class meets all conditions (slot, part of class)."""
+    """How a language expresses a frame, if the classes of the fillers meet all conditions (slot, part of class)."""
 
     frame: str
     conditions: tuple[tuple[str, str], ...]
@@ -111,7 +111,7 @@ class Template:
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """One language: lexemes by name, templates by frame (those with conditions first). Equal to itself only."""
+    """One language: lexemes by name, templates by frame (those with conditions first). A grammar equals only itself."""
 
     language: Language
     concepts: Mapping[str, tuple[str, ...]]
@@ -130,7 +130,7 @@ class Grammar:
 
 @cache
 def read_grammar(language: str, tables: Path = TABLES) -> Grammar:
-    """The tables of one language, by its ISO 639-1 code."""
+    """Read the tables of one language, given by its ISO 639-1 code."""
     languages = read_languages(tables)
     check(
         language in languages, f"{tables / 'languages.csv'}", f"no line for `{language}`, expected one for each language; add it"
@@ -167,7 +167,10 @@ def _read_lexicon(path: Path, concepts: Mapping[str, tuple[str, ...]]) -> dict[s
 
 
 def _form(text: str, upos: str, lemma: str, place: str) -> Form:
-    """A form from its cell: words apart, all but the head marked `word/UPOS/relation`; the head has no mark."""
+    """Form of a cell: words separated by spaces, all but the head marked `word/UPOS/relation`.
+
+    upos, lemma: those of the head, unless the cell has another lemma.
+    """
     parts, heads = [], []
     for position, word in enumerate(text.split()):
         surface, *marks = word.split("/")
@@ -209,7 +212,7 @@ def _read_templates(path: Path, frames: Mapping[str, Frame], lexicon: Mapping[st
         is_new = all(template.conditions != earlier.conditions for earlier in templates.get(name, ()))
         check(is_new, place, f"frame `{name}` a second time, expected once; remove one, or add a condition")
         templates.setdefault(name, []).append(template)
-    # A sort on "has no condition" is stable: special wordings are tried in the order of the file, then the usual one.
+    # The sort is stable: templates with conditions are tried in the order of the file, then the one without.
     return {name: tuple(sorted(group, key=lambda template: not template.conditions)) for name, group in templates.items()}
 
 
@@ -255,7 +258,7 @@ def _template_word(token: str, names: set[str], place: str) -> TemplateWord:
 
 
 def _text(text: str, names: set[str], place: str) -> Text:
-    """Literal pieces and references of a TEXT, in order."""
+    """Literal strings and references of a TEXT, in order."""
     pieces: list[str | Reference] = []
     for piece in filter(None, re.split(r"(\{[^{}]*\})", text)):
         if not (piece.startswith("{") and piece.endswith("}")):

@@ -1,9 +1,9 @@
-"""Premises of one or two sentences, and hypotheses whose relation to them follows from what the sentences mean.
+"""NLI prompts: premises of one or two sentences, and hypotheses whose labels follow from what the sentences mean.
 
-A sentence makes plain statements (`On Monday the painter works in the library` says e04, `the painter works in the
-library`). A hypothesis is such a statement with at most one filler changed, said or denied; `label_of` compares it with
-all that the premise states. As in corpora that people wrote, a denial often contradicts and a new word is often neutral, so
-that a small encoder learns something from some hundred pairs; but each also occurs under the other labels.
+A sentence makes plain statements: `On Monday the painter works in the library` states e04, `the painter works in the library`.
+A hypothesis affirms or denies such a statement, with at most one filler changed. `label_of` compares it with all statements of
+the premise. As in corpora that people wrote, a denial is often a contradiction and a new word is often neutral, so that a small
+encoder can learn from a few hundred pairs. But each also occurs under the other labels.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -14,11 +14,11 @@ from synthetic.grammar import Grammar
 from synthetic.realise import Meaning
 
 NLI = ("entailment", "neutral", "contradiction")  # labels, as MultiNLI and XNLI write them
-DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}  # the frames that deny plain statements
+DENIAL = {"e01": "e20", "e04": "e21", "e05": "e22", "e19": "e12"}  # plain frame -> frame that denies it
 DENIED = ("e01", "e04", "e19")
-"""Those that a premise may deny. A thing's quality is denied in hypotheses only, where an opposite denies it as well."""
+"""Plain frames that a premise may deny. A quality (e05) is denied only in hypotheses, where an opposite also denies it."""
 STATED = {"e02": ("e01", "e05"), "e07": ("e05",), "e14": ("e05",), "e15": ("e04",)}
-"""The plain statements that richer frames make; their slots are filled by the slots of the same kinds."""
+"""Richer frame -> plain frames that it states. Their slots get the fillers of its slots of the same kinds."""
 DECIDING = {
     "e01": ("object",),
     "e04": ("agent",),
@@ -27,15 +27,15 @@ DECIDING = {
     "e16": ("name", "animal"),
     "e19": ("agent", "food"),
 }
-"""The plain frames, and the slots in which two true statements are free to differ. Other slots are left out: who waits in
-the garden is not in the park, what one buys another does not."""
+"""Plain frame -> slots in which two statements may differ and both be true. Other slots are left out: someone who waits in
+the garden is not in the park, and what one person buys another does not."""
 PAIRED = 0.5  # share of the premises that have two sentences, about different things
-CONTRAST = 0.3  # share of these whose other sentence is of the same sort
-DENYING = 0.15  # share of the sentences of a premise that deny something, where they may
+CONTRAST = 0.3  # share of these in which the second sentence contrasts with the first
+DENYING = 0.15  # share of a premise's sentences that deny something, among those that may
 AFFIRMED = {"entailment": 0.9, "neutral": 0.75, "contradiction": 0.3}
-"""Share of the hypotheses that affirm rather than deny, where both are possible."""
-DRAWS = 100  # draws of a sentence before a premise is given up
-NEAR = 0.25  # share of the hypotheses that have no other fillers than the premise, where there are such
+"""Label -> share of its hypotheses that affirm rather than deny, if both are possible."""
+DRAWS = 100  # attempts to draw a sentence before a premise is given up
+NEAR = 0.25  # share of the hypotheses that only have fillers of the premise, if there are such
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Statement:
 
 @dataclass(frozen=True)
 class Prompt:
-    """One or two sentences, and one hypothesis for each label, in random order: (label, meaning)."""
+    """A premise of one or two sentences and, in random order, one hypothesis for each label: (label, meaning)."""
 
     premise: tuple[Meaning, ...]
     hypotheses: tuple[tuple[str, Meaning], ...]
 
 
 def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ...]:
-    """`n` prompts with different premises, the same in all languages; split: train, dev or test.
+    """`n` prompts with different premises, the same in all languages. split: train, dev or test.
 
-    Premises are made of sentences that `split_of` gives to the split: no sentence of a premise is in that of another split.
+    Premises consist of sentences that `split_of` assigns to the split, so that no two splits share a premise's sentence.
     """
     stream = Stream(seed, "inference", split)
     prompts_by_premise: dict[frozenset[Meaning], Prompt] = {}
@@ -75,7 +75,7 @@ def prompts(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Prompt, ..
 
 
 def label_of(grammar: Grammar, premise: Sequence[Meaning], hypothesis: Statement) -> str | None:
-    """The label of a statement after a premise; None where people might disagree."""
+    """Label of a hypothesis, given a premise; None if people might disagree."""
     relations = [_relation(grammar, statement, hypothesis) for meaning in premise for statement in statements(grammar, meaning)]
     for label in ("entailment", "contradiction", None):
         if label in relations:
@@ -84,7 +84,7 @@ def label_of(grammar: Grammar, premise: Sequence[Meaning], hypothesis: Statement
 
 
 def statements(grammar: Grammar, meaning: Meaning) -> Iterator[Statement]:
-    """The plain statements that a sentence makes."""
+    """Yield the plain statements that a sentence makes."""
     kinds = dict(grammar.frames[meaning.frame].slots)
     filler_of = {kinds[slot]: filler for slot, filler in meaning.fillers}
     affirmed = {denial: plain for plain, denial in DENIAL.items()}
@@ -94,7 +94,7 @@ def statements(grammar: Grammar, meaning: Meaning) -> Iterator[Statement]:
 
 
 def _relation(grammar: Grammar, stated: Statement, hypothesis: Statement) -> str | None:
-    """The label of a hypothesis after one statement of the premise; None if it is ambiguous."""
+    """Label of a hypothesis, given one statement of the premise; None if it is ambiguous."""
     frame = stated.meaning.frame
     if frame != hypothesis.meaning.frame:
         return "neutral"
@@ -104,16 +104,16 @@ def _relation(grammar: Grammar, stated: Statement, hypothesis: Statement) -> str
         return "entailment" if stated.holds == hypothesis.holds else "contradiction"
     opposed = any(new in grammar.opposites.get(old, ()) for old, new in changed.values())
     if len(changed) == 1 and (opposed or "count" in changed):
-        # A thing that is denied to be old need not be new.
+        # A thing that is not old need not be new.
         return ("contradiction" if hypothesis.holds else "entailment") if stated.holds else None
     apart = {slot for slot, (old, new) in changed.items() if new not in grammar.overlaps.get(old, ())}
-    # Denying one thing leaves others open; but someone who does not buy something hardly takes it.
+    # To deny one thing leaves others open. But someone who does not buy something hardly takes it.
     free = apart - {"act"} if not stated.holds else apart & {*DECIDING[frame]}
     return "neutral" if free else None
 
 
 def _prompt(grammar: Grammar, split: str, stream: Stream) -> Prompt | None:
-    """A premise and its hypotheses; None if the draw gives none."""
+    """Draw a premise and its hypotheses; None if they do not suit."""
     plain = stream.pick(sorted(DECIDING))
     first = _of_split(split, lambda: _sentence(grammar, plain, stream))
     if not first:
@@ -148,13 +148,13 @@ def _prompt(grammar: Grammar, split: str, stream: Stream) -> Prompt | None:
 
 
 def _of_split(split: str, draw_meaning: Callable[[], Meaning]) -> Meaning | None:
-    """The first of DRAWS draws that belongs to the split; None if none does, as few meanings may remain with one quality."""
+    """First of DRAWS random meanings that belongs to the split; None without one, since a quality may leave few meanings."""
     draws = (draw_meaning() for _ in range(DRAWS))
     return next((meaning for meaning in draws if split_of(meaning) == split), None)
 
 
 def _sentence(grammar: Grammar, plain: str, stream: Stream) -> Meaning:
-    """A sentence that states a plain frame, or now and then denies it if the premise may."""
+    """Draw a sentence that states a plain frame or, now and then, denies it, if a premise may do so."""
     frames = [plain, *(frame for frame, stated in STATED.items() if plain in stated)]
     if plain in DENIED and stream.chance(DENYING):
         frames = [DENIAL[plain]]
@@ -162,9 +162,9 @@ def _sentence(grammar: Grammar, plain: str, stream: Stream) -> Meaning:
 
 
 def _contrast(grammar: Grammar, target: Statement, stream: Stream) -> Meaning:
-    """The act of the target, denied if the target affirms it, or an opposite quality, of something else.
+    """Draw a sentence about something else with the target's act, denied if the target affirms it, or an opposite quality.
 
-    So the words of a contradiction are in the premise too.
+    The words of a contradiction are then in the premise too.
     """
     frame = target.meaning.frame
     meaning = draw(grammar, grammar.frames[frame if frame not in DENIED or not target.holds else DENIAL[frame]], stream)
@@ -176,9 +176,9 @@ def _contrast(grammar: Grammar, target: Statement, stream: Stream) -> Meaning:
 
 
 def _variants(grammar: Grammar, target: Statement) -> Iterator[Statement]:
-    """The target and all statements that differ from it in one filler, affirmed and denied; only qualities with opposites.
+    """Yield the target and all statements that differ from it in one filler, affirmed and denied.
 
-    A quality without opposites could not be contradicted without a denial, which would tell labels apart.
+    Only qualities with opposites occur. Others could be contradicted only by a denial, which would give the label away.
     """
     fillers = dict(target.meaning.fillers)
     kinds = dict(grammar.frames[target.meaning.frame].slots)
@@ -198,7 +198,7 @@ def _variants(grammar: Grammar, target: Statement) -> Iterator[Statement]:
 
 
 def _choice(options: Sequence[Statement], share: float, words: Set[str], stream: Stream) -> Statement:
-    """One of the statements, affirmed with probability `share`, and with probability NEAR only with words of the premise."""
+    """Pick a statement, affirmed with probability `share` and, with probability NEAR, with no other fillers than `words`."""
     holds = stream.chance(share)
     options = [option for option in options if option.holds == holds] or options
     near = [option for option in options if all(filler in words for _, filler in option.meaning.fillers)]

@@ -1,4 +1,4 @@
-"""Paths of the synthetic corpus's files, as in the official distributions."""
+"""Paths of the synthetic corpus's files, named as in the official distributions."""
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
@@ -9,7 +9,7 @@ DATE = "20260101"  # of the generated dumps
 MLDOC = dict(
     de="german", en="english", es="spanish", fr="french", it="italian", ja="japanese", ru="russian", zh="chinese"
 )  # MLDoc's names of its languages
-SIB200 = {"train": 3, "dev": 1, "test": 1}  # how many times `parallel` a split of SIB-200 has
+SIB200 = {"train": 3, "dev": 1, "test": 1}  # size of a split of SIB-200, as a multiple of the size `parallel`
 SHARED_TASKS = {"de": "conll-2003-german/deu", "en": "conll-2003/eng", "es": "conll-2002/esp"}
 FILES = {"train": "train", "dev": "testa", "test": "testb"}
 ENTITIES = {code: {split: f"{stem}.{file}" for split, file in FILES.items()} for code, stem in SHARED_TASKS.items()} | {

@@ -54,7 +54,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Token:
-    """A token as it is written, a range or a word, with the words first..last that it holds."""
+    """A token as it is written, a range or a single word, which covers the words first..last (from 1, inclusive)."""
 
     form: str
     first: int
@@ -64,7 +64,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One meaning in one language."""
+    """A meaning as a sentence of one language."""
 
     language: str
     meaning: Meaning
@@ -91,8 +91,9 @@ class Sentence:
 
 @dataclass
 class _Draft:
-    """A word before its head is known: `slot` is the slot that it fills, `origin` the number of its template word.
+    """A word before its head is known.
 
+    slot: the slot or function word that it expresses; empty for literal text. origin: number of its template word, from 1.
     relation: to the head of a compound form; empty on that head.
     """
 
@@ -107,7 +108,7 @@ class _Draft:
 
 @lru_cache(maxsize=4096)  # articles often share sentences, and three hypotheses share a premise
 def realise(grammar: Grammar, meaning: Meaning) -> Sentence:
-    """The sentence of a meaning. Raises SyntheticCorpusError, which names frame, word and key, if a form is missing."""
+    """Sentence of a meaning. Raises SyntheticCorpusError, with the template's line, word and key, if a form is missing."""
     lookup = _Lookup(grammar, dict(meaning.fillers))
     template = lookup.template(meaning.frame)
     drafts = [draft for number in range(1, len(template.words) + 1) for draft in _drafts(lookup, template, number)]
@@ -129,7 +130,7 @@ class _Lookup:
     fillers: Mapping[str, str]
 
     def template(self, frame: str) -> Template:
-        """The first template of a frame all of whose conditions the fillers meet."""
+        """First template of a frame whose conditions are all met by the fillers."""
         for template in self.grammar.templates.get(frame, ()):
             classes = [(self.lexeme(slot).agreement, part) for slot, part in template.conditions]
             if all(part in (agreement, *agreement.split(".")) for agreement, part in classes):
@@ -138,7 +139,7 @@ class _Lookup:
         raise SyntheticCorpusError(f"{place}: expected a template of {frame} without a condition, found none; add it")
 
     def lexeme(self, name: str) -> Lexeme:
-        """The word for a slot or function word; digits become a word of their own, with class TENS.UNITS."""
+        """Word for a slot or function word. Digits become a word of their own, with the class TENS.UNITS."""
         filler = self.fillers.get(name, name)
         if filler.isdecimal():
             part = Part(filler, filler, "NUM", "", False)
@@ -148,7 +149,7 @@ class _Lookup:
         return self.grammar.lexicon[filler]
 
     def form(self, reference: Reference, place: str) -> Form:
-        """The form that a `{name:key}` stands for."""
+        """Form that a `{name:key}` stands for. place: file and line of the template, for messages."""
 
         def agree(match: re.Match[str]) -> str:
             agreement = self.lexeme(match[1]).agreement
@@ -167,13 +168,13 @@ class _Lookup:
         return form
 
     def surface(self, text: Text, place: str) -> str:
-        """A TEXT as it is written, without tags."""
+        """Text of a template word or contraction as it is written, without tags."""
         pieces = (piece if isinstance(piece, str) else " ".join(p.text for p in self.form(piece, place).parts) for piece in text)
         return "".join(pieces)
 
 
 def _drafts(lookup: _Lookup, template: Template, number: int) -> list[_Draft]:
-    """The words that one template word becomes: usually one, several for a compound form, none for an empty one."""
+    """Words that one template word becomes: usually one, several for a compound form, none for an empty form."""
     word = template.words[number - 1]
     position = next((at for at, piece in enumerate(word.text) if isinstance(piece, Reference)), len(word.text))
     before, references, after = word.text[:position], word.text[position : position + 1], word.text[position + 1 :]
@@ -195,7 +196,10 @@ def _drafts(lookup: _Lookup, template: Template, number: int) -> list[_Draft]:
 
 
 def _ranges(lookup: _Lookup, template: Template, drafts: list[_Draft]) -> list[Range]:
-    """The contractions that apply: a surface that is empty or has a space leaves its words apart."""
+    """Multiword ranges of the contractions that apply.
+
+    A contraction without a surface joins its words. If its surface turns out empty or has a space, its words stay separate.
+    """
     ranges = []
     for contraction in template.contractions:
         inside = [number for number, draft in enumerate(drafts, start=1) if contraction.first <= draft.origin <= contraction.last]
@@ -208,7 +212,7 @@ def _ranges(lookup: _Lookup, template: Template, drafts: list[_Draft]) -> list[R
 
 
 def _words(drafts: list[_Draft], ranges: list[Range], template: Template, spaces: bool) -> list[Word]:
-    """The drafts with heads counted over the sentence's words, and spaces as the writing system has them."""
+    """Words of the drafts. Heads are numbers of words in the sentence; spaces follow the writing system."""
     head_of = {draft.origin: number for number, draft in enumerate(drafts, start=1) if not draft.relation}
     surface = {span.last: span.form for span in ranges}
     words = []
@@ -228,7 +232,7 @@ def _words(drafts: list[_Draft], ranges: list[Range], template: Template, spaces
 
 
 def _capitalise(words: list[Word], ranges: list[Range], language: str) -> None:
-    """Give the sentence's first letter a capital, in the word and in the range that it opens; not after digits."""
+    """Capitalise the sentence's first letter, in its word and in the range that the word opens; not after digits."""
     for number, word in enumerate(words, start=1):
         if any(letter.isalpha() for letter in word.form):
             words[number - 1] = replace(word, form=capital(word.form, language))
@@ -238,7 +242,7 @@ def _capitalise(words: list[Word], ranges: list[Range], language: str) -> None:
 
 
 def capital(text: str, language: str) -> str:
-    """The text with its first letter in title case (which Georgian, for one, does not have); dotted i in Turkish."""
+    """Text with its first letter in title case (which Georgian, for one, does not have), i as İ in Turkish and Azerbaijani."""
     for at, letter in enumerate(text):
         if letter.isalpha():
             large = "İ" if letter == "i" and language in ("tr", "az") else letter.title()
@@ -247,20 +251,20 @@ def capital(text: str, language: str) -> str:
 
 
 def lower(text: str, language: str) -> str:
-    """The text in lower case, with Turkish dotted and dotless i kept apart."""
+    """Text in lower case, with dotted and dotless i kept apart in Turkish and Azerbaijani."""
     if language in ("tr", "az"):
         text = text.replace("I", "ı").replace("İ", "i")
     return text.lower()
 
 
 def _entities(grammar: Grammar, meaning: Meaning, drafts: list[_Draft], words: list[Word]) -> list[Entity]:
-    """Names over words; a first name and a surname with at most punctuation between them are one person."""
+    """Names in a sentence. A first name and a surname with at most punctuation between them are one person."""
     kinds = dict(grammar.frames[meaning.frame].slots)
     entities: list[Entity] = []
     previous = ""
     for number, draft in enumerate(drafts, start=1):
         kind = kinds.get(draft.slot, "")
-        # An adjective of a country (`Polish`) is no name.
+        # The adjective of a country (`Polish`) is not a name.
         if kind not in ENTITY_OF_KIND or draft.slot in DIGITS or draft.upos not in ("PROPN", "NOUN"):
             continue
         last = entities[-1] if entities else None

@@ -1,6 +1,6 @@
-"""Running text: paragraphs as WiLI-2018 and CC-100 have them, and a larger text that differs between languages.
+"""Running text: paragraphs as in WiLI-2018 and CC-100, and a larger text that differs between languages.
 
-Formats: Thoma 2018, arXiv:1801.07779, sections 2 and 3 (paragraphs there have 140 characters or more, here 100); CC-100,
+Formats: Thoma 2018, arXiv:1801.07779, sections 2 and 3 (paragraphs have 140 characters or more there, 100 here); CC-100,
 https://data.statmt.org/cc-100 (a paragraph a line, an empty line after each document).
 """
 
@@ -16,13 +16,14 @@ from synthetic.tables import language_facts
 
 WILI_LABELS = {"ar": "ara", "zh": "zho"}
 """Labels that are not the ISO 639-3 code of resources/languages.csv: WiLI names the macrolanguage."""
-EVERYDAY = 5  # everyday sentences of a document of `text`
+EVERYDAY = 5  # everyday sentences in a document of `text`
 
 
 def wili(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of wili-2018.zip: x_train.txt, x_test.txt (paragraphs) and y_train.txt, y_test.txt (their labels).
+    """Yield (path, content) of wili-2018.zip: x_train.txt, x_test.txt (paragraphs) and y_train.txt, y_test.txt (their labels).
 
-    `records` paragraphs of each language in train and as many in test, as the real halves are equal; languages are mixed.
+    Each language has `records` paragraphs in train and as many in test, since the real halves are equal too. Languages are
+    mixed.
     """
     halves: dict[str, list[tuple[str, str]]] = {"train": [], "test": []}
     for grammar in grammars:
@@ -39,7 +40,7 @@ def wili(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple
 
 
 def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of each language's file: `records` documents, articles with other facts than the dump's."""
+    """Yield (path, content) of each language's file: `records` documents, articles with other facts than the dump's."""
     for grammar in grammars:
         code = grammar.language.code
         documents = articles(grammar, records, seed, "cc-100")
@@ -48,10 +49,10 @@ def cc100(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
 
 
 def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of each language's file, in the format of CC-100: `documents` documents, each the paragraphs of an article
-    with other facts than those of the dump and of CC-100, and a paragraph of everyday sentences.
+    """Yield (path, content) of each language's file, in the format of CC-100, with `documents` documents.
 
-    No everyday sentence has the meaning of one in another language or in a treebank for testing.
+    A document has the paragraphs of an article, with other facts than the dump and CC-100, and a paragraph of
+    everyday sentences. No everyday sentence has the meaning of one in another language or in a treebank for testing.
     """
     for number, grammar in enumerate(grammars):
         meanings = everyday(grammar, EVERYDAY * documents, seed, number, len(grammars))
@@ -63,7 +64,10 @@ def text(grammars: Sequence[Grammar], documents: int, seed: int) -> Iterator[tup
 
 
 def everyday(grammar: Grammar, n: int, seed: int, number: int, languages: int) -> tuple[Meaning, ...]:
-    """`n` meanings for training, used by the language of this number alone, in the order of its documents."""
+    """`n` meanings of the train split that no other language uses, in the order of the language's documents.
+
+    number: index of the language, from 0. languages: number of languages, among which meanings are divided.
+    """
     stream = Stream(seed, "text", grammar.language.code)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]
 
@@ -76,9 +80,9 @@ def everyday(grammar: Grammar, n: int, seed: int, number: int, languages: int) -
 
 
 def _related(meanings: Sequence[Meaning]) -> Iterator[Meaning]:
-    """The meanings in an order in which the first of each EVERYDAY shares a filler with the others, as long as there are such.
+    """Yield the meanings reordered: the first of each EVERYDAY shares a filler with the others, as far as possible.
 
-    So one sentence of a document helps to guess a word of another.
+    One sentence of a document then helps to guess a word of another.
     """
     remaining = list(meanings)
     while remaining:

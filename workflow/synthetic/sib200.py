@@ -13,10 +13,10 @@ COLUMNS = ("index_id", "category", "text")
 
 
 def sib200(grammars: Sequence[Grammar], english: Grammar, parallel: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of each language's splits, whose rows are the same sentences with the same topics in all languages.
+    """Yield (path, content) of each language's splits. All languages have the same sentences with the same topics.
 
-    index_id numbers the sentences of all splits, which a split has in random order, as in SIB-200. No two have one meaning.
-    english: the grammar that the meanings are drawn with. parallel: sentences of a test split.
+    index_id numbers the sentences of all splits together; their order within a split is random, as in SIB-200. No two sentences
+    have the same meaning. english: grammar with which the meanings are drawn. parallel: sentences in the test split.
     """
     stream = Stream(seed, "sib-200")
     sizes = {split: times * parallel for split, times in SIB200.items()}

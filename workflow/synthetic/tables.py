@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 TABLES = Path(__file__).resolve().parents[2] / "resources" / "synthetic"
-DIGITS = ("number", "year")  # slots that digits fill, whatever the language
+DIGITS = ("number", "year")  # slots that are filled with digits in all languages
 
 
 class SyntheticCorpusError(ValueError):
@@ -19,7 +19,10 @@ class SyntheticCorpusError(ValueError):
 
 
 def check(holds: object, place: str, fault: str) -> None:
-    """Raise SyntheticCorpusError unless something holds. fault: what is at the place instead, what was expected, what to do."""
+    """Raise SyntheticCorpusError unless `holds` is true.
+
+    place: file and line. fault: what is there instead, what was expected, and what to do.
+    """
     if not holds:
         raise SyntheticCorpusError(f"{place}: {fault}")
 
@@ -75,7 +78,7 @@ def languages_present() -> tuple[str, ...]:
 
 
 def lines(path: Path) -> Iterator[tuple[str, str]]:
-    """(place, line) of each line that is not empty or a comment, NFC."""
+    """Yield (place, line), in NFC, for each line that is neither empty nor a comment."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, UnicodeDecodeError) as error:
@@ -88,7 +91,7 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
-    """(place, cells) of each row of a comma-separated table under the expected header."""
+    """Yield (place, cells) for each row of a comma-separated table below the expected header."""
     numbered_lines = lines(path)
     place, first = next(numbered_lines, (f"{path}:1", ""))
     check(first.strip() == header, place, f"header `{first.strip()}`, expected `{header}`; restore the first line")
@@ -101,7 +104,7 @@ def rows(path: Path, header: str) -> Iterator[tuple[str, list[str]]]:
 
 @cache
 def read_concepts(tables: Path = TABLES) -> Mapping[str, tuple[str, ...]]:
-    """Kinds of each concept, such as a thing or an act, which say the slots that it may fill; in the order of concepts.csv."""
+    """Kinds of each concept, such as a thing or an act, in the order of concepts.csv. They say which slots it may fill."""
     concepts: dict[str, tuple[str, ...]] = {}
     for place, (name, kinds) in rows(tables / "concepts.csv", "concept,kinds"):
         check(name not in concepts, place, f"concept `{name}` a second time, expected once; remove one of the lines")
@@ -138,7 +141,10 @@ def read_animals(tables: Path = TABLES) -> Mapping[str, Animal]:
 
 @cache
 def read_related(relation: str, tables: Path = TABLES) -> Mapping[str, tuple[str, ...]]:
-    """The related concepts of each concept, from opposites.csv or overlaps.csv; each pair is listed once and holds both ways."""
+    """Related concepts of each concept. Each pair is listed once in the table and holds both ways.
+
+    relation: opposites or overlaps, the name of the table.
+    """
     concepts = read_concepts(tables)
     related: dict[str, tuple[str, ...]] = {}
     for place, (name, partners) in rows(tables / f"{relation}.csv", f"concept,{relation}"):

@@ -1,8 +1,8 @@
-"""News of one topic each: the indices of MLDoc, and the archives of Reuters RCV1 and RCV2 that they point into.
+"""News documents with topics: the indices of MLDoc, and the archives of Reuters RCV1 and RCV2 that they refer to.
 
-Formats: facebookresearch/MLDoc (mldoc-indices, generate_documents.py) and the XML of RCV1 (Lewis et al. 2004, section 3).
-Four fields of everyday life stand for Reuters' four main topics. All are told in the same sentences, and differ in how often
-they name the places and things of a field: no single word identifies the topic with certainty.
+Formats: facebookresearch/MLDoc (mldoc-indices, generate_documents.py) and the XML of RCV1 (Lewis et al. 2004, section 3). Four
+fields of everyday life stand for Reuters' four main topics. The same sentence frames are used for all topics, which differ in
+how often they name the places and things of a field. So no single word identifies the topic with certainty.
 """
 
 import datetime
@@ -18,7 +18,7 @@ from synthetic.realise import Meaning, Sentence, realise
 from synthetic.tables import Frame
 
 CODES = {"home": ("CCAT", "C15"), "travel": ("ECAT", "E12"), "learning": ("GCAT", "GPOL"), "errands": ("MCAT", "M14")}
-"""A main topic of Reuters and a finer one below it, for each topic of ours."""
+"""Our topic -> a main topic of Reuters and a subtopic of it."""
 TOPICS = tuple(CODES)
 FIELDS = {
     "home": {"place": ("house", "kitchen", "garden"), "thing": ("chair", "table", "lamp", "bed", "cup")},
@@ -26,19 +26,19 @@ FIELDS = {
     "learning": {"place": ("school", "library", "office"), "thing": ("book", "letter", "newspaper", "picture", "clock")},
     "errands": {"place": ("market", "park", "hospital"), "thing": ("flower", "shirt", "box", "knife", "phone")},
 }
-"""Places and things of each topic; together they are all of the synthetic corpus's."""
-OWN = 0.85  # share of the places and things of a document that are drawn from its topic's; the others from all
+"""Places and things of each topic; together they are all places and things of the synthetic corpus."""
+OWN = 0.85  # share of a document's places and things that are drawn from its topic's; the others are drawn from all
 FOLDERS = {"de": "FDG", "es": "REUTES", "fr": "REUTFR", "it": "REUTIT", "ja": "FDJA", "ru": "REUTCY", "zh": "FDCH"}
-"""How the folders of a language begin in RCV2."""
+"""Beginning of the names of a language's folders in RCV2."""
 FOLDER = 20  # documents in a folder
-FIRST_DAY = datetime.date(1996, 8, 20)  # of RCV1, whose folders are days
+FIRST_DAY = datetime.date(1996, 8, 20)  # of RCV1, which has a folder for each day
 SPLITS = {"train.1000": 3, "dev": 1, "test": 1}
-"""How many times `records` a split has; it keeps the name that it has with a thousand documents."""
+"""Size of a split, as a multiple of `records`. train.1000 keeps its name, whatever its size."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A piece of news; `place` is its number in the language's archive, from 0."""
+    """A news document. place: its number in the language's archive, from 0."""
 
     language: str
     place: int
@@ -60,7 +60,7 @@ class Document:
 
     @property
     def xml(self) -> bytes:
-        """The document's file as in Reuters' archives, the first sentence as its title; RCV1 is in Latin-1."""
+        """The document's file as in Reuters' archives, with the first sentence as its title; RCV1 is in Latin-1."""
         encoding = "iso-8859-1" if self.language == "en" else "utf-8"
         title, text = escape(self.sentences[0]), "".join(f"<p>{escape(sentence)}</p>\n" for sentence in self.sentences)
         number = self.path.split("/")[1].removesuffix("newsML")
@@ -77,9 +77,9 @@ class Document:
 
 
 def mldoc(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of mldoc/LANGUAGE.SPLIT, reuters/rcv1.tar.xz (English) and reuters/rcv2.tar.xz (the others).
+    """Yield (path, content) of mldoc/LANGUAGE.SPLIT, reuters/rcv1.tar.xz (English) and reuters/rcv2.tar.xz (other languages).
 
-    The topics of a split are balanced. The archives have more documents than the indices name: some of two topics.
+    The topics of a split are balanced. The archives also have documents of two topics, which no index names.
     """
     archives: dict[str, dict[str, bytes]] = {}
     for grammar in grammars:
@@ -99,7 +99,7 @@ def mldoc(grammars: Sequence[Grammar], records: int, seed: int) -> Iterator[tupl
 
 
 def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]:
-    """The documents of all splits in turn, each of the next topic, and after them one of every two neighbouring topics."""
+    """Documents of all splits in turn, whose topics alternate, and then one document for every two neighbouring topics."""
     stream = Stream(seed, "mldoc", grammar.language.code)
     indexed = [(TOPICS[place % len(TOPICS)],) for place in range(sum(SPLITS.values()) * records)]
     mixed = [(topic, TOPICS[place - 1]) for place, topic in enumerate(TOPICS)]
@@ -116,19 +116,19 @@ def documents(grammar: Grammar, records: int, seed: int) -> tuple[Document, ...]
 
 
 def passage(grammar: Grammar, topic: str, stream: Stream) -> tuple[Sentence, ...]:
-    """Four to six everyday sentences that name places or things, mostly those of one of TOPICS."""
+    """Four to six everyday sentences that name places or things, mostly those of a topic."""
     frames = topical(grammar)
     return tuple(realise(grammar, meaning_of(grammar, topic, frames, stream)) for _ in range(stream.between(4, 6)))
 
 
 def topical(grammar: Grammar) -> list[Frame]:
-    """Everyday frames that name places or things, of which every topic has some."""
+    """Everyday frames that name places or things; every topic has some of both."""
     kinds = FIELDS[TOPICS[0]]
     return [f for f in grammar.frames.values() if f.register == "everyday" and any(kind in kinds for _, kind in f.slots)]
 
 
 def meaning_of(grammar: Grammar, topic: str, frames: Sequence[Frame], stream: Stream) -> Meaning:
-    """A random meaning of one of some frames, whose places and things are mostly the topic's."""
+    """Random meaning of one of some frames, with places and things mostly from the topic's."""
     field, frame = FIELDS[topic], stream.pick(frames)
     fillers = dict(draw(grammar, frame, stream).fillers)
     fillers |= {slot: stream.pick(field[kind]) for slot, kind in frame.slots if kind in field and stream.chance(OWN)}

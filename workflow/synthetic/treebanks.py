@@ -1,4 +1,4 @@
-"""Sentences as CoNLL-U, in the folders and under the names that Universal Dependencies gives its treebanks."""
+"""Sentences as CoNLL-U files, laid out like the treebanks of Universal Dependencies."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,9 +8,9 @@ DOCUMENT = 10  # sentences in a document of the treebank
 
 
 def conllu(sentences: Sequence[Sentence], split: str, english: Sequence[Sentence] | None = None) -> str:
-    """A CoNLL-U file: documents of ten sentences, sent_ids such as `train-d003-s07`, the same in all languages.
+    """CoNLL-U file of sentences, in documents of ten. A sent_id such as `train-d003-s07` is the same in all languages.
 
-    english: the translations (same order), for the comment `text_en` of parallel sets.
+    english: the translations (same order), for the comment `text_en` of parallel sets; None: no such comment.
     """
     lines: list[str] = []
     for index, sentence in enumerate(sentences):
@@ -26,7 +26,10 @@ def conllu(sentences: Sequence[Sentence], split: str, english: Sequence[Sentence
 
 
 def _token_lines(sentence: Sentence) -> Iterator[str]:
-    """Lines of ten columns; SpaceAfter=No of a multiword token is on the line of its range, not on those of its words."""
+    """Yield the lines of a sentence, ten columns each.
+
+    SpaceAfter=No of a multiword token is on the line of its range, not on those of its words.
+    """
     for token in sentence.tokens:
         misc = "_" if token.space_after else "SpaceAfter=No"
         multiword = token.last > token.first

@@ -1,8 +1,8 @@
-"""Features of the synthetic corpus's languages in the World Atlas of Language Structures, as its CLDF tables.
+"""WALS features of the synthetic corpus's languages, as the CLDF tables of the World Atlas of Language Structures.
 
-Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic/typology.csv, some of its
-features; codes, families and genera are those of resources/languages.csv, but for the family that WALS calls Altaic. Cells that
-nothing here fills stay empty.
+Format: https://github.com/cldf-datasets/wals at v2020, cldf/. Source: resources/synthetic/typology.csv, which has some of the
+features. Codes, families and genera come from resources/languages.csv, except for the family that WALS calls Altaic. All
+other cells are empty.
 """
 
 import csv
@@ -24,13 +24,16 @@ COLUMNS = {
 """The tables of the release and their columns."""
 FACTS = dict(
     ID="wals", Name="name", Glottocode="glottocode", ISO639P3code="iso639_3", Family="family", Genus="genus", ISO_codes="iso639_3"
-)  # columns of the languages' table, and of resources/languages.csv
-ALTAIC = ("Turkic", "Mongolic")  # two families of resources/languages.csv that are one in the atlas
+)  # column of the languages' table -> column of resources/languages.csv
+ALTAIC = ("Turkic", "Mongolic")  # families of resources/languages.csv that form one family in the atlas
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of the atlas: the names of its values by number, and the number of each language."""
+    """A feature of the atlas.
+
+    codes: number of a value -> its name. values: language -> number of its value.
+    """
 
     id: str
     name: str
@@ -41,7 +44,7 @@ class Feature:
 
 @cache
 def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
-    """The features of typology.csv in its order."""
+    """Features of typology.csv, in the order of the file."""
     languages = read_languages(tables)
     features: dict[str, Feature] = {}
     codes: dict[str, dict[str, str]] = {}
@@ -60,7 +63,7 @@ def read_features(tables: Path = TABLES) -> tuple[Feature, ...]:
 
 
 def wals(languages: Sequence[str], features: Sequence[Feature]) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of the four tables, for some languages."""
+    """Yield (path, content) of the four tables, for some languages."""
     facts = {code: language_facts()[code] for code in languages}
     samples = {"Samples_100": "false", "Samples_200": "false"}
     tables: dict[str, Iterable[dict[str, str]]] = {

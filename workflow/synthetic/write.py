@@ -25,12 +25,14 @@ from synthetic.xnli import multinli, xnli, xnli_mt
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much to write: sentences of each split and of the parallel set, articles of each language, prompts of inference.
+    """Numbers of texts to write.
 
-    train is written in `train_languages` only. About 150 paragraphs need 60 articles. A prompt is a premise with three
-    hypotheses; those of train are in English and, as XNLI-MT, in every language of XNLI, those of dev and test in these too.
-    records: sentences with names and news, three times as many in train; paragraphs of WiLI; documents of CC-100.
-    documents: of the larger running text.
+    train, dev, test, parallel: sentences of the treebanks; train is written in `train_languages` only.
+    articles: articles of each language's dump; 60 have about 150 paragraphs.
+    nli_train, nli_dev, nli_test: prompts, each a premise with three hypotheses. All are in every language of XNLI (train as
+    XNLI-MT); train and dev are also in English, as MultiNLI.
+    records: sentences with names, and news documents, three times as many in train; paragraphs of WiLI; documents of CC-100.
+    documents: documents of the larger running text.
     """
 
     train: int = 800
@@ -47,9 +49,9 @@ class Sizes:
 
 
 def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Sizes, tables: Path = TABLES) -> None:
-    """Write into folder/SOURCE/ what `paths` lists.
+    """Write the files that `paths` lists into `folder`.
 
-    The same arguments give the same bytes. A file is whole or absent.
+    The same arguments give the same bytes. Each file is either complete or absent.
     """
     # All tables are read before anything is written: a bad line leaves nothing behind.
     grammars = [read_grammar(language, tables) for language in languages]
@@ -78,7 +80,7 @@ def write_sources(folder: Path, languages: Sequence[str], seed: int, sizes: Size
 
 
 def _treebanks(grammar: Grammar, english: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of a language's treebanks, each but the parallel one also with the tags of UD 1.4."""
+    """Yield (path, content) of a language's treebanks, all but the parallel one also with the tags of UD 1.4."""
     code = grammar.language.code
     splits = {"train": sizes.train} if code in sizes.train_languages else {}
     for split, n in (splits | {"dev": sizes.dev, "test": sizes.test}).items():
@@ -91,13 +93,13 @@ def _treebanks(grammar: Grammar, english: Grammar, seed: int, sizes: Sizes) -> I
 
 
 def _dump(grammar: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of a language's dump and its index."""
+    """Yield (path, content) of a language's dump and its index."""
     files = dump(grammar, articles(grammar, sizes.articles, seed), seed)
     yield from zip(dump_paths(grammar.language.code), files, strict=True)
 
 
 def _nli(grammars: Sequence[Grammar], english: Grammar, seed: int, sizes: Sizes) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of the archives of sentence pairs."""
+    """Yield (path, content) of the archives of sentence pairs."""
     train = prompts(english, "train", sizes.nli_train, seed)
     dev = prompts(english, "dev", sizes.nli_dev, seed)
     test = prompts(english, "test", sizes.nli_test, seed)

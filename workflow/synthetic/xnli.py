@@ -1,7 +1,7 @@
-"""Prompts as the archives of MultiNLI 1.0, XNLI 1.0 and XNLI-MT 1.0.
+"""NLI prompts as the archives of MultiNLI 1.0, XNLI 1.0 and XNLI-MT 1.0.
 
-Formats: MultiNLI, https://cims.nyu.edu/~sbowman/multinli (JSON lines); XNLI, https://github.com/facebookresearch/XNLI
-(19 columns separated by tabs, no quoting); XNLI-MT, three columns, words set apart by spaces. Parses are empty.
+Formats: MultiNLI, https://cims.nyu.edu/~sbowman/multinli (JSON lines); XNLI, https://github.com/facebookresearch/XNLI (19
+columns separated by tabs, no quoting); XNLI-MT, three columns, words separated by spaces. Parses are empty.
 """
 
 import json
@@ -29,27 +29,27 @@ def multinli(english: Grammar, train: Sequence[Prompt], dev: Sequence[Prompt]) -
 
 
 def xnli(grammars: Iterable[Grammar], dev: Sequence[Prompt], test: Sequence[Prompt]) -> bytes:
-    """XNLI-1.0.zip with dev and test in those of the languages that XNLI has, one after the other in alphabetical order."""
+    """XNLI-1.0.zip with dev and test in the given languages that XNLI covers, one after the other in alphabetical order."""
     covered = _covered(grammars)
     members = {"dev": _xnli_lines(covered, dev), "test": _xnli_lines(covered, test)}
     return zipped({f"XNLI-1.0/xnli.{name}.tsv": lined(lines) for name, lines in members.items()})
 
 
 def xnli_mt(grammars: Iterable[Grammar], train: Sequence[Prompt]) -> bytes:
-    """XNLI-MT-1.0.zip with the prompts of MultiNLI's train in those of the languages that XNLI has, English too."""
+    """XNLI-MT-1.0.zip with the prompts of MultiNLI's train in the given languages that XNLI covers, including English."""
     folder = "XNLI-MT-1.0/multinli"
     texts = {grammar.language.code: lined(_xnli_mt_lines(grammar, train)) for grammar in _covered(grammars)}
     return zipped({f"{folder}/multinli.train.{code}.tsv": text for code, text in texts.items()})
 
 
 def _covered(grammars: Iterable[Grammar]) -> list[Grammar]:
-    """The grammars of the languages that XNLI has, in alphabetical order."""
+    """Grammars of the languages that XNLI covers, in alphabetical order."""
     by_code = {grammar.language.code: grammar for grammar in grammars}
     return [by_code[code] for code in sorted(by_code) if code in XNLI_LANGUAGES]
 
 
 def _pairs(prompts: Sequence[Prompt]) -> Iterator[tuple[int, int, str, tuple[Meaning, ...], Meaning]]:
-    """(number of the prompt, number of the pair, label, premise, hypothesis), counted from 1."""
+    """Yield (number of the prompt, number of the pair, label, premise, hypothesis); both numbers count from 1."""
     pair = 0
     for number, prompt in enumerate(prompts, start=1):
         for label, hypothesis in prompt.hypotheses:
@@ -58,7 +58,7 @@ def _pairs(prompts: Sequence[Prompt]) -> Iterator[tuple[int, int, str, tuple[Mea
 
 
 def _texts(grammar: Grammar, meanings: Sequence[Meaning]) -> tuple[str, str]:
-    """The sentences as they are written, and their tokens set apart by spaces."""
+    """Text of the sentences as they are written, and their tokens separated by spaces."""
     sentences = [realise(grammar, meaning) for meaning in meanings]
     tokens = " ".join(token.form for sentence in sentences for token in sentence.tokens)
     return joined(grammar, sentences), tokens
@@ -91,6 +91,6 @@ def _xnli_lines(grammars: Sequence[Grammar], prompts: Sequence[Prompt]) -> Itera
 def _xnli_mt_lines(grammar: Grammar, prompts: Sequence[Prompt]) -> Iterator[str]:
     yield "premise\thypo\tlabel"
     for _, _, label, premise, hypothesis in _pairs(prompts):
-        # The published files have another word for this one label.
+        # The published files use another word for this label only.
         published_label = "contradictory" if label == "contradiction" else label
         yield "\t".join((_texts(grammar, premise)[1], _texts(grammar, [hypothesis])[1], published_label))

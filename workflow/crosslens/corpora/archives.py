@@ -1,4 +1,4 @@
-"""Extraction of files from archives that are not trusted."""
+"""Extraction of files from untrusted archives."""
 
 import fnmatch
 import lzma
@@ -18,13 +18,13 @@ from typing import Any
 from crosslens.jobs.errors import NO_ROOM, DataError, shown
 from crosslens.jobs.files import OPENERS, Budget, Limited
 
-# The last: a zip with a password or an unknown compression.
+# RuntimeError: a zip with a password or an unknown compression.
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
 MEGABYTE = 10**6
 TAR_OPENERS = OPENERS | {".tgz": OPENERS[".gz"]}
-END = bytes(tarfile.BLOCKSIZE)  # of a tar
-NESTED = re.compile(r"\.(zip|tar|tgz|tar\.gz|tar\.xz|tar\.bz2)/")  # in a pattern, the end of an archive's name inside another
-UNPACKED = ".unpacked"  # end of the name of a folder with the members of an archive inside another
+END = bytes(tarfile.BLOCKSIZE)  # end of a tar
+NESTED = re.compile(r"\.(zip|tar|tgz|tar\.gz|tar\.xz|tar\.bz2)/")  # end of a nested archive's name in a pattern
+UNPACKED = ".unpacked"  # suffix of the folder for the members of a nested archive
 SHOWN = 8  # members that a message names
 
 Member = tuple[str, Callable[[], Any]]
@@ -32,7 +32,7 @@ Member = tuple[str, Callable[[], Any]]
 
 @contextmanager
 def whole(archive: Path) -> Iterator[None]:
-    """Raise DataError where an archive that is read in the block turns out to be damaged."""
+    """Raise DataError if an archive that the `with` statement reads turns out to be damaged."""
     try:
         yield
     except DataError:
@@ -46,10 +46,11 @@ def whole(archive: Path) -> Iterator[None]:
 
 
 def members(archive: Path, budget: Budget | None = None) -> Iterator[Member]:
-    """Name and opener of each file of a tar or .zip, in order; each is opened at most once, and before the next one is reached.
+    """Yield the name and opener of each file in a tar or .zip, in order. Open a file at most once, before requesting the next.
 
-    budget: bytes to which the archive may still unpack, by default a hundred times its size.
-    Raises DataError where that is exceeded, and for a member that no honest archive has; for damage see `whole`.
+    budget: bytes to which the archive may still expand; None: a hundred times its size, or 100 MB if that is more.
+    Raises DataError if the budget is exceeded, and for a member that no honest archive has (see `_check`). For damage, see
+    `whole`.
     """
     return (_zipped if archive.suffix == ".zip" else _tarred)(archive, budget or Budget(archive))
 
@@ -57,9 +58,9 @@ def members(archive: Path, budget: Budget | None = None) -> Iterator[Member]:
 def _zipped(archive: Path, budget: Budget) -> Iterator[Member]:
     with zipfile.ZipFile(archive) as zipped:
         for member in zipped.infolist():
-            kind = stat.S_IFMT(member.external_attr >> 16)  # 0 where the archive was not made on Unix
+            kind = stat.S_IFMT(member.external_attr >> 16)  # 0 if the archive was not made on Unix
             _check(archive, member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
-            budget.take(member.file_size)  # the module reads no more of a member than it declares
+            budget.take(member.file_size)  # zipfile reads no more of a member than this declared size
             if not member.is_dir():
                 yield member.filename, partial(zipped.open, member)
 
@@ -74,15 +75,18 @@ def _tarred(archive: Path, budget: Budget) -> Iterator[Member]:
                 if member.isfile():
                     yield member.name, partial(tar.extractfile, member)
             while limited.read(MEGABYTE):
-                pass  # the checksum of a compressed file comes last
+                pass  # to the checksum at the end of a compressed file
             if archive.suffix not in TAR_OPENERS:
                 stream.seek(tar.offset)
-                if stream.read(len(END)) != END:  # tarfile takes a damaged header for the end
+                if stream.read(len(END)) != END:  # tarfile mistakes a damaged header for the end
                     raise tarfile.ReadError("no end after the last member")
 
 
 def _check(archive: Path, name: str, plain: bool) -> None:
-    """Raise DataError for a member outside the archive, a link, a device, or a sparse file, whose zeros take no room in it."""
+    """Raise DataError for a member outside the archive, a link, a device, or a sparse file, whose zeros take no space in it.
+
+    plain: whether the member is a regular file or a folder.
+    """
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or not plain:
         raise DataError(
@@ -93,14 +97,16 @@ def _check(archive: Path, name: str, plain: bool) -> None:
 
 @contextmanager
 def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, list[Path]]]:
-    """Members of an archive whose names match glob patterns, by split, in a folder that is removed when the block ends.
+    """Extract the members of an archive that match glob patterns, and yield their paths by split; then remove them.
 
-    A pattern may go on inside an archive that the archive holds: `*/de.tar.gz/train` is the member `train` of `de.tar.gz`.
-    An archive with a member that no honest archive has (see `members`) is refused whole, even where no pattern matches it; so is
-    one that holds such an archive, where that is opened; its content counts towards the outer one's.
+    patterns: split -> glob patterns. A pattern may continue inside a nested archive: `*/de.tar.gz/train` is the member `train`
+    of `de.tar.gz`.
+    An archive with a member that no honest archive has (see `_check`) is refused as a whole, even if no pattern matches that
+    member. So is an archive that contains such an archive, if that is opened. The content of a nested archive counts towards
+    the budget of the outer one.
 
-    Raises DataError for such an archive, naming the member, for one that is damaged, and for one in which no member matches the
-    patterns of a split, naming its members. An error that is raised in the block about a member names it as `ARCHIVE/MEMBER`.
+    Raises DataError, naming the member, for such an archive; for a damaged archive; and, naming members, if none matches the
+    patterns of a split. An error that the `with` statement raises about a member names it as `ARCHIVE/MEMBER`.
     """
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -117,14 +123,17 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
                         f"{f' and {more} more' if more > 0 else ''}; correct the pattern or name another archive"
                     )
             yield {split: sorted(paths, key=lambda path: path.name) for split, paths in paths_by_split.items() if paths}
-        except DataError as error:  # which names a file that is gone when one reads it
+        except DataError as error:  # it names a temporary file, which is gone when the message is read
             raise DataError(str(error).replace(folder, str(archive)).replace(f"{UNPACKED}/", "/")) from error
 
 
 def _extract(
     archive: Path, folder: Path, patterns: Mapping[str, Sequence[str]], budget: Budget
 ) -> Iterator[tuple[str, Path, list[str]]]:
-    """Name of each member, its path below the folder, and the splits whose patterns it matches; others are not written."""
+    """Yield each member's name, its path in the folder and the splits whose patterns it matches.
+
+    Only members that match, and nested archives with such members, are written.
+    """
     with whole(archive):
         for name, opener in members(archive, budget):
             path = folder / name
@@ -140,5 +149,5 @@ def _extract(
 
 
 def _inside(name: str, glob: str) -> list[str]:
-    """Rests of a pattern that apply to the members of the archive `name`."""
+    """Remainders of a pattern that apply to the members of the nested archive `name`."""
     return [glob[end.end() :] for end in NESTED.finditer(glob) if fnmatch.fnmatchcase(name, glob[: end.end() - 1])]

@@ -1,7 +1,6 @@
-"""CoNLL-U files of Universal Dependencies, sentence by sentence.
+"""Strict reader of CoNLL-U files of Universal Dependencies, sentence by sentence.
 
-A strict reader of our own: the conllu library names no line in its errors, takes truncated files for whole ones and
-is several times slower; the tests compare the two.
+The conllu library names no line in its errors, accepts truncated files and is several times slower. The tests compare the two.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,12 +12,12 @@ from crosslens.config.labels import UPOS
 from crosslens.corpora.lines import read_lines, refuse
 
 UNTAGGED = "_"  # UPOS of treebanks that leave words untagged; also the form of withheld words
-VERSION_1 = {"CONJ": "CCONJ"}  # tags of UD 1 -> the same of UD 2
+VERSION_1 = {"CONJ": "CCONJ"}  # tag of UD 1 -> its name in UD 2
 LONGEST = 2**15 - 1  # words of a sentence: heads are int16
 
 
 class Multiword(NamedTuple):
-    """A surface word that stands for several syntactic words, first to last (1-based)."""
+    """A surface word that covers the syntactic words first to last (1-based, inclusive)."""
 
     first: int
     last: int
@@ -27,7 +26,10 @@ class Multiword(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: an entry a syntactic word, but no heads and relations without a tree; heads are 1-based, 0 is the root."""
+    """A sentence. Heads are 1-based, with 0 for the root.
+
+    Lists have one entry per syntactic word, except `multiwords`. Without a tree, `heads` and `relations` are empty.
+    """
 
     id: str
     text: str
@@ -37,19 +39,19 @@ class Sentence:
     relations: list[str]
     multiwords: list[Multiword]
     empty_nodes: int
-    original: str = ""  # `# orig_file_sentence`, where UD_Polish-PUD has the id that its translations share
-    line: int = 0  # its first one
-    text_fits: bool = True  # `# text` is what its words and multiword tokens say; spaces apart, since a few official ones differ
+    original: str = ""  # `# orig_file_sentence`, the id that translations share in UD_Polish-PUD
+    line: int = 0  # number of its first line
+    text_fits: bool = True  # whether `# text` agrees with the words, except in spaces, which differ in a few official files
 
 
 def read_treebank(path: Path) -> Iterator[Sentence]:
-    """Sentences of a CoNLL-U file, plain or compressed (.xz, .gz, .bz2), in order.
+    """Yield the sentences of a CoNLL-U file, plain or compressed (.xz, .gz, .bz2), in order.
 
-    Policy: integer ids are the words; multiword ranges (3-4) are kept beside them; empty nodes (8.1), which only the
-    enhanced graph uses, are left out and counted. The text is the `# text` line or, without one, the forms joined by
-    spaces. A sentence without `# sent_id` is named by its number in the file. Tags of UD 1 become those of UD 2 (CONJ: CCONJ);
-    its relations stay.
-    Raises DataError, `path:line: expected, found, remedy`, for anything that is not CoNLL-U: see _Reader.
+    Lines with an integer id are the words. Multiword ranges (3-4) are kept separately; empty nodes (8.1), which only the
+    enhanced graph uses, are counted and left out. The text is the `# text` line or, without one, the forms joined by spaces. A
+    sentence without `# sent_id` has its number in the file as id. Tags of UD 1 become those of UD 2 (CONJ: CCONJ); relations do
+    not change.
+    Raises DataError, `path:line: expected, found, remedy`, for anything that is not CoNLL-U (see `_Reader`).
     """
     reader = _Reader(path)
     for number, line in read_lines(path):
@@ -60,7 +62,7 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
 
 
 class _Reader:
-    """A sentence in the making, and the checks on the way."""
+    """The sentence that is being read, and the checks of each line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,10 +72,10 @@ class _Reader:
         self.begin()
 
     def begin(self) -> None:
-        """An empty sentence."""
+        """Start an empty sentence."""
         self.id = self.text = self.original = ""
         self.forms: list[str] = []
-        self.surface: list[str] = []  # forms as they are written: a multiword token's in the place of its words
+        self.surface: list[str] = []  # forms as written: a multiword token instead of its words
         self.upos: list[str] = []
         self.heads: list[int] = []
         self.relations: list[str] = []
@@ -82,11 +84,11 @@ class _Reader:
         self.first_line = 0
 
     def fail(self, fault: str, expected: str, line: int | None = None) -> NoReturn:
-        """Raise DataError for a fault at a line; line: None, the current one."""
+        """Raise DataError for a fault. line: its number; None for the current line."""
         refuse(self.path, line or self.line, fault, expected)
 
     def take(self, number: int, line: str) -> Sentence | None:
-        """Read one line; a blank one ends the sentence and gives it."""
+        """Read one line. A blank line ends the sentence, which is then returned."""
         self.line = number
         if not line:
             return self.finish() if self.first_line else None
@@ -98,7 +100,7 @@ class _Reader:
         return None
 
     def comment(self, line: str) -> None:
-        """Keep sent_id and text."""
+        """Keep the id, the text and the original id from a comment."""
         name, _, value = line[1:].partition("=")
         name = name.strip()
         if name in ("text", "sent_id") and getattr(self, name.removeprefix("sent_")):
@@ -114,7 +116,7 @@ class _Reader:
             self.original = value.strip()
 
     def token(self, line: str) -> None:
-        """A word, a multiword range or an empty node."""
+        """Read the line of a word, a multiword range or an empty node."""
         columns = line.split("\t")
         if len(columns) != 10:
             self.fail(f"{len(columns)} columns", "10 tab-separated columns")
@@ -146,7 +148,10 @@ class _Reader:
             self.relations.append(relation)
 
     def other(self, index: str, form: str, position: int) -> None:
-        """A multiword range, which comes just before its first word, or an empty node, just after its word."""
+        """Read a multiword range, which comes just before its first word, or an empty node, which comes just after its word.
+
+        position: number of the next word.
+        """
         first, mark, second = index.partition("-") if "-" in index else index.partition(".")
         if not (mark and first.isascii() and first.isdigit() and second.isascii() and second.isdigit()):
             self.fail(f"id '{index}'", "an integer, a range such as 3-4 or an empty node such as 8.1")
@@ -164,7 +169,7 @@ class _Reader:
         self.multiwords.append(Multiword(int(first), int(second), form))
 
     def finish(self) -> Sentence:
-        """The sentence, when it is a tree; then an empty one."""
+        """Check that the sentence is complete and a tree, return it, and start an empty one."""
         words = len(self.forms)
         start = self.first_line
         if not words:
@@ -199,7 +204,7 @@ class _Reader:
         return sentence
 
     def fits(self) -> bool:
-        """Whether the text is that of the words, as far as that can be known: not where words are withheld."""
+        """Whether `# text` agrees with the words, spaces apart; also true without `# text` or if words are withheld."""
         return not self.text or UNTAGGED in self.surface or "".join(self.text.split()) == "".join("".join(self.surface).split())
 
     def end(self) -> None:
@@ -209,7 +214,7 @@ class _Reader:
 
 
 def _whole(digits: str) -> int:
-    """A number of a word. Python refuses to read thousands of digits: what is too long for any word is one too many."""
+    """Integer of a word's id or head; LONGEST + 1 for six digits or more, since Python refuses to read thousands of digits."""
     return int(digits) if len(digits) < 6 else LONGEST + 1
 
 

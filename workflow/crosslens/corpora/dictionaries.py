@@ -1,4 +1,4 @@
-"""Bilingual dictionaries, MUSE: official files as rows."""
+"""Reader of bilingual dictionaries in MUSE's format."""
 
 import re
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from crosslens.corpora.schema import DICTIONARY
 from crosslens.jobs.errors import DataError
 
 SCHEMA = DICTIONARY
-SMALLEST = 20  # entries of a file; MUSE's have 1,500 words or more, and an error page of two words a line is no dictionary
+SMALLEST = 20  # fewest entries of a file, so that no error page passes; MUSE's files have 1,500 words or more
 DIRECTION = re.compile(r"([a-z]{2,3})-([a-z]{2,3})\.")  # en-fr.0-5000.txt
 
 
 def read(paths: Sequence[Path], language: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all entries of some files, in order, and the number of entries that occur twice and are left out: `repeated`.
+    """Rows of the distinct entries in some files, in order, and the number of repeated entries that are left out (`repeated`).
 
-    An entry is a line: source word, a tab or a blank, target word. A word may contain blanks where a tab separates the two, else
-    it is one word, as in all official files. The name of a file gives its languages, en-fr.0-5000.txt from English to French;
+    An entry is a line: source word, tab or space, target word. Words may contain spaces only if a tab separates them; those in
+    the official files contain none. The name of a file gives its languages: en-fr.0-5000.txt is from English to French.
     `language` is either of them.
 
     Raises DataError, `path:line: expected, found, remedy`, for any other line or name, and for a file with few entries.

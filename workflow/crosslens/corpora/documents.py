@@ -1,5 +1,6 @@
-"""Texts with a label: WiLI-2018 and tanti2021's paragraphs (languages), MLDoc over Reuters RCV1 and RCV2, and SIB-200 (topics):
-official files as rows.
+"""Reader of texts that are labelled with their language or topic.
+
+Languages: WiLI-2018 and tanti2021's paragraphs. Topics: SIB-200, and MLDoc over Reuters RCV1 and RCV2.
 """
 
 import csv
@@ -18,8 +19,8 @@ from crosslens.corpora.schema import DOCUMENTS
 from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = DOCUMENTS
-# Labels of WiLI-2018 that are not the ISO 639-3 code of our table: macrolanguages where that has one of their members. Note
-# that its `als` is Alemannic, while the table's `als`, Albanian, is its `sqi`.
+# Labels of WiLI-2018 that differ from our table's ISO 639-3 codes: WiLI-2018 has a macrolanguage, the table one of its members.
+# Note that `als` is Alemannic in WiLI-2018 and Albanian in the table; WiLI-2018 calls Albanian `sqi`.
 WILI = {
     "ar": "ara", "az": "aze", "et": "est", "fa": "fas", "ku": "kur", "lv": "lav", "mg": "mlg", "mn": "mon", "ms": "msa",
     "ne": "nep", "or": "ori", "sq": "sqi", "sw": "swa", "uz": "uzb", "yi": "yid", "zh": "zho",
@@ -35,12 +36,13 @@ def read(
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Rows of a language's documents in some files, in order, and the number of dropped documents by reason.
 
-    With `texts`, MLDoc: files of ids, see `_mldoc`. texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or a folder with its
-    documents, each in the folder that the id names.
-    With `labels`, tables of texts that have these labels, such as SIB-200's, see `_tables`.
-    With neither, WiLI-2018: the files x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label), see `_wili`; or, if they are
-    .csv, tanti2021's paragraphs, see `_pieces`.
-    Raises DataError, `path:line: expected, found, remedy`, for anything else.
+    The arguments say which layout the files have:
+    - `texts` given: MLDoc, whose files are lists of ids (see `_mldoc`). texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or
+      a folder with its documents, each in the folder that the id names.
+    - `labels` given: tables of texts with these labels, such as SIB-200's (see `_tables`).
+    - neither, and all files are .csv: tanti2021's paragraphs (see `_pieces`).
+    - neither, and other files: WiLI-2018, with x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label; see `_wili`).
+    Raises DataError, `path:line: expected, found, remedy`, for any other content.
     """
     if texts is not None:
         return _mldoc(paths, language, Path(texts))
@@ -63,7 +65,7 @@ def wili_label(language: str) -> str:
 
 
 def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
-    """Rows whose label is the language's: WiLI's own or, as in other files of this layout, our code."""
+    """Rows of a language's texts. Their label is WiLI's or, in other files of this layout, our language code."""
     texts, labels = ({stem(path)[2:]: path for path in paths if path.name.startswith(part)} for part in ("x_", "y_"))
     if len(labels) + len(texts) != len(paths) or labels.keys() != texts.keys():
         raise DataError(
@@ -93,7 +95,7 @@ def _wili(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
 
 
 class _Id(NamedTuple):
-    """A line of an index."""
+    """An id that a list of MLDoc contains, with the file and the line."""
 
     id: str
     path: Path
@@ -101,11 +103,12 @@ class _Id(NamedTuple):
 
 
 def _mldoc(paths: Sequence[Path], language: str, texts: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of the documents that the files of ids choose, as MLDoc's generate_documents.py makes them.
+    """Rows of the documents that lists of ids choose, as MLDoc's generate_documents.py makes them, and counts of dropped ones.
 
     An id names a document's folder and file: FDG46-381033 is FDG46/381033.xml.
-    Documents are dropped as there: `unreadable`, not XML; `topics`, without exactly one of the four main topics; `text`, with a
-    paragraph without text. A document without paragraphs, for which that script prints an empty line, is dropped here as well.
+    Documents are dropped for the reasons of that script: `unreadable` (not XML), `topics` (not exactly one of the four main
+    topics) and `text` (a paragraph without text). A document without paragraphs, for which the script prints an empty line, is
+    dropped here as `text`.
     """
     ids = list(_index(paths))
     names = {line.id for line in ids}
@@ -135,7 +138,7 @@ def _mldoc(paths: Sequence[Path], language: str, texts: Path) -> tuple[list[dict
 
 
 def _index(paths: Iterable[Path]) -> Iterator[_Id]:
-    """Ids of some files, one a line."""
+    """Yield the ids in some files, one a line."""
     ids: set[str] = set()
     for path in paths:
         for number, line in read_lines(path):
@@ -149,7 +152,10 @@ def _index(paths: Iterable[Path]) -> Iterator[_Id]:
 
 
 def _contents(texts: Path, ids: set[str]) -> Iterator[tuple[str, str, bytes]]:
-    """(id, place, content) of the documents that exist; the 800,000 members of an archive are read in one pass."""
+    """Yield (id, path for messages, content) for the ids whose documents exist.
+
+    An archive may have 800,000 members, so it is read in one pass.
+    """
     if texts.is_dir():
         for id in ids:
             path = texts / f"{id.replace('-', '/')}.xml"
@@ -168,7 +174,7 @@ def _contents(texts: Path, ids: set[str]) -> Iterator[tuple[str, str, bytes]]:
 
 
 def _whole(content: IO[bytes], place: str) -> bytes:
-    """Content of a document. Raises DataError for one that is longer than any of Reuters."""
+    """Content of a document. Raises DataError if it is longer than any Reuters document."""
     content_read = content.read(LONGEST + 1)
     if len(content_read) > LONGEST:
         raise DataError(f"{place}: expected a document of Reuters, found more than {LONGEST // 10**6} MB: fetch it again")
@@ -176,14 +182,14 @@ def _whole(content: IO[bytes], place: str) -> bytes:
 
 
 class _Document(NamedTuple):
-    """Topic and text of a document of Reuters."""
+    """Topic (`label`) and text of a Reuters document."""
 
     label: str
     text: str
 
 
 class _WithoutDoctype(ElementTree.TreeBuilder):
-    """Builder of a tree without a document type, which may declare entities that grow without end or name a file."""
+    """Builder of XML trees that refuses document types, which may declare entities that expand without end or name a file."""
 
     def __init__(self, place: str) -> None:
         super().__init__()
@@ -198,12 +204,12 @@ class _WithoutDoctype(ElementTree.TreeBuilder):
 
 
 def _document(content: bytes, place: str) -> _Document | str:
-    """Topic and text of a document, or the reason why it is dropped. Raises DataError where it has a document type."""
+    """Topic and text of a document, or the reason to drop it. Raises DataError if it has a document type."""
     try:
         root = ElementTree.fromstring(content, ElementTree.XMLParser(target=_WithoutDoctype(place)))
     except DataError:
         raise
-    except (ElementTree.ParseError, LookupError, ValueError):  # the last two: an encoding that is unknown
+    except (ElementTree.ParseError, LookupError, ValueError):  # the last two: unknown encoding
         return "unreadable"
     codes = [code.get("code") for code in root.iterfind(".//codes[@class='bip:topics:1.0']/code")]
     topics = [code for code in codes if code in TOPICS]
@@ -219,7 +225,7 @@ def _document(content: bytes, place: str) -> _Document | str:
 
 
 def _tables(paths: Sequence[Path], language: str, labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows of tables with COLUMNS, separated by tabs."""
+    """Rows of tab-separated tables with the header COLUMNS. labels: those that the tables may contain."""
     rows, ids = [], set()
     for path in paths:
         for number, (id, label, text) in _cells(path, COLUMNS, "\t"):
@@ -235,7 +241,7 @@ def _tables(paths: Sequence[Path], language: str, labels: Sequence[str]) -> list
 
 
 def _cells(path: Path, columns: Sequence[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of a table with these columns, a line a row; cells may be quoted as in CSV."""
+    """Yield (line number, cells) for each row below the header of a table. A row is one line; cells may be quoted as in CSV."""
     names, apart = ", ".join(columns), f"separated by {SEPARATORS[separator]}"
     for number, line in read_lines(path):
         try:
@@ -251,16 +257,16 @@ def _cells(path: Path, columns: Sequence[str], separator: str) -> Iterator[tuple
             yield number, cells
 
 
-# Paragraphs of Wikipedia by the authors of tanti2021
+# Paragraphs of Wikipedia, prepared by the authors of tanti2021
 
 
 def _pieces(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
-    """Rows of a language's paragraphs in tables with PIECES, comma-separated, whose rows are numbered from 0.
+    """Rows of a language's paragraphs in comma-separated tables with the header PIECES, whose rows are numbered from 0.
 
-    A cell of tokens has a paragraph's first 126 subwords of mBERT, without their `##` and with a space between any two, so that
-    what continues a word looks like a word (mtanti/mbert-language-specificity at 7b64d0a,
-    dataprocs/wikipedia/preprocess.py:322-346, common/tokeniser/tokeniser_mbert.py:133-148). The released code writes these tables
-    and opens none of them.
+    The column `tokens` has the first 126 subwords of a paragraph in mBERT's tokenisation. They are separated by spaces and lack
+    their `##`, so that subwords within a word look like words (mtanti/mbert-language-specificity at 7b64d0a,
+    dataprocs/wikipedia/preprocess.py:322-346, common/tokeniser/tokeniser_mbert.py:133-148). The released code writes these
+    tables but never opens them.
     """
     rows, languages = [], dict[str, None]()
     for path in paths:

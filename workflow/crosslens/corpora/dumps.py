@@ -1,6 +1,6 @@
-"""Pages of a Wikipedia dump, MediaWiki's XML export, and work on them in several processes.
+"""Pages of a Wikipedia dump (MediaWiki's XML export), and work on them in several processes.
 
-The standard library's parser reads a dump as a stream. The tests compare it with mwxml, which takes half as long again.
+The standard library's parser reads a dump as a stream. The tests compare it with mwxml, which takes 50 % longer.
 """
 
 import logging
@@ -31,9 +31,9 @@ UNREADABLE = (EOFError, OSError, ValueError, ParseError, lzma.LZMAError, zlib.er
 
 
 class Page(NamedTuple):
-    """A page: namespace is 0 for articles.
+    """A page of a wiki; its namespace is 0 for articles.
 
-    language: of the wiki, in lower case. wikitext: whether the text is that, and not JSON, CSS or a program.
+    language: code of the wiki, in lower case. wikitext: whether the text is wikitext rather than JSON, CSS or a program.
     """
 
     title: str
@@ -45,16 +45,16 @@ class Page(NamedTuple):
 
     @property
     def is_article(self) -> bool:
-        """In the main namespace, of wikitext, and not a redirect."""
+        """Whether the page is wikitext in the main namespace and not a redirect."""
         return self.namespace == 0 and self.wikitext and not self.redirect
 
 
 def pages(path: Path) -> Iterator[Page]:
-    """All pages of a dump, in order; the newest revision where a page has several.
+    """Yield all pages of a dump in order, each with its newest revision.
 
-    path: XML, plain or compressed (.bz2 of one or many streams, .xz, .gz). A line in the log every ten seconds says how much of
-    the file has been read and how long the rest will take.
-    Raises DataError, with the page after which it happened, where the file is cut short, damaged or not a MediaWiki export.
+    path: XML, plain or compressed (.bz2 of one or many streams, .xz, .gz). Every ten seconds, a line in the log says how much
+    of the file has been read and how long the rest will take.
+    Raises DataError, with the last page that was read, if the file is truncated, damaged or not a MediaWiki export.
     """
     place = "before the first page"
     size = path.stat().st_size // MEGABYTE
@@ -76,16 +76,16 @@ def pages(path: Path) -> Iterator[Page]:
 
 
 def articles(path: Path) -> Iterator[Page]:
-    """Pages in the main namespace of wikitext that are not redirects: see `pages`."""
+    """Yield the articles among the `pages` of a dump: wikitext in the main namespace, without redirects."""
     return (page for page in pages(path) if page.is_article)
 
 
 def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int) -> Iterator[T]:
-    """Results of `work` on each hundred pages of a dump, in the dump's order. Few pages are in memory at a time.
+    """Yield the result of `work` for each hundred pages of a dump, in the dump's order. Few pages are in memory at a time.
 
-    work: called in `processes` other processes where that is more than one; it, and its result, must be picklable. It is sent
-    with each part, so that a change to it reaches later parts.
-    Raises DataError where the dump cannot be read (see `pages`), or one of the processes is killed.
+    work: pages -> result; both it and its result must be picklable. It is sent again with each part, so that later parts see
+    changes to it. processes: number of worker processes; with 1, `work` is called in this process.
+    Raises DataError if the dump cannot be read (see `pages`) or a worker process is killed.
     """
     all_pages = pages(path)
     parts = iter(lambda: list(islice(all_pages, PART)), [])
@@ -101,7 +101,10 @@ def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int)
 
 
 def _events(stream: IO[bytes] | Limited) -> Iterator[tuple[str, Element]]:
-    """Starts and ends of the elements of XML, from few pieces of it: expat reads a long tag anew with each piece."""
+    """Yield the starts and ends of XML elements.
+
+    Chunks are large, since expat reads an unfinished long tag again with each chunk.
+    """
     parser: Any = XMLPullParser(("start", "end"))
     while content := stream.read(CHUNK):
         parser.feed(content)
@@ -110,7 +113,7 @@ def _events(stream: IO[bytes] | Limited) -> Iterator[tuple[str, Element]]:
 
 
 def _pages(events: Iterator[tuple[str, Element]]) -> Iterator[Page]:
-    """The pages among the elements of an export. Raises ValueError where it is another kind of file."""
+    """Yield the pages of an export. Raises ValueError if the file is not a MediaWiki export."""
     _, root = next(events)
     if _tag(root) != "mediawiki":
         raise ValueError(f"<{_tag(root)}>")
@@ -138,5 +141,5 @@ def _page(element: Element, language: str) -> Page:
 
 
 def _tag(element: Element) -> str:
-    """Name of an element without the version of the export, which is its XML namespace."""
+    """Name of an element without its XML namespace, which differs between versions of the export."""
     return element.tag.rpartition("}")[2]

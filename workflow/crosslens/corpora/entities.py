@@ -1,4 +1,4 @@
-"""Sentences with named entities, from files of a word a line: WikiANN, CoNLL-2002 and 2003, MSRA."""
+"""Reader of named-entity corpora with a word a line: WikiANN, CoNLL-2002 and 2003, MSRA."""
 
 import re
 from collections import Counter
@@ -17,8 +17,8 @@ SCHEMA = SENTENCES
 TYPES = ("PER", "LOC", "ORG", "MISC")
 TAGS = frozenset({"O", *(f"{mark}-{name}" for mark in "BI" for name in TYPES)})
 LONGEST = 10_000  # words of a sentence; the longest of an official file has 1,238 (esp.train)
-ALONE = 1_500  # words of a file's only sentence: a longer file without a blank line has lost those between its sentences
-DOCUMENT = "-DOCSTART-"  # the first column where a document of CoNLL-2002 or 2003 begins
+ALONE = 1_500  # most words of a file without blank lines: a longer file has lost its blank lines
+DOCUMENT = "-DOCSTART-"  # first column of the line that begins a document in CoNLL-2002 and 2003
 PREFIX = re.compile(r"([a-z]{2,3}(?:-[a-z]+)*):")  # WikiANN, de:Wort
 
 Word = tuple[str, str, int]  # form, tag, line
@@ -27,15 +27,16 @@ Word = tuple[str, str, int]  # form, tag, line
 def read(
     paths: Sequence[Path], language: str, *, encoding: Encoding = "utf-8", tags: Mapping[str, str] | None = None
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all sentences of some files, in order, with tags of IOB2, and counts of changed and dropped words.
+    """Rows of all sentences in some files, in order, with IOB2 tags, and counts of changed and dropped words.
 
-    Files have one word a line with its tag in the last column and a blank line after each sentence: WikiANN as Rahimi et al.
-    (2019) split it (de:Wort, a tab, B-LOC) or as XTREME prints it (without de:), CoNLL-2002 and 2003 (blanks, and columns
-    between the two that are left out), MSRA (a character a line). encoding: the shared tasks' own files are ISO 8859-1.
-    tags: other names of what stands before the hyphen of a tag, and after it, and what they are here: {"E": "I", "GPE": "LOC"}; O
-    for types that do not count.
-    Counts: `opened`, tags that `iob2` changes; `wordless`, words of white space alone, which no tokenizer sees, left out with
-    their tags; `empty`, sentences of nothing else, left out.
+    Files have one word a line, with its tag in the last column, and a blank line after each sentence. The formats are WikiANN,
+    as split by Rahimi et al. (2019; de:Wort, a tab, B-LOC) or as printed by XTREME (without de:); CoNLL-2002 and 2003
+    (separated by spaces; columns between word and tag are ignored); and MSRA (a character a line). encoding: the shared tasks'
+    own files are ISO 8859-1.
+    tags: other names of a tag's parts before and after its hyphen -> our names, such as {"E": "I", "GPE": "LOC"}; O for types
+    that do not count.
+    Counts: `opened`, tags that `iob2` changes; `wordless`, words of white space only, which no tokenizer sees, left out with
+    their tags; `empty`, sentences of such words only, left out.
     Raises DataError, `path:line: expected, found, remedy`, for any other line.
     """
     rows: list[dict[str, Any]] = []
@@ -55,21 +56,21 @@ def read(
 
 
 def iob2(tags: Sequence[str]) -> list[str]:
-    """Tags of a sentence in IOB2, where every span begins with B-: an I- that does not continue a span of its type begins one.
+    """Tags of a sentence in IOB2, in which every span begins with B-.
 
-    The spans are those that conlleval and wu2019's metric.py find: this converts IOB1 (CoNLL-2003), where B- only separates two
-    neighbours of a type, and repairs broken IOB2 (WikiANN).
+    An I- that does not continue a span of its type becomes B-. The spans are those that conlleval and wu2019's metric.py find.
+    This converts IOB1 (CoNLL-2003), in which B- only separates adjacent spans of one type, and repairs broken IOB2 (WikiANN).
     """
     return [f"B{tag[1:]}" if tag[0] == "I" and tag[1:] != before[1:] else tag for before, tag in pairwise(["O", *tags])]
 
 
 def _sentences(path: Path, encoding: Encoding, tags: Mapping[str, str]) -> Iterator[list[Word]]:
-    """Words of each sentence of a file. A new document ends a sentence like a blank line (ned.train has none there)."""
+    """Yield the words of each sentence in a file. A new document ends a sentence too (ned.train has no blank line there)."""
     words: list[Word] = []
     separator, columns, blank, number = "\t", 0, False, 0
     missing = "a blank line after every sentence"
     for number, line in read_lines(path, encoding):
-        line = line.replace(BYTE_ORDER_MARK, "")  # left where files were joined
+        line = line.replace(BYTE_ORDER_MARK, "")  # may remain within a file that was joined from several
         if not columns and line.strip(" "):
             separator = "\t" if "\t" in line else " "
         cells = line.split("\t") if separator == "\t" else [*filter(None, line.split(" "))]
@@ -103,16 +104,17 @@ def _sentences(path: Path, encoding: Encoding, tags: Mapping[str, str]) -> Itera
 
 
 def _tag(tag: str, tags: Mapping[str, str]) -> str:
-    """A tag of a file with our names for its two parts."""
+    """Tag of a file, with both parts renamed by `tags`."""
     mark, hyphen, name = tag.partition("-")
     mark, name = tags.get(mark, mark), tags.get(name, name)
     return "O" if name == "O" else mark + hyphen + name
 
 
 def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> list[list[Word]]:
-    """Sentences of a file without WikiANN's prefix of words, de:Wort, which all words of a file have or none.
+    """Sentences of a file without WikiANN's prefix of words (de:Wort), which either all words of a file have or none.
 
-    A word of another layout may look so: de:facto. Raises DataError where only most words have it, or it is another language's.
+    A word of another format may look the same: de:facto. Raises DataError if most words have the prefix but not all, or if it
+    is another language's.
     """
     words = [word for sentence in sentences for word in sentence]
     prefixes = Counter(match[0] for match in map(PREFIX.match, (form for form, _, _ in words)) if match)
@@ -129,13 +131,13 @@ def _without_prefix(path: Path, language: str, sentences: list[list[Word]]) -> l
 
 
 def _marks(language: str) -> tuple[str, str]:
-    """Prefixes that WikiANN may have for words of a language: our code, or that of its Wikipedia, each with a colon."""
+    """Prefixes that WikiANN may have for words of a language: our code or that of its Wikipedia, each with a colon."""
     wikipedia = languages_table().get(language, {}).get("wikipedia", "").removesuffix("wiki").replace("_", "-")
     return f"{language}:", f"{wikipedia or language}:"
 
 
 def _with_form(words: Sequence[Word], tags: Sequence[str]) -> list[Word]:
-    """(form, tag) of the words that have a form; a span that loses its first word begins with the next."""
+    """(form, tag, line) of the words that have a form. A span that loses its first word begins with the next."""
     words_with_form: list[Word] = []
     opens = False
     for (form, _, line), tag in zip(words, tags, strict=True):

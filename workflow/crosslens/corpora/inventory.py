@@ -19,20 +19,20 @@ COLUMNS = pa.schema(
         ("language", pa.string()),
         ("split", pa.string()),
         ("rows", pa.int64()),
-        ("words", pa.int64()),  # null where a corpus has none
+        ("words", pa.int64()),  # null if a corpus has none
         ("available", pa.int64()),  # rows before a sample was drawn
-        ("in_train", pa.int64()),  # rows whose text train of the language has too; null for train, and where there is none
-        ("in_train_long", pa.int64()),  # those of ten words or more, which are hardly the same by chance
-        ("dropped", pa.string()),  # rows that the official files have and ours do not, and other changes, by reason
-        ("files", pa.string()),  # the official ones
+        ("in_train", pa.int64()),  # rows whose text also occurs in the language's train; null for train, or without one
+        ("in_train_long", pa.int64()),  # those with ten words or more, which hardly coincide by chance
+        ("dropped", pa.string()),  # number of official rows left out, and of other changes, by reason
+        ("files", pa.string()),  # official files
     ]
 )
 
 
 def inventory(files: Iterable[Path], corpora: Mapping[str, Mapping[str, Any]]) -> pa.Table:
-    """Lines of the inventory, in the order of the files CORPUS/LANGUAGE.SPLIT.parquet or CORPUS/typology.parquet.
+    """Inventory with a row for each file, in the order of the files.
 
-    corpora: kind and source of each.
+    files: CORPUS/LANGUAGE.SPLIT.parquet or CORPUS/typology.parquet. corpora: `kind` and `source` of each corpus by name.
     """
     return pa.Table.from_pylist([_line(path, corpora[path.parent.name]) for path in files], schema=COLUMNS)
 

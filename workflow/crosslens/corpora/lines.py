@@ -1,4 +1,4 @@
-"""Lines of official text files, their refusal, and the names of their rows."""
+"""Lines of official text files, errors about these lines, and ids of their rows."""
 
 import codecs
 import lzma
@@ -27,11 +27,13 @@ def refuse(path: Path, line: int, content: str, expected: str) -> NoReturn:
 
 
 def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = False) -> Iterator[tuple[int, str]]:
-    """(number from 1, text without its line end) of a file, plain or compressed (.xz, .gz, .bz2).
+    """Yield (line number from 1, text without its line end) for each line of a file, plain or compressed (.xz, .gz, .bz2).
 
-    crawled: text of the web, where a zero byte may be in a line other than the first. Else a later line loses a byte order mark.
-    Raises DataError where it is not of the encoding (ISO 8859-1 fits any bytes), has a zero byte, a compressed file is cut short
-    or damaged, or nothing is in it: a download that failed, or an empty .gz, which decompresses without an error.
+    crawled: whether the text was crawled from the web; lines after the first may then contain zero bytes. Otherwise, a byte
+    order mark is removed from lines after the first.
+    Raises DataError if bytes do not fit the encoding (any fit ISO 8859-1), the first line has a byte order mark, or a line has
+    a zero byte or more than 32 MB. It is also raised for a truncated or damaged compressed file, and for an empty file: a
+    failed download, or an empty .gz, which decompresses without an error.
     """
     number, blank = 0, True
     with open_binary(path) as stream:
@@ -63,10 +65,10 @@ def read_lines(path: Path, encoding: Encoding = "utf-8", *, crawled: bool = Fals
 
 
 def is_language(code: str) -> bool:
-    """Whether a cell may be the code of a language, by whatever standard; rows of other languages are skipped."""
+    """Whether a cell may be a language code of any standard. Rows of other languages are skipped."""
     return LANGUAGE.fullmatch(code) is not None
 
 
 def stem(path: Path) -> str:
-    """Name of a file without .txt, .tsv and compression, which stands before the number in the ids of its rows."""
+    """Name of a file without .txt or .tsv and compression suffix; it precedes the number in the ids of the file's rows."""
     return re.sub(r"(\.txt|\.tsv)?(\.xz|\.gz|\.bz2)?$", "", path.name)

@@ -1,6 +1,6 @@
-"""Markup that MediaWiki reads by the language of a wiki: switches, links to other Wikipedias, functions and variants.
+"""Markup that MediaWiki interprets by the language of the wiki: switches, interlanguage links, functions and variants.
 
-The tables are those of resources/mediawiki.yaml. A language is the code in a dump's xml:lang; "" where it is unknown.
+The tables are in resources/mediawiki.yaml. A language is the code in a dump's xml:lang, or "" if it is unknown.
 """
 
 import re
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 from crosslens.config.presets import read_yaml
 
 TABLES = Path(__file__).parents[3] / "resources" / "mediawiki.yaml"
-NOTHING = "\1"  # what shows nothing, but is something between quotes or brackets: '''{{template}}'''
-LEFT_OPEN = "\2"  # half of what should be a pair
+NOTHING = "\1"  # replaces markup that shows nothing but still separates quotes or brackets: '''{{template}}'''
+LEFT_OPEN = "\2"  # replaces -{ or }- without its other half
 SWITCH = re.compile(r"(__|＿＿)[^\s_＿]+(?:[_＿][^\s_＿]+)*\1")
 BARE = str.maketrans("", "", "_＿")
 NUMBER = re.compile(r"(-(?=[\d.]))?(\d+|(?=\.\d))(\.\d*)?", re.ASCII)
-# Languages in which I has no dot, unlike İ, and how their first letters change (languages/Language*.php).
+# Languages that distinguish I from dotted İ, and how functions change a first letter there (languages/Language*.php).
 DOTTED = {"ucfirst": ({"az", "kaa", "tr"}, str.maketrans("i", "İ")), "lcfirst": ({"kaa", "tr"}, str.maketrans("Iİ", "ıi"))}
 PAIR = re.compile(r"-\{|\}-")
 INNERMOST = re.compile(r"-\{([^-}]*(?:(?:-(?!\{)|\}(?!-))[^-}]*)*)\}-")
-DEEPEST = 10  # variants inside each other (LanguageConverter::$mMaxDepth)
+DEEPEST = 10  # levels of nested variants (LanguageConverter::$mMaxDepth)
 
 
 @cache
@@ -32,19 +32,22 @@ def _tables() -> dict[str, Any]:
 
 @cache
 def _by_name(table: str) -> dict[str, str]:
-    """Functions, or options of one, by their names in all languages; in lower case where their case does not matter."""
+    """Function or option of a table, by its names in all languages; names are in lower case if their case does not matter."""
     return {name: function for function, names in _tables()[table].items() for name in names}
 
 
 @cache
 def _switches() -> frozenset[str]:
-    """Behaviour switches of all languages without underscores, in lower case where their case does not matter."""
+    """Behaviour switches of all languages without underscores; in lower case if their case does not matter."""
     cases = _tables()["switches"]
     return frozenset(word.translate(BARE) for word in (*map(str.casefold, cases["insensitive"]), *cases["sensitive"]))
 
 
 def without_switches(line: str) -> str:
-    """A line without switches such as __NOTOC__, whose inner underscores editors set as they like; another __word__ is text."""
+    """Remove behaviour switches such as __NOTOC__ from a line; any other __word__ is text and stays.
+
+    Underscores inside a switch are ignored, since editors place them as they like.
+    """
 
     def text(match: re.Match[str]) -> str:
         word = match[0].translate(BARE)
@@ -55,7 +58,7 @@ def without_switches(line: str) -> str:
 
 @cache
 def hidden_prefixes() -> frozenset[str]:
-    """Prefixes, in lower case, of links that show nothing: namespaces of files and categories, and other Wikipedias."""
+    """Lower-case prefixes of links that show nothing: namespaces of files and categories, and other Wikipedias."""
     names = chain(*_tables()["hidden_links"].values())
     return frozenset(name.replace("_", " ").casefold() for name in names)
 
@@ -64,12 +67,18 @@ def hidden_prefixes() -> frozenset[str]:
 
 
 def function(name: str) -> str | None:
-    """The function of a name in any language that shows its argument: formatnum, lc, uc, lcfirst or ucfirst; None for others."""
+    """Function that a name in any language stands for, if it shows its argument; None for other names.
+
+    The functions are formatnum, lc, uc, lcfirst and ucfirst.
+    """
     return _by_name("functions").get(name.lower())
 
 
 def result(function: str, argument: str, option: str, language: str) -> str:
-    """Text that a function makes of a literal argument (includes/parser/CoreParserFunctions.php)."""
+    """Text that a function makes of a literal argument (includes/parser/CoreParserFunctions.php).
+
+    function: a result of `function`. option: second argument, which only formatnum uses.
+    """
     if function == "formatnum":
         options = _by_name("number_options")
         return _number(argument, options.get(option) or options.get(option.lower()), _numbers(language))
@@ -81,7 +90,11 @@ def result(function: str, argument: str, option: str, language: str) -> str:
 
 
 class _Numbers(NamedTuple):
-    """How a language writes numbers: see the table."""
+    """How a language writes numbers.
+
+    group, decimal: separators. size: digits in a group, except for the last group, which has three. minimum: fewest digits
+    before the last group. digits: the ten digits.
+    """
 
     group: str = ","
     decimal: str = "."
@@ -99,7 +112,10 @@ def _numbers(language: str) -> _Numbers:
 
 
 def _number(text: str, option: str | None, style: _Numbers) -> str:
-    """Text whose numbers are written as in a language, or, with the option raw, as in a program (Language::formatNum)."""
+    """Text with its numbers written as in a language or, with the option raw, as in a program (Language::formatNum).
+
+    option: raw; nosep, which changes only digits and minus signs; or None.
+    """
     if option == "raw":
         plain = text.translate(str.maketrans(style.digits + "\N{MINUS SIGN}", "0123456789-"))
         return plain.replace(style.group, "").replace(style.decimal, ".").replace(",", "")
@@ -120,10 +136,10 @@ def _number(text: str, option: str | None, style: _Numbers) -> str:
 
 
 def with_variants(text: str, language: str) -> str:
-    """Text with what a reader sees of each -{...}-, innermost first; unchanged where the wiki has no variants.
+    """Replace each -{...}- in a text by what a reader sees, innermost first; no change if the wiki has no variants.
 
-    Where the language is unknown, its variants are those that the text names. What shows nothing becomes NOTHING, and the half of
-    a pair LEFT_OPEN.
+    If the language is unknown, its variants are those that the text names. Markup that shows nothing becomes NOTHING; half of a
+    pair becomes LEFT_OPEN.
     Departure: of several variants the first is shown, whatever order the wiki prefers (ConverterRule::getRuleConvertedStr).
     """
     if not PAIR.search(text):
@@ -136,7 +152,10 @@ def with_variants(text: str, language: str) -> str:
 
 
 def _variant(content: str, codes: Sequence[str]) -> str:
-    """Text shown of FLAG;FLAG|CODE:TEXT;CODE:TEXT (ConverterRule::parse). A rule a=>CODE:b shows where there is no other one."""
+    """Text that a reader sees of FLAG;FLAG|CODE:TEXT;CODE:TEXT (ConverterRule::parse). codes: variants of the wiki.
+
+    A one-way rule a=>CODE:b is shown only if there is no two-way rule.
+    """
     *before, text = content.split("|", 1)
     flags = {flag.strip() for flag in "".join(before).split(";")} & {*"ATRD-HN", *codes}
     if "R" not in flags and (flags & {*"N-H"} or flags == {"T"} or "D" in flags and flags.isdisjoint(codes)):

@@ -1,4 +1,4 @@
-"""Writing of all languages and splits of a corpus that has official files."""
+"""Writing of all languages and splits of a corpus from its official files."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ def write_corpus(
 ) -> None:
     """Write LANGUAGE.SPLIT.parquet of each part into `folder`: all of them or nothing.
 
-    parts: archive -> LANGUAGE.SPLIT -> glob patterns of its members; under "", files that lie in no archive. limits: split ->
-    at most so many rows a language. texts: language -> the reader's archive of texts, if it needs one. settings: the seed and the
-    reader's own. An archive is opened once; memory holds the rows of one part at a time.
-    Raises DataError where a part has no files or no rows, the reader finds a fault, or a split is train.
+    parts: archive -> LANGUAGE.SPLIT -> glob patterns of its members; the key "" has the paths of files outside archives.
+    limits: split -> largest number of rows per language. texts: language -> archive of texts, if the reader needs one.
+    settings: the seed and the reader's own. Each archive is opened once; memory holds the rows of one part at a time.
+    Raises DataError if a part has no files or no rows, the reader finds a fault, or a split has the texts of train.
     """
     parts_by_content: dict[tuple[str, str], list[str]] = {}
     with checksummed(folder) as temporary, Progress(sum(map(len, parts.values())), "files", log) as progress:
@@ -39,7 +39,7 @@ def write_corpus(
                     language, split = part.split(".")
                     own_settings = {**settings, "texts": Path(texts[language])} if language in texts else settings
                     files, output = paths_by_part.get(part, []), temporary / f"{part}.parquet"
-                    for file in (file for file in files if not file.name.startswith("y_")):  # WiLI's labels may be the same
+                    for file in (file for file in files if not file.name.startswith("y_")):  # label files of WiLI may coincide
                         parts_of_file = parts_by_content.setdefault((language, digest(file)), [])
                         parts_of_file.append(part)
                         if f"{language}.train" in parts_of_file and (names := " and ".join(sorted({*parts_of_file}))) != part:
@@ -49,11 +49,11 @@ def write_corpus(
                     )
                     log.info("%s: %d rows", part, rows)
                     progress.advance()
-        write_checksums(temporary)  # what has no checksum file is not read
+        write_checksums(temporary)  # first, since files are not read without a checksum file
         for output in sorted(temporary.glob("*.parquet")):
-            words_in_train(output)  # which refuses a split that is train
+            words_in_train(output)  # which raises DataError if train has all texts of a split
 
 
 def _plain(files_by_part: Mapping[str, Sequence[str]]) -> AbstractContextManager[Mapping[str, Sequence[Path]]]:
-    """Paths of files that lie in no archive, by part, in the form of `extracted`."""
+    """Context manager that yields the paths of files outside archives, by part, as `extracted` does for members."""
     return nullcontext({part: [Path(file) for file in files] for part, files in files_by_part.items()})

@@ -13,10 +13,10 @@ from crosslens.jobs.errors import DataError
 
 
 def words_in_train(file: Path) -> list[int] | None:
-    """Return the number of words of each row of LANGUAGE.SPLIT.parquet whose text train has too; None for train or without it.
+    """Return the number of words of each row in LANGUAGE.SPLIT.parquet whose text train also has; None for or without train.
 
-    Words of plain text are divided by spaces; in languages without spaces they are characters. Raises DataError where train has
-    all texts, and these are ten or more.
+    The words of plain text are separated by spaces; in languages without spaces, characters are counted. Raises DataError if
+    train has all texts and there are ten or more.
     """
     language = file.name.partition(".")[0]
     train = file.with_name(f"{language}.train.parquet")
@@ -33,13 +33,13 @@ def words_in_train(file: Path) -> list[int] | None:
 
 @cache
 def repeated(file: Path, *train: Path) -> pa.Table:
-    """Return the rows of a file of a corpus, or of tokens, whose text, or pair of texts, files of train have too."""
+    """Return the rows of a corpus file or token file whose text, or pair of texts, also occurs in the files of train."""
     rows, train_texts = parquet.read(file), [chunk for path in train for chunk in _texts(parquet.read(path)).chunks]
     return rows.filter(pc.is_in(_texts(rows), value_set=pa.chunked_array(train_texts)))
 
 
 def _texts(rows: pa.Table) -> pa.ChunkedArray:
-    """Text of each row, or both of a pair, as its words in NFC with a space between them, (n,)."""
+    """Text of each row, (n,): in NFC, with a space between words and a zero byte between the texts of a pair."""
     lists = [pc.binary_join(rows[name], " ") for name in ("forms", "words") if name in rows.column_names]
     columns = lists or [rows[name] for name in ("text", "premise", "hypothesis", "source", "target") if name in rows.column_names]
     words = [pc.utf8_split_whitespace(pc.utf8_trim_whitespace(pc.utf8_normalize(column, "NFC"))) for column in columns]

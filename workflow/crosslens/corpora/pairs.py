@@ -1,4 +1,4 @@
-"""Sentence pairs of natural language inference, XNLI and MultiNLI: official files as rows."""
+"""Reader of sentence pairs for NLI: XNLI and MultiNLI."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from crosslens.corpora.schema import PAIRS
 from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = PAIRS
-NO_AGREEMENT = "-"  # gold_label where the annotators did not agree; -1 where labels are numbers
+NO_AGREEMENT = "-"  # gold_label if the annotators did not agree; -1 if labels are numbers
 KNOWN = {name: name for name in (*NLI, NO_AGREEMENT)} | {str(number): name for number, name in enumerate(NLI)}
 KNOWN["-1"] = NO_AGREEMENT
 KNOWN |= {"contradictory": "contradiction"}  # in XNLI-MT
 
 
 class Pair(NamedTuple):
-    """One pair. label: one of NLI, or NO_AGREEMENT."""
+    """A sentence pair. label: one of NLI, or NO_AGREEMENT."""
 
     id: str
     premise: str
@@ -42,14 +42,16 @@ TRANSLATED = _Keys(None, "premise", "hypo", "label")
 
 
 def read_pairs(path: Path, language: str, ids: set[str] | None = None) -> Iterator[Pair]:
-    """Pairs of one language of a file, plain or compressed (.xz, .gz, .bz2), in order.
+    """Yield the pairs of one language in a file, plain or compressed (.xz, .gz, .bz2), in order.
 
-    Four layouts, told apart by their keys: the table of XNLI 1.0 (a header; tab-separated, quotes are literal; all languages in
-    one file), those of XNLI-MT 1.0 (premise, hypo, label: MultiNLI's train in another language), the JSON lines of MultiNLI 1.0
-    (gold_label, sentence1, sentence2, pairID) and JSON lines with premise, hypothesis and label, a name or a number in the order
-    of NLI. All but the first have one language, `language`. A sentence that is `n/a` stays: the official files have some. ids:
-    official ids of other files, to which those of this file are added. Raises DataError, `path:line: expected, found, remedy`,
-    for anything else.
+    There are four layouts, told apart by their keys:
+    - XNLI 1.0: a table with a header and all languages in one file; tab-separated, quotes are literal.
+    - XNLI-MT 1.0: such a table with premise, hypo and label, which is MultiNLI's train in another language.
+    - MultiNLI 1.0: JSON lines with gold_label, sentence1, sentence2 and pairID.
+    - JSON lines with premise, hypothesis and label; the label is a name, or a number in the order of NLI.
+    Files of all layouts but the first have a single language, `language`. A sentence `n/a` stays, since the official files have
+    some. ids: official ids of other files, to which those of this file are added; None: no others. Raises DataError,
+    `path:line: expected, found, remedy`, for anything else.
     """
     ids = set() if ids is None else ids
     lines = read_lines(path)
@@ -70,7 +72,7 @@ def read_pairs(path: Path, language: str, ids: set[str] | None = None) -> Iterat
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. Raises ValueError for a key that occurs twice, since one of its values would be lost."""
+    """Dictionary of a JSON object. Raises ValueError for a key that occurs twice, since one of its values would be lost."""
     row = dict(pairs)
     if len(row) < len(pairs):
         raise ValueError("a key a second time")
@@ -78,7 +80,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tuple[int, str]], ids: set[str]) -> Iterator[Pair]:
-    """Rows of one language of XNLI's table, or all rows of XNLI-MT's."""
+    """Yield the pairs of one language in XNLI's table, or all pairs in XNLI-MT's."""
     keys = TRANSLATED if TRANSLATED.hypothesis in header else OFFICIAL
     expected = [name for name in ("language" if keys is OFFICIAL else None, *keys) if name]
     missing = [name for name in expected if name not in header]
@@ -105,7 +107,7 @@ def _table(path: Path, language: str, header: Sequence[str], lines: Iterator[tup
 
 
 def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, ids: set[str]) -> Pair:
-    """A pair, checked."""
+    """Pair of a row, checked. number: line of the row. ids: those of earlier pairs, to which the pair's is added."""
 
     def fail(fault: str, expected: str) -> NoReturn:
         refuse(path, number, fault, expected)
@@ -131,9 +133,9 @@ def _pair(path: Path, number: int, row: Mapping[str, Any], keys: _Keys, ids: set
 
 
 def read(paths: Sequence[Path], language: str, *, parallel: bool = False) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of all pairs of some files whose annotators agreed, and the number of dropped pairs.
+    """Rows of the pairs in some files on which annotators agreed, and the number of dropped pairs (`no_agreement`).
 
-    parallel: sorted by id, else in the order of the files.
+    parallel: rows are sorted by id; otherwise, they keep the order of the files.
     """
     ids: set[str] = set()
     pairs = [pair for path in paths for pair in read_pairs(path, language, ids)]

@@ -1,4 +1,4 @@
-"""Samples of running text by page: the paragraphs from which the language head of tanti2021 learns (appendix A)."""
+"""Sampling of running text by page: the paragraphs on which tanti2021 trains its language head (appendix A)."""
 
 import hashlib
 import heapq
@@ -23,25 +23,25 @@ from crosslens.jobs.errors import DataError, shown
 
 logger = logging.getLogger(__name__)
 
-DOCUMENTS = 100  # of CC-100 that are looked at together, as many as the pages of a block
-Key = tuple[float, float, int]  # of a paragraph, the smaller the sooner drawn: see _Sieve.keys
-PerPage = int | Literal["all"] | None  # paragraphs of a page: see `write_paragraphs`
-OPENING = 100  # lines of CC-100 in which a web page shows that it is one
-PARAGRAPH = 300  # characters after which a paragraph made of a treebank's sentences ends
+DOCUMENTS = 100  # documents of CC-100 in a part, as many as pages in a part of a dump
+Key = tuple[float, float, int]  # of a paragraph; smaller keys are drawn first (see _Sieve.keys)
+PerPage = int | Literal["all"] | None  # paragraphs of a page that are drawn in each round (see `write_paragraphs`)
+OPENING = 100  # first lines of CC-100 that are checked for a web page or an error message
+PARAGRAPH = 300  # characters at which a paragraph joined from a treebank's sentences ends
 
 
 class Paragraph(NamedTuple):
-    """A paragraph and its name."""
+    """A paragraph and its id."""
 
     id: str
     text: str
 
 
 class Candidate(NamedTuple):
-    """A page that may be drawn, and its different texts that are long enough, each with its key.
+    """A page that may be sampled, with its distinct paragraphs of sufficient length, each with its key.
 
-    failure: why its text could not be extracted. twice, zeros: paragraphs left out because the page has them twice, or they have
-    a zero byte.
+    digest: hash that puts the page in random order. failure: why its text could not be extracted, or "". twice, zeros: numbers
+    of paragraphs left out because they repeat another of the page, or contain a zero byte.
     """
 
     digest: int
@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Candidates of a part of the source. pages: how many were read to find them."""
+    """Candidates from one part of the source. pages: number of articles or documents in that part."""
 
     candidates: list[Candidate]
     pages: int
@@ -73,24 +73,26 @@ def write_paragraphs(
     seed: int,
     processes: int = 1,
 ) -> dict[str, Any]:
-    """Write splits of a sample of paragraphs; returns the metadata that each file carries.
+    """Sample paragraphs, write them by split, and return the metadata stored in each file.
 
-    source: a MediaWiki dump; lines, each a paragraph, with a blank one after each document (CC-100); or a treebank whose
-    neighbouring sentences are joined to paragraphs of about 300 characters. A document is a page.
-    paragraphs: how many in all splits together, each of `minimum_characters` at least after stripping, no text twice.
-    shares: of each split. A page is in one split only. Departure: the authors split by paragraph, so that an article
-    may be in train and in test.
-    candidates: rows are written for so many times `paragraphs`, in random order: a text that another step drops (tanti2021
-    draws from the texts without unknown subwords) is never drawn if that step takes the first `nominal` ones that it keeps.
-    per_page: pages are in random order, and the rows are first so many paragraphs of each page, then as many more of each
-    page that has them, and so on: no page gives more unless there is too little text. "all": pages are in random order, and the
-    rows are all paragraphs of each, in the page's order, of which the last one may lack its end. None: all paragraphs are in
-    random order, as the authors drew; then every page is parsed.
-    processes: how many read a dump; the sample is the same with any number.
-    It needs one reading, holds no more paragraphs than it writes, and does not depend on the order of the pages.
-    Metadata: `asked` for, `found` (rows, also by split) and `nominal` (by split) numbers of paragraphs, how many pages
-    were read, and what was left out of the pages that were looked at.
-    Raises DataError where the source is damaged or a split ends up empty; then nothing is written.
+    source: depending on `form`, a MediaWiki dump; lines, each a paragraph, with a blank line after each document (CC-100); or a
+    treebank, whose neighbouring sentences are joined into paragraphs of about 300 characters. A document counts as a page.
+    outputs: split -> file to write.
+    paragraphs: number in all splits together, each of at least `minimum_characters` after stripping. No text occurs twice.
+    shares: split -> share of the paragraphs. Each page is in one split only. Departure: the authors split by paragraph, so that
+    an article may be in both train and test.
+    candidates: number of rows written, as a multiple of `paragraphs`, in random order. tanti2021 samples only texts without
+    unknown subwords: a later step drops the other texts and takes the first `nominal` rows that it keeps.
+    per_page: number of paragraphs taken from each page in a round; rounds pass over the pages in random order until there are
+    enough rows. A page thus gives more only if there is too little text. "all": all paragraphs of each page, in the page's
+    order, with the pages in random order; the last page may be incomplete. None: all paragraphs in random order, as the authors
+    sampled; every page is then parsed.
+    processes: number of processes that parse a dump; the sample does not depend on it.
+    The source is read once. Memory holds about as many paragraphs as are written (and a treebank as a whole). The sample does
+    not depend on the order of the pages.
+    Metadata: the numbers of paragraphs `asked` for, `found` (with `rows` by split) and `nominal` (requested by split), the
+    settings, how many pages were read and parsed, and what was left out of the parsed pages.
+    Raises DataError if an output has no share, the source is damaged, or a split ends up empty; nothing is then written.
     """
     nominal = apportion(paragraphs, shares)
     unknown = sorted(set(outputs) - set(shares))
@@ -137,10 +139,10 @@ def write_paragraphs(
 
 @dataclass
 class _Sieve:
-    """Candidates among the pages of a part, without those that certainly come too late.
+    """Finder of the candidates in a part, which skips pages that are certain to come too late for the sample.
 
-    salt: seed and language. bound: keys above it come too late. It only falls, so that a process with an earlier bound finds too
-    many candidates and never too few.
+    salt: seed and language. bound: keys above it come too late. It only falls, so a process with an older bound finds too many
+    candidates but never too few.
     """
 
     salt: str
@@ -149,7 +151,7 @@ class _Sieve:
     bound: Key = (math.inf, math.inf, 0)
 
     def __call__(self, pages: Sequence[Page]) -> Part:
-        """The candidates of a part of a dump; the name of a paragraph is TITLE#NUMBER, where short ones do not count."""
+        """Candidates in a part of a dump. The id of a paragraph is TITLE#NUMBER; short paragraphs are not numbered."""
         candidates = []
         articles = [page for page in pages if page.is_article]
         for page in articles:
@@ -165,15 +167,15 @@ class _Sieve:
         return Part(candidates, len(articles))
 
     def is_late(self, page: str) -> bool:
-        """Whether even the first key that a page can have comes too late."""
+        """Whether even the smallest key that a page can have comes too late."""
         return self.per_page is not None and (0, self.digest(page), 0) > self.bound
 
     def digest(self, name: str) -> int:
-        """A number that puts pages, or paragraphs, in random order."""
+        """Hash of a name, which puts pages or paragraphs in random order."""
         return int.from_bytes(hashlib.blake2b(f"{self.salt}/{name}".encode(), digest_size=8).digest())
 
     def candidate(self, page: str, paragraphs: Iterable[Paragraph]) -> Candidate:
-        """A page with its paragraphs that are long enough, each text once, in the order in which they are drawn."""
+        """Candidate of a page, with its distinct paragraphs of sufficient length in the order in which they are drawn."""
         stripped = [paragraph._replace(text=paragraph.text.strip()) for paragraph in paragraphs]
         long = [paragraph for paragraph in stripped if len(paragraph.text) >= self.minimum_characters]
         clean = [paragraph for paragraph in long if "\0" not in paragraph.text]
@@ -192,9 +194,10 @@ class _Sieve:
         )
 
     def keys(self, page: str, paragraphs: Sequence[Paragraph]) -> Iterator[Key]:
-        """The keys of a page's paragraphs, smaller ones first drawn: round, digest of the page, place in it.
+        """Keys of a page's paragraphs: (round, digest of the page, place in the page). Smaller keys are drawn first.
 
-        In each round a page gives `per_page` paragraphs, or all. Without that there is one round, and paragraphs have digests.
+        A round takes `per_page` paragraphs of a page, or all of them. If `per_page` is None, there is one round, and the digest
+        is the paragraph's own.
         """
         digest = self.digest(page)
         for place, paragraph in enumerate(paragraphs):
@@ -204,7 +207,7 @@ class _Sieve:
                 yield 0 if self.per_page == "all" else place // self.per_page, digest, place
 
 
-Entry = tuple[float, float, int, str, Paragraph]  # of a heap, the last one drawn first: its key negated, page, paragraph
+Entry = tuple[float, float, int, str, Paragraph]  # negated key, page and paragraph; the heap yields the largest key first
 
 
 def _key(entry: Entry) -> Key:
@@ -216,17 +219,17 @@ class _Sample:
 
     def __init__(self, sieve: _Sieve, number: int) -> None:
         self.sieve, self.number = sieve, number
-        self.keys: dict[str, Key] = {}  # of the texts that are held, the smallest where several pages have one
+        self.keys: dict[str, Key] = {}  # smallest key of each text in the sample, since several pages may have one text
         self.heap: list[Entry] = []
         self.counts = {name: 0 for name in ("pages", "pages_parsed", "pages_unparsable", "twice_in_page", "zero_bytes")}
 
     def draw(self, parts: Iterable[Part]) -> None:
-        """Read all parts. About k (1 + ln(n / k)) of n pages are parsed where k pages are enough."""
+        """Read all parts. If k of n pages are enough, about k (1 + ln(n / k)) are parsed."""
         for part in parts:
             self.counts["pages"] += part.pages
             for candidate in sorted(part.candidates):
                 if self.sieve.is_late(candidate.page):
-                    break  # and so are those after it
+                    break  # and so are all after it, since they are sorted by digest
                 self.counts["pages_parsed"] += 1
                 self.counts["twice_in_page"] += candidate.twice
                 self.counts["zero_bytes"] += candidate.zeros
@@ -248,11 +251,14 @@ class _Sample:
             self.sieve.bound = _key(self.heap[0])
 
     def _is_void(self, entry: Entry) -> bool:
-        """Whether another page has the text with a smaller key."""
+        """Whether an entry is outdated, because another page has its text with a smaller key."""
         return self.keys.get(entry[-1].text) != _key(entry)
 
     def split(self, targets: Mapping[str, int]) -> dict[str, list[tuple[str, Paragraph]]]:
-        """(page, paragraph) by split, in the order of their keys; each page goes to the split that is relatively emptiest."""
+        """(page, paragraph) pairs by split, in the order of their keys. targets: split -> number of paragraphs.
+
+        Each page goes to the split that is emptiest relative to its target.
+        """
         pages: dict[str, list[tuple[Key, str, Paragraph]]] = {}
         for entry in sorted((entry for entry in self.heap if not self._is_void(entry)), reverse=True):
             *_, page, paragraph = entry
@@ -264,16 +270,16 @@ class _Sample:
 
 
 def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
-    """Documents of CC-100, by their number; the name of a paragraph is NUMBER#LINE.
+    """Yield the candidates among the documents of CC-100, which are named by their number; a paragraph's id is NUMBER#LINE.
 
-    No text of late documents is held in memory.
+    The text of documents that come too late is not held in memory.
     """
     opening = "\n".join(text for _, text in islice(read_lines(source, crawled=True), OPENING))
     if page := answer(opening.encode()):
         refuse(source, 1, page, "lines of text")
     candidates: list[Candidate] = []
     documents = line = 0
-    paragraphs: list[Paragraph] | None = None  # of the document, None where it comes too late
+    paragraphs: list[Paragraph] | None = None  # of the current document; None if it comes too late
     for _, text in chain(read_lines(source, crawled=True), [(0, "")]):
         if text.strip():
             line += 1
@@ -293,9 +299,9 @@ def _lines(source: Path, sieve: _Sieve) -> Iterator[Part]:
 
 
 def _treebank(source: Path, language: str, sieve: _Sieve) -> Part:
-    """Documents of a treebank; neighbouring sentences make a paragraph, named by the first of them.
+    """Candidates among the documents of a treebank. Neighbouring sentences form a paragraph, which has the id of the first.
 
-    Raises DataError where a text is not that of its words: it alone is read here.
+    Raises DataError if a sentence's text differs from its words, since only the text is read here.
     """
     space = "" if language in UNSPACED else " "
     documents: dict[str, list[list[Sentence]]] = {}

@@ -1,4 +1,4 @@
-"""The Parquet schemas of corpora, and their one writer and reader. The split of a file is in its name."""
+"""Parquet schemas of corpora, and their only writer and reader. The name of a file gives its split."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,15 +13,15 @@ MULTIWORD = pa.struct([("first", pa.int16()), ("last", pa.int16()), ("form", pa.
 
 SENTENCES = pa.schema(
     [
-        ("id", pa.string()),  # TREEBANK/SENT_ID, e.g. en_ewt/weblog-1; of a parallel treebank the id that translations share
+        ("id", pa.string()),  # TREEBANK/SENT_ID, e.g. en_ewt/weblog-1; in a parallel treebank, the id that translations share
         ("language", pa.string()),
         ("text", pa.string()),
         ("forms", pa.list_(pa.string())),  # syntactic words: integer ids only
-        ("upos", pa.list_(pa.string())),  # this and the next three: empty where the corpus has no trees
+        ("upos", pa.list_(pa.string())),  # this and the next three are empty if the corpus has no trees
         ("heads", pa.list_(pa.int16())),  # 1-based position of the head, 0 for the root
         ("relations", pa.list_(pa.string())),  # with subtypes
-        ("multiwords", pa.list_(MULTIWORD)),  # surface words of several syntactic words, 1-based and inclusive
-        ("entities", pa.list_(pa.string())),  # IOB2 tags of the words, e.g. B-PER; empty where the corpus has none
+        ("multiwords", pa.list_(MULTIWORD)),  # surface words that cover several syntactic words, 1-based and inclusive
+        ("entities", pa.list_(pa.string())),  # IOB2 tags of the words, e.g. B-PER; empty if the corpus has none
     ]
 )
 PARAGRAPHS = pa.schema(
@@ -34,7 +34,7 @@ PARAGRAPHS = pa.schema(
 )
 PAIRS = pa.schema(
     [
-        ("id", pa.string()),  # the official pairID, the same for the translations of a pair; else the line's number
+        ("id", pa.string()),  # the official pairID, which translations share; else the line number
         ("language", pa.string()),
         ("premise", pa.string()),
         ("hypothesis", pa.string()),
@@ -43,15 +43,15 @@ PAIRS = pa.schema(
 )
 DOCUMENTS = pa.schema(
     [
-        ("id", pa.string()),  # the official id, else the line's number
+        ("id", pa.string()),  # the official id; else FILE/NUMBER of the line or row
         ("language", pa.string()),
         ("text", pa.string()),
-        ("label", pa.string()),  # topic (of MLDoc CCAT, ECAT, GCAT or MCAT), or ISO 639-3 code of the language (WiLI)
+        ("label", pa.string()),  # topic (in MLDoc CCAT, ECAT, GCAT or MCAT) or language (in WiLI its label, mostly ISO 639-3)
     ]
 )
 DICTIONARY = pa.schema(
     [
-        ("id", pa.string()),  # the line's number; a source word with several translations has several lines
+        ("id", pa.string()),  # FILE/LINE; a source word with several translations has several lines
         ("source_language", pa.string()),
         ("target_language", pa.string()),
         ("source", pa.string()),
@@ -61,8 +61,8 @@ DICTIONARY = pa.schema(
 TYPOLOGY = pa.schema(
     [
         ("language", pa.string()),  # code of resources/languages.csv
-        ("wals", pa.string()),  # code of WALS
-        ("genus", pa.string()),  # this and the next as the source's release names them
+        ("wals", pa.string()),  # WALS code
+        ("genus", pa.string()),  # this and the next as named in the release
         ("family", pa.string()),
         ("feature", pa.string()),  # 81A
         ("name", pa.string()),  # Order of Subject, Object and Verb
@@ -75,8 +75,8 @@ TYPOLOGY = pa.schema(
 def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.Schema, metadata: Mapping[str, Any]) -> None:
     """Write rows of a schema to a Parquet file, whole or not at all.
 
-    metadata: anything that JSON can hold, e.g. how many rows were left out and why; `parquet.metadata(path)` gives it back.
-    Raises DataError where a row does not fit the schema: a missing or another column, a null, a value out of range.
+    metadata: anything that JSON can hold, such as the number of rows left out and why; `parquet.metadata(path)` returns it.
+    Raises DataError if a row does not fit the schema: a missing or additional column, a null, or a value out of range.
     """
     if not isinstance(rows, pa.Table):
         rows = list(rows)
@@ -97,5 +97,5 @@ def write(rows: pa.Table | Iterable[Mapping[str, Any]], path: Path, schema: pa.S
 
 
 def read(path: Path) -> pa.Table:
-    """A corpus file as a table. Raises DataError where it is none."""
+    """Read a corpus file as a table. Raises DataError if it is not a Parquet file, or has changed since it was written."""
     return parquet.read(path)

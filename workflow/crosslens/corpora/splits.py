@@ -1,4 +1,4 @@
-"""Splits of a corpus that has official files: their rows, samples, and validation as a share of train."""
+"""Splits of corpora with official files: their rows, samples, and a validation split taken from train."""
 
 import math
 import random
@@ -22,7 +22,7 @@ class Reader(Protocol):
     SCHEMA: pa.Schema
 
     def read(self, paths: Sequence[Path], language: str, /, **settings: Any) -> tuple[list[Row], dict[str, int]]:
-        """Rows of the schema, in the order of the files, and the number of dropped rows of the files by reason."""
+        """Rows of the schema, in the order of the files, and the number of dropped rows by reason."""
 
 
 def write_split(
@@ -36,13 +36,14 @@ def write_split(
     seed: int,
     **settings: Any,
 ) -> int:
-    """Write a split of a language's corpus; returns its number of rows.
+    """Write a split of a language's corpus, and return its number of rows.
 
-    files: the split's official files; settings: the reader's own. limit: at most so many rows, drawn at random.
-    Samples keep the order of the files; they depend on the seed, the language and the split alone; translations (`parallel`
-    among the settings) are drawn alike in all languages.
-    Raises DataError where there are no files, two that are the same, or no rows, or the reader finds a
-    fault; then nothing is written.
+    files: the split's official files. settings: the reader's own. limit: largest number of rows, sampled at random if there
+    are more; None: all rows.
+    Samples keep the order of the files and depend only on the seed, the language and the split. If `parallel` is among the
+    settings, they do not depend on the language, so that all languages have the same sample of translations.
+    Raises DataError if there are no files, two files with the same content, or no rows, or if the reader finds a fault; nothing
+    is then written.
     """
     if not files:
         raise DataError(f"{language}.{split}: expected files, found none; name some for this split in the configuration")
@@ -67,11 +68,11 @@ def write_split(
 
 
 def validation(groups: Sequence[Hashable], share: float, seed: int, language: str) -> set[int]:
-    """Places, among `groups`, of the texts of train that become validation.
+    """Indices of the texts of train that become validation.
 
-    groups: key of each text's group, such as its premise, whose texts stay together; without groups, its own place. int(share x
-    n) of n groups are drawn, the rest stays (tanti2021's code, common/dataset/dataset.py:391-460: 2,100 of 21,006 and 39,037 of
-    390,377).
+    groups: (n_texts,), key of each text's group, such as its premise; the texts of a group stay together. If there are no
+    groups, the key is the text's index. int(share x n) of n groups are sampled; the others remain in train (tanti2021's code,
+    common/dataset/dataset.py:391-460: 2,100 of 21,006 and 39,037 of 390,377).
     """
     names = list(dict.fromkeys(groups))
     random.Random(f"{seed}/{language}/validation").shuffle(names)
@@ -80,9 +81,9 @@ def validation(groups: Sequence[Hashable], share: float, seed: int, language: st
 
 
 def apportion(number: int, shares: Mapping[Name, float]) -> dict[Name, int]:
-    """Whole parts of a number in proportion to shares, by largest remainder."""
+    """Whole parts of a number in proportion to shares, by the largest remainder method."""
     exact = {split: number * share / sum(shares.values()) for split, share in shares.items()}
-    # The rounding keeps 0.1 * 30 at 3.
+    # Rounding removes the error of floating-point numbers, so that 0.1 * 30 counts as 3.
     parts = {split: math.floor(round(value, 9)) for split, value in exact.items()}
     for split in sorted(exact, key=lambda split: parts[split] - exact[split])[: number - sum(parts.values())]:
         parts[split] += 1

@@ -1,4 +1,4 @@
-"""Sentences of Universal Dependencies treebanks as rows: rules for dropping them, their words, and their documents."""
+"""Reader of Universal Dependencies treebanks: sentences as rows, rules for dropping them, their words and their documents."""
 
 import re
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ SCHEMA = SENTENCES
 
 
 def withheld(sentence: Sentence) -> bool:
-    """Whether words are hidden (`_`), as in treebanks whose text may not be given away.
+    """Whether words of a sentence are withheld (`_`), as in treebanks whose text may not be distributed.
 
-    Not hidden are the parts of a multiword token, whose surface form is given (all of UD_Marathi-UFAL), and an
-    underscore that is punctuation or a symbol.
+    Words of a multiword token with a surface form (all of UD_Marathi-UFAL) do not count, nor does an underscore that is tagged
+    as punctuation or a symbol.
     """
     if UNTAGGED not in sentence.forms:
         return False
@@ -30,12 +30,12 @@ def withheld(sentence: Sentence) -> bool:
 
 
 def reason_to_drop(sentence: Sentence, rule: Literal["paper", "clean", "xtreme"]) -> str | None:
-    """Reason for which a sentence is dropped: 'withheld', 'untagged' or None.
+    """Reason to drop a sentence under a rule: 'withheld' or 'untagged'; None if it is kept.
 
-    paper: dropped where all forms are `_` and no UPOS is, so that untagged words survive with the label `_` (tanti2021, the
-    authors' udpos/preprocess.py 77-81, where `or` is likely meant as `and not`).
-    xtreme: dropped where at most one form is not `_` (XTREME, utils_preprocess.py, udpos_preprocess).
-    clean: dropped where any word's text is withheld or any word is untagged.
+    paper: dropped if all forms are `_` and no UPOS is, so that untagged words survive with the label `_` (tanti2021, the
+    authors' udpos/preprocess.py 77-81, in which `or` is likely meant as `and not`).
+    xtreme: dropped if it has a form `_` and at most one other form (XTREME, utils_preprocess.py, udpos_preprocess).
+    clean: dropped if the text of any word is withheld or any word is untagged.
     """
     hidden = sentence.forms.count("_")
     if rule == "paper":
@@ -47,7 +47,7 @@ def reason_to_drop(sentence: Sentence, rule: Literal["paper", "clean", "xtreme"]
     return "untagged" if UNTAGGED in sentence.upos else None
 
 
-# XTREME, third_party/ud-conversion-tools/conllu_to_conll.py, which fails on tags that its lists lack; here they come last.
+# Source: XTREME, third_party/ud-conversion-tools/conllu_to_conll.py. It fails on tags that its lists lack; here they come last.
 PRECEDENCE = {
     "es": "VERB AUX PRON ADP DET".split(),
     "fr": "VERB AUX PRON NOUN ADJ ADV ADP DET PART SCONJ CCONJ".split(),
@@ -57,11 +57,11 @@ OTHERS_PRECEDENCE = "VERB NOUN PROPN PRON ADJ NUM ADV INTJ AUX ADP DET PART CCON
 
 
 def fused(sentence: Sentence, language: str) -> Sentence:
-    """The sentence as XTREME's UDPOS has it: its surface words, without a tree.
+    """Sentence in the form of XTREME's UDPOS: surface words, without a tree.
 
-    A multiword token is one word. Its UPOS is that of its part nearest to the root; of several as near, that of the first tag in
-    a list of the language (Spanish, French and Italian have their own). Forms lose spaces and U+200C; a word of nothing
-    else is left out. Departure: XTREME also counts heads of the enhanced graph as nearer to the root.
+    A multiword token becomes one word, with the UPOS of its part nearest to the root. Ties go to the tag that comes first in
+    the language's list (Spanish, French and Italian have their own). Forms lose spaces and U+200C; a word without other
+    characters is left out. Departure: XTREME also counts heads of the enhanced graph as nearer to the root.
     """
     order = PRECEDENCE.get(language, OTHERS_PRECEDENCE)
     depths = _depths(sentence.heads or [0] * len(sentence.forms))
@@ -88,7 +88,7 @@ def _depths(heads: Sequence[int]) -> list[int]:
     """Number of arcs between each word and the root, (n_words,). heads: a tree, 1-based."""
     depths = [0] * (len(heads) + 1)
     for word in range(1, len(heads) + 1):
-        path: list[int] = []  # each arc is walked once, so that a chain takes no longer than a bush
+        path: list[int] = []  # each arc is followed once, so that time stays linear even if the tree is a chain
         while word and not depths[word]:
             path.append(word)
             word = heads[word - 1]
@@ -105,14 +105,14 @@ def read(
     words: Literal["syntactic", "fused"] = "syntactic",
     parallel: bool = False,
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Rows of the sentences of some files, in order, and counts: of dropped sentences by reason, and of `other_text`, sentences
-    whose text is not that of their words.
+    """Rows of the sentences in some files, in order, and counts of dropped sentences by reason and of `other_text`.
 
-    withheld: see `reason_to_drop`; words: fused, see `fused`.
-    A row's id is TREEBANK/SENT_ID. parallel: it is the id that translations share, the sent_id without the treebank's name
-    (en_partut-ud-9: 9) or what UD_Polish-PUD gives in its place, and the rows are sorted by it.
-    Raises DataError where a file is not CoNLL-U, an id of a parallel treebank comes twice, or a sentence with its sent_id
-    in two files.
+    `other_text` counts sentences whose text differs from their words. withheld: rule of `reason_to_drop`. words: `fused` merges
+    multiword tokens (see `fused`).
+    A row's id is TREEBANK/SENT_ID. parallel: the id is instead the one that translations share, and rows are sorted by it. It
+    is the sent_id without the treebank's name (9 for en_partut-ud-9), or the `orig_file_sentence` of UD_Polish-PUD.
+    Raises DataError if a file is not CoNLL-U, a parallel treebank has an id twice, two files have the same sentence under the
+    same sent_id, or a multiword token to be fused has no tree.
     """
     rows: list[dict[str, Any]] = []
     forms_by_id: dict[str, list[str]] = {}
@@ -135,7 +135,7 @@ def read(
                 continue
             counts["other_text"] += not sentence.text_fits
             id = _shared_id(sentence) if parallel else f"{treebank}/{sentence.id}"
-            # Files of a treebank may number alike. A number without a sent_id, or equal to it, is that of a place, not a name.
+            # Files of a treebank may all count from 1: an id that is the sentence's number in its file identifies nothing.
             has_name = parallel or sentence.id != str(number)
             if has_name and id in forms_by_id and (parallel or forms_by_id[id] == sentence.forms):
                 raise DataError(
@@ -170,16 +170,14 @@ def _row(id: str, sentence: Sentence, language: str) -> dict[str, Any]:
 
 PUD = re.compile(r"([nw]\d{5})\d{3}")  # n01001011: document n01001
 SPLIT_WORD = re.compile(r"(^|[-_:])(train|dev|test)([-_]|$)")
-NUMBERS = re.compile(
-    r"(?:\d+\.(?:[ps]\.)?)+(?=.)|\d+[sp]?[-_:#](?=.)"
-)  # at an id's end, backwards: from there they are read once
+NUMBERS = re.compile(r"(?:\d+\.(?:[ps]\.)?)+(?=.)|\d+[sp]?[-_:#](?=.)")  # matched against the reversed id, in linear time
 
 
 def document(id: str) -> str:
-    """The document of a sentence by its id in a treebank: the id without its trailing number.
+    """Document of a sentence according to its id in a treebank: the id without its trailing number.
 
-    Where an id has no document in it (test-s4, mst-0008), the document is the id itself: what is left without the number
-    must keep a number that can be a document's.
+    If the id names no document (test-s4, mst-0008), the document is the id itself. An id names one only if the rest contains a
+    digit and no split's name.
     """
     match = PUD.fullmatch(id)
     if match:

@@ -1,4 +1,4 @@
-"""Features of languages in WALS: its tables in CLDF as rows."""
+"""Reader of WALS: features of languages, as rows from its CLDF tables."""
 
 import csv
 import io
@@ -24,13 +24,14 @@ Row = dict[str, str]
 
 
 def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Values of all features for some languages, in the order of the values' file, and counts of what is missing.
+    """Rows with the value of each feature in some languages, in the order of values.csv, and counts of what is missing.
 
     paths: languages.csv, parameters.csv, codes.csv and values.csv of a release (Dryer and Haspelmath 2013; CLDF). languages:
-    codes of resources/languages.csv, which has their codes of WALS. Genus and family are the release's own, empty where it
-    leaves them out. Languages that share a code of WALS (Croatian, Serbian) have the same values.
-    Counts: `languages_without_code`, `languages_without_value` (of those with a code), `features_without_value`.
-    Raises DataError, `path:line: expected, found, remedy`, where a table lacks a column or names what another does not have.
+    codes in resources/languages.csv, which also has their WALS codes. Genus and family are copied from the release, and empty
+    if it leaves them out. Languages that share a WALS code (Croatian, Serbian) have the same values.
+    Counts: `languages_without_code`, `languages_without_value` (among those with a code), `features_without_value`.
+    Raises DataError, `path:line: expected, found, remedy`, if a table lacks a column or refers to a row that another table
+    lacks.
     """
     tables = {path.name.partition(".")[0]: path for path in paths}
     missing = [name for name in COLUMNS if name not in tables]
@@ -90,13 +91,13 @@ def read(paths: Sequence[Path], languages: Sequence[str]) -> tuple[list[dict[str
 
 
 def _check(path: Path, line: int, kind: str, name: str, names: dict[str, Any]) -> None:
-    """Raise DataError for an unknown reference."""
+    """Raise DataError if a row refers to a name that is not in the table of its kind."""
     if name not in names:
         refuse(path, line, f"unknown {kind} '{name:.40}'", f"a {kind} of the table of {kind}s")
 
 
 def _table(path: Path, table: str) -> Iterator[tuple[int, Row]]:
-    """(line, row) of a table; the line is the last one of a row whose cells have several."""
+    """Yield (line number, row) for each row of a table; if a row has several lines, the number is that of the last."""
     number = 0
     try:
         with open_binary(path) as stream:

@@ -1,8 +1,7 @@
-"""Paragraphs of wikitext as a reader sees them: running text only, one line of wikitext a paragraph.
+"""Paragraphs of wikitext as a reader sees them: running text only, with one paragraph per line of wikitext.
 
-Paragraphs are those of wikiextractor, which tanti2021 used: a line of an article that is not a heading, a
-list item or part of a template, table or reference. mwparserfromhell parses; what it cannot parse, and would leave as
-markup in the text, is left out.
+Paragraphs are defined as in wikiextractor, which tanti2021 used: lines of an article that are not a heading, a list item or
+part of a template, table or reference. mwparserfromhell parses the wikitext; a line in which it would leave markup is left out.
 """
 
 import re
@@ -29,7 +28,7 @@ from mwparserfromhell.wikicode import Wikicode
 from crosslens.corpora import mediawiki
 from crosslens.corpora.mediawiki import LEFT_OPEN, NOTHING
 
-# Any language's file namespace shows in the file's name.
+# A link to a file is known by the file's name, whatever the namespace is called in the wiki's language.
 MEDIA_FILE = re.compile(
     r"\.(jpe?g|png|gif|svg|tiff?|webp|xcf|djvu|pdf|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)\s*$", re.I
 )
@@ -52,36 +51,36 @@ EMPTY_BRACKETS = re.compile(r"[(（\[]\s*(?:[,;:、，；：·]\s*)*[)）\]]")
 BRACKETS = ("(（\\[［「『【〔〈《", ")）\\]］」』】〕〉》")
 PUNCTUATION = rf"[^\w{NOTHING}{''.join(BRACKETS)}]*"  # of any script
 EMPTIED_BRACKETS = re.compile(rf"[{BRACKETS[0]}]{PUNCTUATION}(?:{NOTHING}{PUNCTUATION})+[{BRACKETS[1]}]")
-OPENING = re.compile(r"([(（])\s*(?:[,;:،؛、，；：]\s*)+")  # left where a template opened the brackets
+OPENING = re.compile(r"([(（])\s*(?:[,;:،؛、，；：]\s*)+")  # remains if the brackets began with a template
 REMNANT = re.compile(rf"{LEFT_OPEN}" r"|\[\[|\]\]|\{\{|\}\}|\{\||\|\}|\|-|</?[a-zA-Z][^<>]*>?|^[|!]|^=.*=$")
 QUOTES = re.compile(r"'{2,}")
-# A list that is typed, or stands after a comment or a template; an address, which refers to a source.
+# The start of a list item, typed or after a comment or template, or of an address, which refers to a source.
 NO_TEXT = re.compile(r"#\s|[*;:•‣◦●○▪▫■□►▶◆◇·]|[(\[<]*(?:[a-z]+:)?//|[(\[<]*www\.", re.I)
-BEHEADED = re.compile(r"(?:[,、，]|\.(?=\s|$))\s*")  # what came before it was a template
-ELEMENTS = 10**5  # that a page may have, since the parser takes up to 0.1 ms each; real pages have 10^4
+BEHEADED = re.compile(r"(?:[,、，]|\.(?=\s|$))\s*")  # begins a line that lost a template there
+ELEMENTS = 10**5  # most elements of a page: the parser takes up to 0.1 ms for each; real pages have 10^4
 BEGINNING = re.compile(r"\{[{|]|\[\[?|[<&]")
-PATIENCE = 50  # times that the parser may read a page in vain, on the average; real pages come to 20
-LONGEST = 3 * 10**7  # characters that it may read so: some eight seconds
+PATIENCE = 50  # how many times the parser may read a page in vain, on average; for real pages up to 20
+LONGEST = 3 * 10**7  # characters that the parser may read in vain: about eight seconds
 CLOSED = re.compile(r"\[\[[^\[\]{}<>]*+\]\]|(?<!\{)\{\{[^\[\]{}<>]*+\}\}(?!\})")
-# What the parser reads to its end: braces, links, tables, comments and tags. Single tags, <ref/>, need no end.
+# Starts and ends of what the parser reads as one: braces, links, tables, comments and tags. Single tags, <ref/>, need no end.
 START_OR_END = re.compile(
     r"""\[\[++|\[(?=/|\w++:)|\]++|\{\{++|\}\}++|^[ \t:]*+\{\||\|\}(?!\})|<!--|-->|>
     |<(?P<end>/?)(?P<tag>[a-zA-Z]++)(?P<rest>(?:\s[^<>]*+)?>)?""",
     re.VERBOSE | re.MULTILINE,
 )
-BEGINNINGS = {"]": "[", "}": "{", "|}": "{|", "-->": "<!--", ">": "<"}  # of what ends so
+BEGINNINGS = {"]": "[", "}": "{", "|}": "{|", "-->": "<!--", ">": "<"}  # end -> beginning
 
 
 def paragraphs(markup: str, language: str = "") -> list[str]:
     """Paragraphs of a page's wikitext, in order: plain text on one line, NFC, single spaces, never empty.
 
-    language: of the wiki, as in the xml:lang of its dump; "" where it is unknown.
-    Kept: text, the labels of links, bold and italic text, the contents of small, span, div and the like, the first of several
-    variants, literal arguments of functions such as formatnum. Left out:
-    templates, tables, references, galleries, formulas, files with their captions, categories, interlanguage links,
-    headings, lists, indented lines, comments, behaviour switches and HTML tags; lines that begin with a bullet or an address.
-    Entities are decoded. A line in which markup would be left, because it is unbalanced, is left out.
-    Raises ValueError where the markup is nested too deeply to parse, or too much of it is never closed.
+    language: code of the wiki, as in the xml:lang of its dump; "" if it is unknown.
+    Kept are text, the labels of links, bold and italic text, the contents of small, span, div and the like, the first of
+    several variants, and literal arguments of functions such as formatnum. Left out are templates, tables, references,
+    galleries, formulas, files with their captions, categories, interlanguage links, headings, lists, indented lines, comments,
+    behaviour switches and HTML tags, and lines that begin with a bullet or an address. Entities are decoded. A line in which
+    markup would remain, because it is unbalanced, is left out.
+    Raises ValueError if the markup has too many elements, is nested too deeply to parse, or too much of it is never closed.
     """
     check_closed(markup)
     try:
@@ -94,7 +93,10 @@ def paragraphs(markup: str, language: str = "") -> list[str]:
 
 
 def check_closed(markup: str) -> None:
-    """Raise ValueError where parsing would hardly end: each thing that is not closed is read to the end of the page first."""
+    """Raise ValueError if parsing would take too long.
+
+    The parser reads to the end of the page for every element that is never closed.
+    """
     elements = len(BEGINNING.findall(markup))
     if elements > ELEMENTS:
         raise ValueError(f"the wikitext has {elements} elements")
@@ -115,7 +117,7 @@ def check_closed(markup: str) -> None:
                 things.begin(tag, start)
         elif token in ("{|", "<!--"):
             things.begin(token, start)
-        elif token[0] in "[{":  # one and pairs: [[[ is an external link in another one
+        elif token[0] in "[{":  # [[[ is an external link inside a wikilink
             for size in [2] * (len(token) // 2) + [1] * (len(token) % 2):
                 things.begin(size * token[0], start)
         elif token[0] in "]}":
@@ -129,20 +131,20 @@ def check_closed(markup: str) -> None:
 
 
 class _Things:
-    """Beginnings in a page that have not ended yet, and the number of characters that the parser reads in vain for them."""
+    """Open elements of a page, and the number of characters that the parser reads in vain for elements that never end."""
 
     def __init__(self, length: int) -> None:
         self.length, self.vain, self.comments = length, 0, 1
         self.open: list[tuple[str, int]] = []
-        self.numbers = Counter[str]()  # of the open ones, by their beginning
+        self.numbers = Counter[str]()  # number of open elements by their beginning
 
     def begin(self, thing: str, start: int) -> None:
-        """Note a beginning at a place."""
+        """Note that an element begins at a place."""
         self.open.append((thing, start))
         self.numbers[thing] += 1
 
     def end(self, *things: str) -> str:
-        """The innermost of some things that is open, which ends here; '' if there is none. Whatever began in it never ends."""
+        """End the innermost open element of some kinds and return its kind; '' if none is open. Those inside it never end."""
         if not any(self.numbers[thing] for thing in things):
             return ""
         while True:
@@ -153,20 +155,23 @@ class _Things:
             self._never_ends(thing, start)
 
     def unclosed(self) -> int:
-        """Characters from the beginning of each thing that is never closed to the end of the page."""
+        """Estimated number of characters that the parser reads in vain.
+
+        For each unclosed element, the parser reads to the end of the page.
+        """
         for thing, start in self.open:
             self._never_ends(thing, start)
         self.open = []
         return self.vain * self.comments
 
     def _never_ends(self, thing: str, start: int) -> None:
-        """Count what is read of it; a comment anew for each other thing that it is in."""
+        """Count the characters that are read for an element. A comment is read again for every other element that it is in."""
         self.vain += self.length - start
         self.comments += thing == "<!--"
 
 
 def _visible(code: Wikicode, language: str) -> Iterator[str]:
-    """The text of parsed wikitext, bit by bit, with its line breaks, quotes for bold, and marks of lists and of nothing."""
+    """Yield the text of parsed wikitext in parts, with line breaks, quotes of bold text, and the marks LISTED and NOTHING."""
     for node in code.nodes:
         if isinstance(node, Text):
             yield node.value
@@ -215,7 +220,7 @@ def _function(template: Template, language: str) -> str:
 
 
 def _link(link: Wikilink, language: str) -> Iterator[str]:
-    """Text of a link: its label or its title; nothing for files, categories and interlanguage links."""
+    """Yield the text of a link, its label or title; NOTHING for files, categories and interlanguage links."""
     title = link_title(str(link.title))
     if title is None:
         yield NOTHING
@@ -238,11 +243,11 @@ def link_title(title: str) -> str | None:
 
 
 def visible_line(line: str) -> str:
-    """One line as a reader sees it; '' where nothing, no running text, or text with markup in it is left."""
+    """Line as a reader sees it; '' if nothing remains, or what remains is not running text or has markup in it."""
     if not line.strip():
         return ""
     line = _unquote(line)
-    for _ in range(3 if NOTHING in line else 0):  # brackets in brackets
+    for _ in range(3 if NOTHING in line else 0):  # for nested brackets
         line = EMPTIED_BRACKETS.sub(NOTHING, line)
     line = STRAY_TAG.sub(" ", mediawiki.without_switches(line.replace(NOTHING, "")))
     line = OPENING.sub(r"\1", EMPTY_BRACKETS.sub("", line)).strip()
@@ -255,11 +260,11 @@ def visible_line(line: str) -> str:
 
 
 def _unquote(line: str) -> str:
-    """Remove the quotes of bold and italic text, and keep apostrophes beside them (l'''Encyclopédie''').
+    """Remove the quotes of bold and italic text, but keep apostrophes next to them (l'''Encyclopédie''').
 
-    As MediaWiki does (Parser::doQuotes): two quotes are italic, three bold, five both, of four or more than five the
-    first ones are apostrophes; where both kinds are left open, one bold is an apostrophe before italic, by preference
-    after a word of one letter, else after a longer word, else after a space.
+    The rules are MediaWiki's (Parser::doQuotes). Two quotes are italic, three bold, five both. Of four quotes, or more than
+    five, the first ones are apostrophes. If both bold and italic text are left open, one bold mark is an apostrophe before an
+    italic mark: preferably one after a one-letter word, else after a longer word, else after a space.
     """
     if "''" not in line:
         return line

@@ -14,27 +14,27 @@ def _splitter() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
 
 
 def words(text: str) -> list[str]:
-    """Split at white space and punctuation, and around each Han character.
+    """Split a text at white space and punctuation, and around each Han character.
 
-    The pre-tokenisation of mBERT, so that for it the first subword of each of these words is a subword without `##`: the
-    positions that tanti2021's code labels. Other tokenizers get the same words.
+    This is mBERT's pre-tokenisation. For mBERT, the first subword of each word is therefore one without `##`, and tanti2021's
+    code labels these positions. Other tokenizers get the same words.
     """
     normalizer, splitter = _splitter()
     return [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
 
 
 def whole_texts(row: dict[str, Any]) -> list[list[str]]:
-    """Each text of a row of a corpus, one or a pair's two, as a single word: the text as it is."""
+    """Texts of a corpus row, one or the two of a pair, each as a single word: the text unchanged."""
     return [[row["premise"]], [row["hypothesis"]]] if "premise" in row else [[row["text"]]]
 
 
 def text_words(
     row: dict[str, Any], split: Callable[[str, str], list[str]] | None = None
 ) -> tuple[list[list[str]], list[str] | None]:
-    """Words of each text of a row of a corpus, one or a pair's two, and UPOS or entity tags where the corpus has them.
+    """Words of each text in a corpus row (one, or two of a pair), and the words' UPOS or entity tags, if the corpus has them.
 
-    The words are a treebank's own, or those of running text. split: text, language -> sentences of running text, whose first two
-    are then a pair.
+    The words are the treebank's own or, for running text, those of `words`. split: (text, language) -> sentences; the first two
+    sentences of running text then form a pair. None: running text is not split.
     """
     if "forms" in row:
         return [row["forms"]], row["upos"] or row["entities"]

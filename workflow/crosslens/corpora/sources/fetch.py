@@ -1,4 +1,4 @@
-"""Official files, from a mirror or the network, verified before they are given their name."""
+"""Fetching of official files from a mirror or the network; they are verified before they get their name."""
 
 import hashlib
 import io
@@ -39,17 +39,19 @@ def fetch(
 ) -> str:
     """Put an official file at `target`, whole and verified, and return its sha256.
 
-    file: SOURCE/PATH, the path being that of the official distribution, with slashes.
-    urls: where it is, in order of preference; [] if it cannot be downloaded.
-    mirror: folders of this source, in order; each may hold the path as it is, or with .xz or .gz added. They come before
-    the network. One that somebody is still writing is refused.
-    sha256, git_blob, size: expected digest, id in a git repository and bytes of the official file, that is, without the
-    compression that a mirror added; None if unknown. Where neither digest nor id is known, what can be the file is trusted the
-    first time, and the log says so: what begins as its format does (formats.py), has at least `smallest` bytes and is not cut
-    short. Its digest is pinned in `lock`, and expected from then on, once a step has read it (pins.py).
-    manual: what a person can do to obtain the file, for the message where it is in no mirror and cannot be downloaded.
-    A download that was interrupted, by whatever, goes on where it stopped: the part waits in `target`.part.
-    Raises DataError, and leaves nothing at `target`; a download with a wrong digest is kept as `target`.wrong.
+    file: SOURCE/PATH, with PATH as in the official distribution, with slashes.
+    urls: addresses of the file, in order of preference; [] if it cannot be downloaded.
+    mirror: folders of this source, in order. Each may have the file as it is, or with .xz or .gz added. They come before the
+    network.
+    sha256, git_blob, size: expected digest, git blob ID and bytes of the official file, without the compression that a mirror
+    added; None if unknown.
+    If neither digest nor ID is known, the file is trusted on first use, and the log says so. It must begin as its format does
+    (formats.py), have at least `smallest` bytes, and not be cut short; a mirror's copy must not be still being written. Once a
+    step has read it, its digest is pinned in `lock` and expected from then on (pins.py).
+    manual: how a person can obtain the file, for the message if it is in no mirror and cannot be downloaded.
+    An interrupted download is resumed by the next call: the part waits in `target`.part.
+    Raises DataError if the file cannot be obtained or is not as expected. Nothing is then put at `target`; a wrong
+    download is kept as `target`.wrong.
     """
     path = _path(file)
     expected = sha256 or (None if git_blob else pinned(file, lock))
@@ -97,7 +99,7 @@ def fetch(
 class Parts:
     """A file of which any part can be read.
 
-    name: what messages call it. size: bytes. read: (start, length) -> bytes; raises DataError where they are not to be had.
+    name: its name in messages. size: bytes. read: (start, length) -> bytes; raises DataError if they cannot be obtained.
     """
 
     name: str
@@ -107,7 +109,7 @@ class Parts:
 
 @contextmanager
 def parts(file: str, *, urls: Sequence[str], mirror: Sequence[Path], manual: str | None = None) -> Iterator[Parts]:
-    """Open an official file to read parts of it, in a mirror or on a server; arguments as for `fetch`."""
+    """Open an official file in a mirror or on a server, to read parts of it. The arguments are those of `fetch`."""
     path = _path(file)
     if copy := found_in(path, mirror):
         with opened(copy, path) as stream:
@@ -131,7 +133,7 @@ def parts(file: str, *, urls: Sequence[str], mirror: Sequence[Path], manual: str
 
 
 def _remote(file: str, urls: Sequence[str], mirror: Sequence[Path], manual: str | None) -> tuple[Remote, int]:
-    """The first server that has a file, and its size there."""
+    """First server that has a file, and the file's size there. Raises DataError if none has it."""
     reasons = []
     for url in urls:
         remote = Remote(url, file)
@@ -145,7 +147,7 @@ def _remote(file: str, urls: Sequence[str], mirror: Sequence[Path], manual: str 
 
 
 def _path(file: str) -> PurePosixPath:
-    """The path inside the source of SOURCE/PATH."""
+    """PATH of a file SOURCE/PATH. Raises DataError if it leads out of the source."""
     parts = PurePosixPath(file).parts
     if len(parts) < 2 or parts[0] == "/" or ".." in parts:
         raise DataError(f"{file}: expected a path inside a source, without '..'; correct the file's name")
@@ -153,7 +155,11 @@ def _path(file: str) -> PurePosixPath:
 
 
 def _copy(copy: Path, path: PurePosixPath, target: Path, size: int | None, settled: bool) -> None:
-    """Copy a mirror's file, unpacked. settled: only one that nobody seems to write. Raises DataError where it is not whole."""
+    """Copy a mirror's file to `target`, without the compression that the mirror added.
+
+    settled: whether to refuse a file that is still being written. Raises DataError if the file is damaged or has more than
+    `size` bytes.
+    """
     before = stamp(copy)
     if settled and time.time() - copy.stat().st_mtime < FRESH:
         time.sleep(FRESH)
@@ -176,7 +182,10 @@ def _git_blob(path: Path) -> str:
 
 
 def _no_file(received: Path, path: PurePosixPath, complete: bool, smallest: int) -> str:
-    """Why bytes that nothing is known of cannot be the official file, "" if they can."""
+    """Reason why received bytes cannot be an official file whose digest is unknown; "" if they can.
+
+    complete: whether all of the file is known to have arrived. smallest: fewest bytes.
+    """
     if why := fault(received, path):
         return why
     if received.stat().st_size < smallest:
@@ -187,10 +196,10 @@ def _no_file(received: Path, path: PurePosixPath, complete: bool, smallest: int)
 def _download(
     file: str, part: Path, urls: Sequence[str], mirror: Sequence[Path], size: int | None, manual: str | None
 ) -> tuple[str, bool]:
-    """Download to `part`, going on where an earlier call stopped; returns where it came from, and if all of it surely came."""
+    """Download to `part`, resuming an earlier call; return the origin, and whether the file is known to be complete."""
     reasons = []
     remotes = [Remote(url, file, size) for url in urls]
-    for remote in sorted(remotes, key=lambda remote: not remote.received(part)):  # first where the part can be continued
+    for remote in sorted(remotes, key=lambda remote: not remote.received(part)):  # first the server whose part can be resumed
         logger.info("%s: downloading %s", file, remote.url)
         try:
             remote.download(part)

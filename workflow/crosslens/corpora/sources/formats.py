@@ -1,10 +1,10 @@
-"""First bytes of files, by format, and of what servers send in their place with status 200."""
+"""First bytes of each file format, and of what servers send with status 200 instead of a file."""
 
 import re
 from pathlib import Path, PurePosixPath
 
-OPENING = 2**16  # bytes that are looked at
-SHOWN = 40  # bytes of them that a message has
+OPENING = 2**16  # bytes of a file that are examined
+SHOWN = 40  # bytes of those that a message shows
 
 FORMATS = {
     ".zip": ("a zip archive", rb"PK\x03\x04"),
@@ -21,7 +21,7 @@ FORMATS = {
     ".csv": ("columns separated by commas, semicolons or tabs", rb"[^,;\t]*[,;\t]"),
     ".txt": ("text", rb"[^\0]*\Z"),
 }
-"""Suffix -> name of the format, and what a file of it begins with. Text has no zero byte, as UTF-16 has."""
+"""Suffix -> name of the format, and pattern of its first bytes. Text has no zero bytes, unlike UTF-16."""
 
 INTRUDERS = {
     "a web page": rb"(?>\xef\xbb\xbf|\s|<!--.*?-->|<\?.*?\?>)*+<(!doctype\s+html|html|head|body|center|h1)\b",
@@ -29,19 +29,19 @@ INTRUDERS = {
     "an error in JSON": rb'[\[{\s]*+"(error|errors|message|msg|detail)"\s*:',
     "the pointer of a file that is stored elsewhere": rb"version https://git-lfs|/annex/objects/",
 }
-"""Name of what a server or a repository sends in the place of a file -> how it begins. (?> ) and *+ try nothing twice."""
+"""Name of what a server or repository sends instead of a file -> pattern of its beginning. (?> ) and *+ avoid backtracking."""
 
 
 def answer(opening: bytes) -> str:
-    """Name of the answer of a server that does not send a file, by its beginning; "" for anything else."""
+    """Name of what a server sent instead of a file, according to its first bytes; "" for anything else."""
     names = (name for name, pattern in INTRUDERS.items() if re.match(pattern, opening, re.DOTALL | re.IGNORECASE))
     return next(names, "")
 
 
 def fault(file: Path, path: PurePosixPath) -> str:
-    """Why received bytes cannot be the official file of a path: "expected FORMAT, found ...", or "" if they can.
+    """Reason why a received file cannot be the official file of a path: "expected FORMAT, found ...", or "" if it can.
 
-    Only the beginning is read: whether the rest is data, the step that reads it finds out.
+    Only the beginning is examined; the step that reads the file checks the rest.
     """
     with open(file, "rb") as stream:
         opening = stream.read(OPENING)

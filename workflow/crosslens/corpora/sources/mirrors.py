@@ -17,19 +17,19 @@ COMPRESSIONS = ("", ".xz", ".gz")  # what a mirror may add to an official file's
 
 
 def in_mirrors(mirrors: Iterable[str | Path], folders: Iterable[str]) -> list[Path]:
-    """A source's folders in mirrors, in order; `folders` are its own inside each."""
+    """Folders of a source in all mirrors, in order. folders: names of the source's folders inside each mirror."""
     return [Path(mirror) / folder for mirror in mirrors for folder in folders]
 
 
 def found_in(path: PurePosixPath, mirror: Sequence[Path]) -> Path | None:
-    """The first mirror folder's copy of a file, None if none has it."""
+    """First copy of a file in a source's mirror folders, perhaps compressed; None if there is none."""
     candidates = (folder / f"{path}{suffix}" for folder in mirror for suffix in COMPRESSIONS)
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 @contextmanager
 def opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
-    """A mirror's copy, without the compression that the mirror added. Raises DataError where it is damaged."""
+    """Open a mirror's copy of a file, without the compression that the mirror added. Raises DataError if it is damaged."""
     added = copy.name != path.name
     try:
         with files.open_binary(copy) if added else open(copy, "rb") as stream:
@@ -42,11 +42,11 @@ def opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
 
 
 def content_in_mirror(file: str, mirror: Sequence[Path], contents: Contents, pin: str | None) -> str:
-    """sha256 of a mirror's copy of a file, without the compression that the mirror added; the pin where no mirror has it.
+    """sha256 of a mirror's copy of a file, without the compression that the mirror added; the pin or "" if no mirror has it.
 
-    As a rule's param it has the file fetched again when the copy changes. file: SOURCE/PATH. mirror: folders of its source.
-    pin: digest of the file when it was first read, None if it never was. Raises DataError, one line with both digests, where the
-    copy is not what was pinned.
+    As a rule's param, it causes the file to be fetched again when the copy changes. file: SOURCE/PATH. mirror: folders of its
+    source. contents: cache of digests. pin: digest of the file when it was first read, None if it never was. Raises DataError,
+    in one line with both digests, if the copy differs from the pin.
     """
     path = PurePosixPath(file.partition("/")[2])
     copy = found_in(path, mirror)

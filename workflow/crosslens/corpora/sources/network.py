@@ -1,4 +1,4 @@
-"""Bytes from a server, by libcurl: resumed, tried again with back-off, one connection a host, never without end."""
+"""Downloads by libcurl: resumed, tried again with back-off, limited in time, and with one connection per host."""
 
 import logging
 import os
@@ -24,19 +24,19 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MEGABYTE = 10**6
-ATTEMPTS = 5  # in a row that bring nothing
+ATTEMPTS = 5  # attempts in a row that bring nothing
 PAUSE = 2.0  # seconds before the second attempt, doubled each time
-PATIENCE = 600.0  # seconds that a server may ask us to wait
-LONGEST = 2 * 86400  # seconds of a download; a later one continues it
+PATIENCE = 600.0  # longest wait in seconds that a server may ask for
+LONGEST = 2 * 86400  # longest download in seconds; a later one resumes it
 SPACING = 0.2  # seconds between two requests to a host
-CONNECT = 15  # seconds
+CONNECT = 15  # seconds to connect
 SLOWEST, WINDOW = 1000, 60  # lowest rate in bytes a second, and the seconds over which it is measured
-TICK = 1.0  # seconds between two looks at a silent connection
-UNMEASURED = 1000 * MEGABYTE  # bytes of a body whose size nobody knows
-RESERVE = 1000 * MEGABYTE  # bytes that stay free on a disk, or a hundredth of a smaller one
+TICK = 1.0  # seconds between two checks of a silent connection
+UNMEASURED = 1000 * MEGABYTE  # most bytes of a body of unknown size
+RESERVE = 1000 * MEGABYTE  # bytes to keep free on a disk; on a small disk, a hundredth of it
 HUB = "https://huggingface.co/"
-ENDPOINT = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/") + "/"  # the hub, or a copy of it, as for huggingface_hub
-CERTIFICATES = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")  # variables with the certificates of a user's network
+ENDPOINT = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/") + "/"  # the hub or a copy of it, set as for huggingface_hub
+CERTIFICATES = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")  # variables that name a file of certificates
 TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
 FINAL = {
     pycurl.E_UNSUPPORTED_PROTOCOL,
@@ -45,15 +45,15 @@ FINAL = {
     pycurl.E_TOO_MANY_REDIRECTS,
     pycurl.E_PEER_FAILED_VERIFICATION,
 }
-"""Errors of libcurl that another attempt does not better."""
+"""Errors of libcurl that another attempt would not resolve."""
 
 
 class Unavailable(Exception):
-    """A server does not give a file; the message says why."""
+    """A file cannot be obtained from a server; the message says why."""
 
 
 class _Interrupted(Exception):
-    """An answer that another attempt may better. wait: seconds that the server asks for."""
+    """A failure that another attempt may resolve. wait: seconds that the server asks to wait."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -61,19 +61,19 @@ class _Interrupted(Exception):
 
 
 def at_endpoint(url: str) -> str:
-    """The address at ENDPOINT of a file on the Hugging Face hub; any other as it is."""
+    """Address at ENDPOINT of a file on the Hugging Face hub; any other address is returned unchanged."""
     return f"{ENDPOINT}{url.removeprefix(HUB)}" if url.startswith(HUB) else url
 
 
 class _Answer:
     """A server's answer to a request: its head, and its body chunk by chunk.
 
-    status: of HTTP. headers: by name in lower case. Making and reading it raise _Interrupted, or Unavailable where another
-    attempt would not help.
+    status: HTTP status. headers: by name in lower case. Creating and reading an answer raise _Interrupted, or Unavailable if
+    another attempt would not help.
     """
 
     def __init__(self, url: str, headers: list[str]) -> None:
-        """Ask, and wait for the head. headers: beside those of every request."""
+        """Send the request and wait for the head. headers: in addition to those of every request."""
         self._url, self._running = url, 1
         self._head: list[bytes] = []
         self._chunks: list[bytes] = []
@@ -81,7 +81,7 @@ class _Answer:
         for option, value in _options(url).items():
             self._curl.setopt(option, value)
         self._curl.setopt(pycurl.HTTPHEADER, [*_headers(url), *headers])
-        # Methods of lists run no Python code: what a signal raises there would be lost in libcurl.
+        # list.append runs no Python code, in which a signal handler's exception would be lost in libcurl.
         self._curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
         self._curl.setopt(pycurl.WRITEFUNCTION, self._chunks.append)
         self._multi.add_handle(self._curl)
@@ -93,31 +93,31 @@ class _Answer:
 
     @property
     def version(self) -> str:
-        """Mark of the version of a file: a strong ETag or else the date; "" without either."""
+        """Version of the file: a strong ETag or else the date; "" without either."""
         tag = self.headers.get("etag", "")
         return tag if tag.startswith('"') else self.headers.get("last-modified", "")
 
     @property
     def size(self) -> int | None:
-        """Bytes of the whole file, None where the server does not tell them."""
+        """Bytes of the whole file, None if the server does not report them."""
         size = self.headers.get("content-range", "").rpartition("/")[2] or self.headers.get("content-length", "")
         return int(size) if size.isascii() and size.isdigit() else None
 
     @property
     def origin(self) -> str:
-        """The address, and where that redirected to."""
+        """The address, and the address that it redirected to, if any."""
         if not self._curl.getinfo(pycurl.REDIRECT_COUNT):
             return self._url
-        final = urlsplit(self._curl.getinfo(pycurl.EFFECTIVE_URL))._replace(query="").geturl()  # in the query: keys that expire
+        final = urlsplit(self._curl.getinfo(pycurl.EFFECTIVE_URL))._replace(query="").geturl()  # a query may have expiring keys
         return f"{self._url} by way of {shown(final, 500)}"
 
     def is_part(self, start: int, version: str) -> bool:
-        """Whether the body is the part of the file from `start` on, in a version; "": in any."""
+        """Whether the body is a part of the file that begins at byte `start`, in a version ("": any version)."""
         place = self.headers.get("content-range", "")
         return self.status == 206 and place.startswith(f"bytes {start}-") and version in ("", self.version)
 
     def expect_file(self) -> None:
-        """Raise _Interrupted or Unavailable where the status says that there is no file."""
+        """Raise _Interrupted or Unavailable if the status says that the server does not send the file."""
         reason, wait = f"{self._url}: the server answers with status {self.status}", self._curl.getinfo(pycurl.RETRY_AFTER)
         if self.status in TRY_AGAIN:
             raise _Interrupted(f"{reason} and asks to wait {duration(wait)}" if wait else reason, wait)
@@ -127,7 +127,7 @@ class _Answer:
             raise Unavailable(reason)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the body as it comes."""
+        """Yield the body as it arrives."""
         while self._chunks or self._running:
             yield from self._chunks
             self._chunks.clear()
@@ -142,10 +142,10 @@ class _Answer:
         self._multi.close()
 
     def _advance(self) -> None:
-        """Receive what has come, or wait for it."""
+        """Receive data that has arrived, or wait for some."""
         _, self._running = self._multi.perform()
         if self._running and not self._chunks and self._multi.select(TICK) <= 0:
-            time.sleep(TICK / 100)  # there is nothing to wait for as long as a name is looked up
+            time.sleep(TICK / 100)  # select has nothing to wait for while a host name is looked up
 
     def _expect_success(self) -> None:
         """Raise _Interrupted or Unavailable unless the transfer has ended well."""
@@ -158,32 +158,33 @@ class _Answer:
 class Remote:
     """A file on a server, of which any part can be read.
 
-    url: its address. name: its name in messages. expected_size: bytes, where the table of sources tells them; a server may not
-    send more. size: bytes, None until an answer has told it. version: as in _Answer, of the parts that were read. origin: the
-    address, and where that redirected to.
+    url: its address. name: its name in messages. expected_size: bytes according to the table of sources, None if unknown; the
+    server may not send more. size: bytes according to the server, None before its first answer. version: of the parts read so
+    far, as in _Answer. origin: the address, and the one that it redirected to.
     """
 
     def __init__(self, url: str, name: str, expected_size: int | None = None) -> None:
-        """Nothing is asked for yet."""
+        """Store the address without sending a request."""
         self.url, self.name, self.expected_size = at_endpoint(url), name, expected_size
         self.size: int | None = None
         self.version, self.origin = "", self.url
 
     def measure(self) -> int | None:
-        """Its size in bytes, None if the server does not tell it. Raises Unavailable."""
+        """Size in bytes, None if the server does not report it. Raises Unavailable."""
         if self.size is None:
             self.read(0, 1)
         return self.size
 
     def read(self, start: int, length: int) -> bytes:
-        """`length` bytes from `start` on. Raises Unavailable."""
+        """Read `length` bytes from byte `start` on. Raises Unavailable."""
         return self._persist(lambda: self._read(start, length))
 
     def download(self, part: Path) -> None:
-        """Put the whole file at `part`, or what is lacking there since an earlier call. Raises Unavailable.
+        """Download the file to `part`, or what an earlier call left missing there. Raises Unavailable.
 
-        Beside the part lies what version of which URL it is of. It is begun anew where this URL is another, or the server has
-        another version by now, does not tell the version, or cannot send a part; but not before the file begins to come.
+        A note next to the part has its URL and version. The download starts again if the URL is another, or the server has
+        another version, does not report the version or cannot send a part. The earlier part is kept until the file begins to
+        arrive.
         """
         if os.path.lexists(part) and (part.is_symlink() or not part.is_file() or part.stat().st_nlink > 1):
             raise Unavailable(f"{part}: expected the part of a download, found a link or another kind of file: remove it")
@@ -191,12 +192,12 @@ class Remote:
         _note(part).unlink()
 
     def received(self, part: Path) -> int:
-        """Bytes of a part that can be continued from this address."""
+        """Bytes of a part that can be resumed from this address; 0 if it cannot."""
         url, version = _begun(part)
         return part.stat().st_size if url == self.url and version and part.exists() else 0
 
     def _persist(self, attempt: Callable[[], T], received: Callable[[], int] = lambda: 0) -> T:
-        """Result of the first attempt that succeeds. received: bytes that the attempts have brought so far."""
+        """Result of the first attempt that succeeds. received: counts the bytes that the attempts have brought so far."""
         fails, most, deadline = 0, received(), time.monotonic() + LONGEST
         while True:
             try:
@@ -212,7 +213,7 @@ class Remote:
             time.sleep(wait)
 
     def _read(self, start: int, length: int) -> bytes:
-        """A part of the file, by one request."""
+        """Read a part of the file in one request."""
         with self._asked(f"Range: bytes={start}-{start + length - 1}") as answer:
             answer.expect_file()
             if not answer.is_part(start, self.version):
@@ -225,7 +226,7 @@ class Remote:
         return bytes(content)
 
     def _continue(self, part: Path) -> None:
-        """Add to a part what it lacks, by one request."""
+        """Add to a part what it lacks, in one request."""
         have = self.received(part)
         version = _begun(part)[1] if have else ""
         with self._asked(*([f"Range: bytes={have}-", f"If-Range: {version}"] if have else [])) as answer:
@@ -234,7 +235,7 @@ class Remote:
                 raise _Interrupted(f"{self.url}: requested the bytes from {have} on, received others")
             answer.expect_file()
             have = have if answer.status == 206 else 0
-            if not have:  # what is here must never be taken for a part of this version
+            if not have:  # the earlier bytes must never be taken for a part of this version
                 _note(part).unlink(missing_ok=True)
                 part.unlink(missing_ok=True)
             with written(_note(part)) as temporary:
@@ -244,7 +245,7 @@ class Remote:
                 self._save(answer, sink, have)
 
     def _save(self, answer: _Answer, sink: BinaryIO, have: int) -> None:
-        """Write a body after the `have` bytes of a part. Raises Unavailable where it is too large."""
+        """Write a body after the `have` bytes of a part. Raises Unavailable if it is too large."""
         most = next(size for size in (self.expected_size, self.size, UNMEASURED) if size is not None)
         began, rest = have, self.size - have if self.size else 0
         self._expect_room(sink, rest)
@@ -258,11 +259,11 @@ class Remote:
                 self._expect_room(sink, len(chunk))
                 sink.write(chunk)
                 progress.advance((have - began) // MEGABYTE - progress.done)
-        if self.size is None and "transfer-encoding" in answer.headers:  # such a body says where it ends
+        if self.size is None and "transfer-encoding" in answer.headers:  # a body in chunks marks its own end
             self.size = have
 
     def _expect_room(self, sink: BinaryIO, number: int) -> None:
-        """Raise Unavailable unless a number of bytes fits on the disk of a file, and some stay free for others."""
+        """Raise Unavailable unless `number` bytes fit on the disk of an open file, with some to spare."""
         disk = os.fstatvfs(sink.fileno())
         free, reserve = disk.f_bavail * disk.f_frsize, min(RESERVE, disk.f_blocks * disk.f_frsize // 100)
         if number + reserve > free:
@@ -271,10 +272,10 @@ class Remote:
 
     @contextmanager
     def _asked(self, *headers: str) -> Iterator[_Answer]:
-        """Answer to a request, while no other process of this user talks to the host."""
+        """Send a request and yield the answer, while no other process of this user talks to the host. headers: extra ones."""
         lock = FileLock(Path(tempfile.gettempdir(), f"crosslens-{os.getuid()}-{urlsplit(self.url).hostname}.lock"))
         try:
-            with suppress(OSError):  # without room for the lock nobody waits: it is a courtesy
+            with suppress(OSError):  # the lock is a courtesy to the server: go on if it cannot be written
                 lock.acquire()
             with closing(_Answer(self.url, [*headers])) as answer:
                 yield answer
@@ -284,7 +285,7 @@ class Remote:
 
 
 def _begun(part: Path) -> tuple[str, str]:
-    """URL and version that a part of a download is of; "" where they are not known."""
+    """URL and version of a partial download; "" if they are not known."""
     try:
         url, _, version = read_text(_note(part)).partition("\n")
     except (OSError, DataError):
@@ -317,14 +318,14 @@ def _options(url: str) -> dict[int, object]:
 
 
 def _headers(url: str) -> list[str]:
-    """Headers of every request. libcurl sends the token of the hub to no other server, to which a redirect may lead."""
+    """Headers of every request. libcurl does not send the hub's token to other servers to which a redirect may lead."""
     token = os.environ.get("HF_TOKEN", "").strip() if url.startswith(at_endpoint(HUB)) else ""
     # Compressed transfers would hide the size, and unpack official files that are compressed themselves.
     return ["Accept-Encoding: identity", *([f"Authorization: Bearer {token}"] if token else [])]
 
 
 def _parsed(head: list[bytes]) -> dict[str, str]:
-    """Headers of the last of some answers, which redirects precede, by name in lower case."""
+    """Headers of the last answer, by name in lower case. head: header lines of all answers, including earlier redirects."""
     headers: dict[str, str] = {}
     for line in head:
         name, _, value = line.decode("latin-1").partition(":")

@@ -1,4 +1,4 @@
-"""Official files that a person must supply, which a run names before its first job."""
+"""Official files that a person must supply; a run lists those that are missing before its first job."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,13 +7,13 @@ from pathlib import PurePosixPath
 from crosslens.corpora.sources.mirrors import found_in
 from crosslens.corpora.sources.registry import Source, place_of
 
-NAMED = 3  # files of a source that a line names
+NAMED = 3  # most files of a source that a message names
 
 
 def by_hand(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> list[str]:
-    """A message for each source whose files nobody may distribute: which are in no mirror, how to obtain them, where to put them.
+    """Messages, one per source that has no URL: which files are in no mirror, how to obtain them, where to put them.
 
-    files: those that are to be fetched, as SOURCE/PATH or SOURCE-sample/BLOCKS-SEED/PATH.
+    files: files to fetch, as SOURCE/PATH or SOURCE-sample/BLOCKS-SEED/PATH.
     """
     missing = defaultdict(list)
     for source, path, _ in (place_of(file, sources) for file in sorted(files)):

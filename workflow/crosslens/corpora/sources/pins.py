@@ -1,7 +1,7 @@
-"""Digests of files that no checksum is published for, pinned when they were first read: sources.lock.tsv.
+"""Digests of files without a published checksum, pinned when the files were first read: sources.lock.tsv.
 
-What is fetched for the first time may be anything. Its digest waits beside it, in .NAME.unread, until a step has read the file
-as what it should be; only then does it become a pin, which later fetches must match.
+A file that is fetched for the first time may be anything. Its digest is noted next to it, in .NAME.unread, until a step has
+read the file without an error. Only then is the digest pinned; later fetches must match it.
 """
 
 import csv
@@ -21,45 +21,46 @@ from crosslens.jobs.files import written
 
 logger = logging.getLogger(__name__)
 
-LOCK = Path("sources.lock.tsv")  # in the working directory: beside the results that rest on it, to be committed with them
-NAMED = 5  # files that a line names
-LARGEST = 10**8  # bytes of the table: a line a file
+LOCK = Path("sources.lock.tsv")  # in the working directory, to be committed with the results that depend on it
+NAMED = 5  # most files that a message names
+LARGEST = 10**8  # largest size of the table, in bytes
 FIELDS = ("file", "sha256", "bytes", "from")
-PATIENCE = 60.0  # seconds that other jobs may take to pin theirs
+PATIENCE = 60.0  # seconds to wait while other jobs pin their files
 
 Row = dict[str, str]
 
 
 def digests(lock: Path = LOCK) -> dict[str, str]:
-    """Digest of each file (SOURCE/PATH) of the table."""
+    """Pinned digest of each file (SOURCE/PATH)."""
     return {file: row["sha256"] or "" for file, row in _read(lock).items()}
 
 
 def pinned(file: str, lock: Path) -> str | None:
-    """The digest that a file (SOURCE/PATH) had when it was first read, None if it never was."""
+    """Digest that a file (SOURCE/PATH) had when it was first read; None if it never was."""
     return _read(lock).get(file, {}).get("sha256")
 
 
 def await_reading(path: Path, file: str, sha256: str, size: int, origin: str) -> None:
-    """Note beside `path`, which takes its name afterwards, the digest to be pinned once the file has been read.
+    """Note next to `path` the digest to pin once the file has been read. The file itself is moved to `path` afterwards.
 
-    file: SOURCE/PATH. origin: where it came from. A note that is there gives way: nothing has read that file.
+    file: SOURCE/PATH. size: bytes. origin: where it came from. An earlier note is replaced, since nothing has read that file.
     """
     with written(_note(path)) as temporary:
         temporary.write_text(_table([dict(zip(FIELDS, (file, sha256, str(size), origin), strict=True))]), "utf-8")
 
 
 def forget(path: Path) -> None:
-    """Remove the note beside a file that needs no pin, or has one."""
+    """Remove the note next to a file that needs no pin or already has one."""
     _note(path).unlink(missing_ok=True)
 
 
 @contextmanager
 def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
-    """Official files are read in the block: when it ends well, those that were fetched for the first time are pinned in `lock`.
+    """Pin in `lock` the files that were fetched for the first time, if the `with` statement reads them without an error.
 
-    Raises DataError where another digest of the file has been pinned meanwhile. One that is raised in the block also says how to
-    fetch the files again that are not pinned, those that it names, or all; and which to correct in a mirror before.
+    paths: the official files that it reads. Raises DataError if another digest of a file has been pinned meanwhile. If the
+    statement raises a DataError, its message is extended: it says how to fetch again the unpinned files that it names, or else
+    all unpinned files, and which of them to correct in a mirror first.
     """
     unread = {path: row for path in map(Path, paths) for row in _read(_note(path)).values()}
     try:
@@ -78,12 +79,12 @@ def reading(paths: Iterable[str | Path], lock: Path = LOCK) -> Iterator[None]:
         try:
             _pin(path, row, lock)
             forget(path)
-        except OSError as error:  # a read-only working directory; what was read is as good
+        except OSError as error:  # such as a read-only working directory; the files are valid all the same
             logger.warning("%s: its digest could not be pinned in %s: %s", path, lock, error)
 
 
 def _pin(path: Path, row: Row, lock: Path) -> None:
-    """Add a file's row to the lock; several jobs may do so at a time. Raises DataError where it has another digest there."""
+    """Add a file's row to the lock; several jobs may do so at once. Raises DataError if lock or file has another digest."""
     with FileLock(lock.with_name(f".{lock.name}.busy"), timeout=PATIENCE):
         rows = _read(lock)
         expected, actual = rows.setdefault(row["file"], row)["sha256"], digest(path)
@@ -101,7 +102,7 @@ def _note(path: Path) -> Path:
 
 
 def _table(rows: Iterable[Row]) -> str:
-    """Rows as text: a line each, after a header."""
+    """Rows as tab-separated text with a header."""
     text = io.StringIO()
     table = csv.DictWriter(text, FIELDS, delimiter="\t", lineterminator="\n")
     table.writeheader()
@@ -110,7 +111,7 @@ def _table(rows: Iterable[Row]) -> str:
 
 
 def _read(lock: Path) -> dict[str, Row]:
-    """Rows by file. Raises DataError where the table is not one."""
+    """Rows by file; none if there is no such table. Raises DataError if it does not have the columns FIELDS."""
     if not lock.exists():
         return {}
     table = csv.DictReader(io.StringIO(read_text(lock, LARGEST), newline=""), delimiter="\t")

@@ -1,4 +1,4 @@
-"""Where official files lie below the results, and which of them corpora and encoders are made of."""
+"""Paths of official files below the results, and which of them corpora, encoders and tokenisations need."""
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -11,26 +11,29 @@ from crosslens.corpora.sources.registry import Source, place_of
 
 
 class Layout(NamedTuple):
-    """folder: SOURCE/PATH of every official file lies below it. sources: the table of sources."""
+    """Layout of the official files.
+
+    folder: parent folder of each file's SOURCE/PATH. sources: the table of sources.
+    """
 
     folder: str
     sources: Mapping[str, Source]
 
     def place(self, file: str) -> tuple[str, str]:
-        """Source and path of an official file, of which `file` is a copy or, of a dump, a sample."""
+        """Source and path of the official file that `file` is a copy of or, for a dump, a sample of."""
         source, path, _ = place_of(file.removeprefix(f"{self.folder}/"), self.sources)
         return source, path
 
     def facts(self, source: str, path: str) -> dict[str, Any]:
-        """Addresses of an official file, with its digest and size: arguments of `fetch`."""
+        """Arguments of `fetch` for an official file: its URLs, digest and size, and its source's folders and instructions."""
         entry = self.sources[source]
         facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": entry.sha256_of(path), "size": entry.bytes_of(path)}
-        facts |= {"git_blob": blob} if (blob := entry.git_blob_of(path)) else {}  # few files have one: settings of others stay
+        facts |= {"git_blob": blob} if (blob := entry.git_blob_of(path)) else {}  # few files have one: params of others stay
         facts |= {"smallest": entry.smallest} if entry.smallest else {}
         return facts | {"manual": entry.manual, "mirror": entry.mirror}
 
     def parts(self, corpus: OfficialCorpus) -> dict[str, dict[str, list[str]]]:
-        """Archive -> LANG.SPLIT -> patterns of its members; under "", official files that lie in no archive."""
+        """Archive -> LANGUAGE.SPLIT -> patterns of its members; the key "" has the paths of files outside archives."""
         parts: dict[str, dict[str, list[str]]] = {}
         for language, split in corpus.stored():
             source, archive = corpus.distribution(language, split)
@@ -41,12 +44,12 @@ class Layout(NamedTuple):
         return parts
 
     def texts(self, corpus: OfficialCorpus) -> dict[str, str]:
-        """Language -> archive of the documents that a corpus lists by id."""
+        """Language -> archive with the documents that a corpus lists by id."""
         archives = {language: corpus.texts_of(language) for language in corpus.languages}
         return {language: f"{self.folder}/{'/'.join(archive)}" for language, archive in archives.items() if archive}
 
     def of_corpus(self, corpus: Corpus) -> list[str]:
-        """Files that a corpus is made of: its official files, each once, the tables of WALS, or dumps and their indices."""
+        """Files from which a corpus is made: its official files, each once, the tables of WALS, or dumps and their indices."""
         if isinstance(corpus, OfficialCorpus):
             parts = self.parts(corpus)
             unarchived = chain.from_iterable(parts.get("", {}).values())
@@ -56,19 +59,19 @@ class Layout(NamedTuple):
         return [f"{self.folder}/{corpus.source}/{corpus.folder}/{table}.csv" for table in corpus.TABLES]
 
     def dump(self, corpus: ParagraphCorpus, language: str) -> str:
-        """A language's dump, or the sample of it."""
+        """Path of a language's running text, such as its dump or a sample of it."""
         source = corpus.language_sources.get(language, corpus.source)
         (file,) = self.sources[source].matching(corpus.file_of(language))
         source = f"{source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else source
         return f"{self.folder}/{source}/{file}"
 
     def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:
-        """The index from which a sample of a dump's blocks is drawn."""
+        """Path of the index from which blocks of a dump are sampled, in a list; [] if there is no sample."""
         file = corpus.file_of(language).removesuffix(".xml.bz2")
         return [f"{self.folder}/{corpus.source}/{file}-index.txt.bz2"] if corpus.blocks else []
 
     def of_encoder(self, encoder: Encoder, *kinds: str) -> list[str]:
-        """Official files of an encoder; kinds, of one from the hub: DESCRIPTION, WEIGHTS."""
+        """Official files of an encoder. kinds: for an encoder from the hub, DESCRIPTION, WEIGHTS or both."""
         if encoder.source == "vocabulary":
             return [f"{self.folder}/{encoder.vocabulary}/vocab.txt"]
         if encoder.source != "hub":
@@ -84,11 +87,11 @@ class Layout(NamedTuple):
         return {"version": source.version, "sha256": source.sha256_of(encoder.FILE)}
 
     def of_tokenisation(self, tokenisation: Tokenisation) -> list[str]:
-        """The models that find sentences, where a tokenisation asks for them."""
+        """Paths of the models that find sentences, if a tokenisation needs any."""
         return [f"{self.folder}/{file}" for file in tokenisation.official()]
 
     def fetched(self, corpora: Iterable[Corpus], encoders: Iterable[Encoder], tokenisations: Iterable[Tokenisation]) -> list[str]:
-        """All files that are not generated, each once."""
+        """All files that corpora, encoders and tokenisations need, each once, except those of the synthetic corpus."""
         of_encoders = (self.of_encoder(encoder, "DESCRIPTION", "WEIGHTS") for encoder in encoders)
         files = chain.from_iterable((*of_encoders, *map(self.of_tokenisation, tokenisations), *map(self.of_corpus, corpora)))
         return [file for file in dict.fromkeys(files) if not file.startswith(f"{self.folder}/synthetic/")]

@@ -1,4 +1,4 @@
-"""The table of sources: resources/sources.yaml, and the checksums beside it."""
+"""The table of sources, resources/sources.yaml, and the tables of checksums next to it."""
 
 import csv
 import fnmatch
@@ -21,7 +21,7 @@ SOURCES_YAML = Path(__file__).parents[4] / "resources" / "sources.yaml"
 
 Text = Annotated[str, Field(min_length=1)]
 Url = Annotated[str, Field(pattern=r"^https://")]
-BLOCK = 130_000  # bytes of a block of 100 pages of a multistream dump, about: 90,000 in enwiki, 170,000 in jawiki
+BLOCK = 130_000  # rough bytes of a multistream dump's block of 100 pages: 90,000 in enwiki, 170,000 in jawiki
 
 
 class OfficialFile(Section):
@@ -86,13 +86,13 @@ class Source(Section):
         return self.title.partition(",")[0]
 
     def urls_of(self, path: str) -> list[str]:
-        """Where an official file can be downloaded, in order of preference; [] if it cannot.
+        """URLs from which an official file can be downloaded, in order of preference; [] if it cannot.
 
-        Raises DataError where the path has not the shape of this source's paths.
+        Raises DataError if the path does not match this source's pattern, `path`.
         """
         values = {"path": path}
         if self.path != "{path}":
-            # A part is everything between slashes.
+            # A name in braces stands for text without a slash.
             pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(self.path))
             match = re.fullmatch(pattern, path)
             if match is None:
@@ -105,11 +105,11 @@ class Source(Section):
         return self.files[path].sha256 if path in self.files else None
 
     def git_blob_of(self, path: str) -> str | None:
-        """Expected id of an official file in a git repository, None if it is not known."""
+        """Expected git blob ID of an official file, None if it is not known."""
         return self.files[path].git_blob if path in self.files else None
 
     def published(self, path: str) -> str | None:
-        """Published digest of an official file or, where that is not known, its id in a git repository; None without either."""
+        """Published digest of an official file, else its git blob ID; None if neither is known."""
         return self.sha256_of(path) or self.git_blob_of(path)
 
     def bytes_of(self, path: str) -> int | None:
@@ -117,20 +117,20 @@ class Source(Section):
         return self.files[path].bytes if path in self.files else None
 
     def estimate_of(self, path: str) -> int | None:
-        """Rough size of an official file in bytes; None where the table has no estimate."""
+        """Rough size of an official file in bytes; None if the table has no estimate."""
         sizes = (size for pattern, size in self.estimates.items() if fnmatch.fnmatchcase(path, pattern))
         return next((round(size * 10**6) for size in sizes), None)
 
     def has(self, pattern: str) -> bool:
-        """Whether a file may match a pattern, by the table; a release that it does not list in full may have any file."""
+        """Whether a file may match a pattern, by the table. A release that it does not list in full may have any file."""
         if "*" in pattern:
             return bool(fnmatch.filter(self.files, pattern))
         return pattern in self.files or not any(fnmatch.fnmatchcase(pattern, complete) for complete in self.complete)
 
     def matching(self, pattern: str) -> list[str]:
-        """Files of the source's table that match a pattern, in which * is any characters; the pattern itself where it has no *.
+        """Files of the source's table that match a pattern, in which * stands for any characters; [pattern] if it has no *.
 
-        Raises DataError where nothing matches, or where the release is known not to have the file.
+        Raises DataError if nothing matches, or if the release is known not to have the file.
         """
         if "*" not in pattern:
             if not self.has(pattern):
@@ -145,7 +145,7 @@ class Source(Section):
         return sorted(fnmatch.filter(self.files, pattern))
 
     def mirrors(self, folders: list[str] | list[Path]) -> list[Path]:
-        """This source's folders in mirrors, in order."""
+        """Folders of this source in some mirrors, in order. folders: the mirrors."""
         return in_mirrors(folders, self.mirror)
 
 
@@ -160,10 +160,11 @@ class OwnSource(Source):
 
 
 def load(path: Path = SOURCES_YAML, additions: Mapping[str, Source] = {}) -> dict[str, Source]:
-    """Read the table: id -> source, with checksum tables taken in. Raises DataError: one line, file and key.
+    """Read the table of sources: id -> source, with the files of its checksum table.
 
-    additions: sources of the configuration, under further ids. A source's id is also the name of its folder in a mirror, so that
-    the sources of one working copy can be the mirror of another.
+    additions: sources of the configuration, under further ids. A source's id is also the name of its folder in a mirror, so
+    that the sources of one working copy can be the mirror of another.
+    Raises DataError, in one line with file and key, if an entry is invalid or an id occurs twice.
     """
     entries: dict[str, dict[str, Any]] = read_yaml(path)
     sources = {}
@@ -189,14 +190,14 @@ def _placed(key: str, source: Source, table: dict[str, OfficialFile]) -> Source:
 
 
 def _table(path: Path) -> dict[str, OfficialFile]:
-    """The official files of a table with columns path, sha256, bytes; an empty cell is not known."""
+    """Official files of a table with the columns path, sha256 and bytes, by path. An empty cell means unknown."""
     lines = (line for line in io.StringIO(read_text(path), newline="") if not line.startswith("#"))
     rows = csv.DictReader(lines, delimiter="\t")
     return {row.pop("path"): OfficialFile.model_validate({name: cell or None for name, cell in row.items()}) for row in rows}
 
 
 def place_of(file: str, sources: Mapping[str, Source]) -> tuple[str, str, int | None]:
-    """Source of a file, path of the official file inside it, and number of blocks of a sample; None for the whole file.
+    """Source of a file, path of the official file inside it, and number of blocks if it is a sample (None for a whole file).
 
     file: SOURCE/PATH, or SOURCE-sample/BLOCKS-SEED/PATH for a sample of a dump.
     """
@@ -208,7 +209,7 @@ def place_of(file: str, sources: Mapping[str, Source]) -> tuple[str, str, int | 
 
 
 def size_of(file: str, sources: Mapping[str, Source]) -> int | None:
-    """Bytes of an official file, or of a sample of a dump, known or estimated, by the table of sources; None of an unknown one.
+    """Bytes of an official file or of a sample of a dump, known or estimated by the table of sources; None if unknown.
 
     file: as in `place_of`.
     """

@@ -1,8 +1,8 @@
 """Samples of Wikipedia's multistream dumps, fetched in parts: a sample is itself a small multistream dump.
 
-A multistream dump is a row of bz2 streams: a header, blocks of 100 pages, a footer. Its index has one line
-`offset:page id:title` a page, in the order of the dump, where the offset is that of the block which holds the page.
-What such a sample represents is in docs/data.md.
+A multistream dump is a sequence of bz2 streams: a header, blocks of 100 pages, and a footer. Its index has one line
+`offset:page id:title` per page, in the order of the dump. The offset is that of the block with the page. docs/data.md explains
+what a sample represents.
 """
 
 import bz2
@@ -22,15 +22,15 @@ from crosslens.jobs.progress import Progress
 
 logger = logging.getLogger(__name__)
 
-LONGEST_RANGE = 16 * 10**6  # bytes asked for at a time, unless one block is longer
+LONGEST_RANGE = 16 * 10**6  # bytes of a request, unless a single block is longer
 LONGEST_BLOCK = 64 * 10**6  # bytes
 LONGEST_LINE = 10**4  # bytes of a line of an index: a title has 255 at most
 FOOTER = b"</mediawiki>\n"
-PAGE_ID = re.compile(rb"<id>(\d+)</id>")  # the first of a page
+PAGE_ID = re.compile(rb"<id>(\d+)</id>")  # the first in a page is its own, others are those of revisions
 
 
 class Block(NamedTuple):
-    """A block as the index tells it: its first byte and the one after its last, its pages, a checksum of their ids."""
+    """A block according to the index: offsets of its first byte and after its last, number of pages, CRC-32 of their ids."""
 
     start: int
     end: int
@@ -39,13 +39,13 @@ class Block(NamedTuple):
 
 
 def sample(index: Path, dump: Parts, target: Path, *, blocks: int, seed: int) -> dict[str, Any]:
-    """Write a dump of `blocks` blocks, drawn uniformly without replacement; of all where there are not more.
+    """Write a dump of `blocks` blocks, sampled uniformly without replacement, and return counts.
 
-    index: the official index of the dump (.txt.bz2), read in one pass; only four numbers a block are kept of it.
-    The sample has the dump's header, the blocks in their order, and a footer. Where all blocks are drawn it is the dump,
-    byte for byte.
-    Returns blocks and bytes of the dump, blocks and pages drawn, bytes fetched (with the index), and the seed.
-    Raises DataError where index and dump do not belong together or a block is damaged; then nothing is written.
+    index: official index of the dump (.txt.bz2), read in one pass; only four numbers per block are kept in memory.
+    The sample has the dump's header, the blocks in their order, and a footer. If the dump has no more than `blocks` blocks, the
+    sample equals it byte for byte.
+    Returns blocks and bytes of the dump, blocks and pages of the sample, bytes fetched (including the index), and the seed.
+    Raises DataError if index and dump do not belong together or a block is damaged; nothing is then written.
     """
     every = read_index(index, dump.size)
     sampled = every if blocks >= len(every) else sorted(random.Random(seed).sample(every, blocks))
@@ -71,7 +71,7 @@ def sample(index: Path, dump: Parts, target: Path, *, blocks: int, seed: int) ->
 
 
 def read_index(index: Path, size: int) -> list[Block]:
-    """The blocks of a dump of `size` bytes, in order. Raises DataError where the index is damaged or of another dump."""
+    """Blocks of a dump of `size` bytes, in order. Raises DataError if the index is damaged or belongs to another dump."""
     starts: list[int] = []
     pages: list[int] = []
     ids: list[int] = []
@@ -107,7 +107,7 @@ def read_index(index: Path, size: int) -> list[Block]:
 
 
 def _joined(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Blocks that lie side by side, as long as they are not too much for one request."""
+    """Yield runs of adjacent blocks that are short enough for one request."""
     row: list[Block] = []
     for block in blocks:
         if row and (block.start != row[-1].end or block.end - row[0].start > LONGEST_RANGE):
@@ -134,7 +134,7 @@ def _content(dump: Parts, start: int, data: bytes) -> bytes:
 
 
 def _check(dump: Parts, block: Block, data: bytes) -> None:
-    """Raise DataError unless a block holds the pages that the index tells."""
+    """Raise DataError unless a block has the pages that the index says. data: compressed bytes of the block."""
     content = _content(dump, block.start, data)
     if not content.lstrip().startswith(b"<page>"):
         raise _wrong(dump, block.start, "<page>", repr(content[:30]))

@@ -212,7 +212,7 @@ class Preset:
                     masked_baselines.MAJORITY,
                     masked_baselines.GAIN,
                 ):
-                    yield {"measure": masked_baselines.NAMED, "item": kind, "split": "validation", "definition": definition}
+                    yield {"measure": masked_baselines.MASKED, "item": kind, "split": "validation", "definition": definition}
             case "transfer":
                 for definition in (shift_terms.SELECTED, shift_terms.ONE_WEIGHT, shift_terms.ORACLE, shift_terms.RANDOM_SELECTED):
                     place = {"layer": settings["layer"], "definition": definition}

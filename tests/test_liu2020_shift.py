@@ -10,7 +10,7 @@ import pytest
 from crosslens.jobs import parquet
 from crosslens.measures import example_translations
 from crosslens.measures.shared import shift_terms as measured_transfer
-from crosslens.measures.shared.masked_baselines import BIGRAM, MAJORITY, MODEL, NAMED
+from crosslens.measures.shared.masked_baselines import BIGRAM, MAJORITY, MASKED, MODEL
 from crosslens.measures.shared.shift_terms import (  # fmt: skip
     BLEU_1,
     CONVERT_RATE,
@@ -81,7 +81,7 @@ def translated() -> pd.DataFrame:
 def named() -> pd.DataFrame:
     """Masked subwords that the model and counting name."""
     return pd.DataFrame([
-        {"recipe": STUDY["translator"], "seed": 0, "language": language, "measure": NAMED, "definition": definition,
+        {"recipe": STUDY["translator"], "seed": 0, "language": language, "measure": MASKED, "definition": definition,
          "value": value if language == "all" else 0.9, "low": value - 0.01, "high": value + 0.01, "n": 700}
         for definition, value in ((MODEL, 0.21), (BIGRAM, 0.46), (MAJORITY, 0.1)) for language in ("all", "de")
     ])  # fmt: skip
@@ -98,7 +98,7 @@ def test_what_the_model_names_of_masked_subwords_stands_beside_its_translations(
     given.by_seed = lambda _: [("liu2020/released", 0, tmp_path / "seed0.parquet")]
     for name in ("table1", "table2"):
         made = translation.table(name, given, {"study": STUDY})
-        own = made[made["metric"] == NAMED].set_index("definition")
+        own = made[made["metric"] == MASKED].set_index("definition")
         assert own["here"].to_dict() == {MODEL: 21.0, BIGRAM: 46.0, MAJORITY: 10.0} and set(own["n"]) == {700}
         assert set(own["row"]) == {masked_predictions.TRANSLATOR} and set(own["column"]) == {masked_predictions.HELD_OUT}
     for name in ("figure7", "figure8"):

@@ -8,7 +8,7 @@ import pytest
 from conftest import LANGUAGES
 from crosslens.encoding.texts import Texts
 from crosslens.measures import masked
-from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MAJORITY, MODEL, NAMED, guesses
+from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MAJORITY, MASKED, MODEL, guesses
 from crosslens.measures.shared.subject import Subject
 from crosslens.training.run import run
 from test_pretraining import HELD_OUT, TEXT, arguments, recipe
@@ -65,7 +65,7 @@ def test_the_score_is_that_of_the_training_and_the_guesses_are_of_the_same_place
     settings = {"corpora": {"sentences": "tests"}, "masking": made.masking.model_dump()}
     data = {name: data.model_dump(mode="json", exclude_defaults=True) for name, data in (("train", TEXT), ("held_out", HELD_OUT))}
     found = pd.DataFrame(masked.measure(given, **settings, **data))
-    assert set(found["measure"]) == {NAMED} and set(found["language"]) == {"all", *LANGUAGES}
+    assert set(found["measure"]) == {MASKED} and set(found["language"]) == {"all", *LANGUAGES}
     by_definition = found[found["language"] == "all"].set_index("definition")
     assert by_definition.loc[MODEL, "value"] == pytest.approx(history["score"].iloc[-1])
     values = by_definition["value"]

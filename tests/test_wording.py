@@ -118,7 +118,7 @@ def visible_texts(content, is_visible=False):
 
 
 # Names in records and tables, and data.
-KEPT = re.compile("cka floor|converged probe trained|at its floor|crosslens phrasebook")
+KEPT = re.compile("cka floor|at its floor|crosslens phrasebook")
 VISIBLE = {"title", "shows", "caption", "says", "note", "definitions", "names"}
 
 

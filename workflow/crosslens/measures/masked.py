@@ -19,7 +19,7 @@ from crosslens.encoding.packing import first_texts, of_pages, windows_of
 from crosslens.encoding.texts import Texts, load_subwords
 from crosslens.encoding.unit_states import unit_states
 from crosslens.measures.shared.conversion import share_interval
-from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MODEL, NAMED, guesses
+from crosslens.measures.shared.masked_baselines import BIGRAM, GAIN, MASKED, MODEL, guesses
 from crosslens.measures.shared.subject import Subject
 from crosslens.training.masking import HELD_OUT, masked
 from crosslens.training.trained import load_language_model
@@ -63,7 +63,7 @@ def measure(
             low, high = share_interval(counts[places > 0], places[places > 0], score=name != GAIN)
             yield {
                 "item": "masked", "corpus": held_out["corpus"], "language": language, "split": held_out["split"],
-                "measure": NAMED, "definition": name, "value": counts.sum() / in_language.sum(), "low": low, "high": high,
+                "measure": MASKED, "definition": name, "value": counts.sum() / in_language.sum(), "low": low, "high": high,
                 "n": int(in_language.sum()),
             }  # fmt: skip
 

@@ -4,12 +4,12 @@ import numpy as np
 
 from crosslens.encoding.texts import Texts
 
-NAMED = "masked subwords of held-out text that are named"
+MASKED = "masked subwords predicted correctly"
 MODEL, BIGRAM, MAJORITY, GAIN = (
-    "by the model", "by the most frequent subword after the one before", "by the most frequent subword",
-    "by the model, less by the most frequent subword after the one before",
+    "by the model", "by the bigram baseline", "by the most frequent subword",
+    "gain over the bigram baseline",
 )  # fmt: skip
-"""Definitions of NAMED."""
+"""Definitions of MASKED."""
 
 
 def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarray]:

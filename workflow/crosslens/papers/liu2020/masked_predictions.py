@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from crosslens.measures.shared.masked_baselines import BIGRAM, MAJORITY, MODEL, NAMED
+from crosslens.measures.shared.masked_baselines import BIGRAM, MAJORITY, MASKED, MODEL
 from crosslens.papers.liu2020.names import Study, pretraining, title
 from crosslens.reports import cells
 from crosslens.reports.cells import where
@@ -17,15 +17,15 @@ HELD_OUT = "held-out text"
 
 def lines(records: pd.DataFrame, recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Lines with the accuracy of each model, and of the bigram and majority baselines. recipes: row -> recipe."""
-    rows = where(records, measure=NAMED, language="all")
+    rows = where(records, measure=MASKED, language="all")
     for row, recipe in recipes.items():
         for definition in (MODEL, BIGRAM, MAJORITY) if recipe in set(rows["recipe"]) else ():
-            yield cells.line(row, HELD_OUT, NAMED, definition, cells.cell(where(rows, recipe=recipe, definition=definition)))
+            yield cells.line(row, HELD_OUT, MASKED, definition, cells.cell(where(rows, recipe=recipe, definition=definition)))
 
 
 def note(records: pd.DataFrame, recipes: Mapping[str, str]) -> str:
     """A sentence with each model's and the bigram's accuracy for a figure's note; '' without any. recipes: model -> recipe."""
-    shares = 100 * where(records, measure=NAMED, language="all").groupby(["recipe", "definition"])["value"].mean()
+    shares = 100 * where(records, measure=MASKED, language="all").groupby(["recipe", "definition"])["value"].mean()
     parts = [
         f"{model} {shares[recipe, MODEL]:.0f} % ({shares[recipe, BIGRAM]:.0f} %)"
         for model, recipe in recipes.items()

@@ -106,7 +106,7 @@ def _scores(records: pd.DataFrame, published: Published, study: Study) -> Iterat
     for measure, scale in ((BLEU_1, 100), (WITHOUT_PENALTY, 100), (CONVERT_RATE, 1)):
         for item in directions:
             rows = where(test, item=item, measure=measure, definition=NO_SHIFT)
-            yield _line("no shift: the subwords that are named", item, measure, NO_SHIFT, rows, scale, None)
+            yield _line("no shift: the predicted subwords", item, measure, NO_SHIFT, rows, scale, None)
     for item in directions:
         yield _bleu(FREQUENT_ROW, item, FREQUENT, where(test, item=item, measure=BLEU_1, definition=FREQUENT), None)
     for measure in (IN_DICTIONARY, TRANSLATIONS, ELSEWHERE):

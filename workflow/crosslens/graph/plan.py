@@ -1,8 +1,8 @@
 """The plan of the study: all its artefacts, and the inputs, settings and code from which each is made.
 
-Each method of `Graph` describes one kind of artefact and returns the `Step` that makes it. Methods are in the order of the steps.
-Its docstring begins with the path of the artefact below the results folder. Capitals in that path are the method's arguments.
-The rules call these methods and add the resources that a job needs: threads, memory, time and GPUs.
+Each method of `Graph` describes one kind of artefact and returns the `Step` that makes it. Its docstring begins with the path of
+the artefact below the results folder; words in capitals are arguments of the method. The methods follow the order of the steps.
+The rules call them and add the resources that a job needs: threads, memory, time and GPUs.
 
 `Studies` (crosslens/reports/studies.py) lists the training runs, measures, tables and figures that the papers ask for.
 """

@@ -336,7 +336,7 @@ class Artefacts:
         }
 
     def existing(self, *files: str) -> list[str]:
-        """Those of the given files that exist in the repository."""
+        """Given files that exist in the repository."""
         return [file for file in files if (self.root / file).is_file()]
 
     @cached_property

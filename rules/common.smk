@@ -20,7 +20,7 @@ gc.set_threshold(100_000)
 # Planning looks up the parameters of the rules' functions 50,000 times, which would take a sixth of its time.
 snakemake.common.get_function_params = snakemake.rules.get_function_params = cache(snakemake.rules.get_function_params)
 
-# Scripts import the library from workflow/, which is not installed in conda environments and must be on their sys.path.
+# Scripts import the library from workflow/. In a conda environment, sys.path reaches them but PYTHONPATH does not.
 LIBRARY = str(ROOT.resolve() / "workflow")
 sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.get("PYTHONPATH")))))

@@ -2,7 +2,7 @@
 
 
 rule corpus:
-    """Read the official files of a corpus of any kind, all languages and splits."""
+    """Read the official files of a corpus, all languages and splits, of any kind except paragraphs and typology."""
     input:
         inputs(GRAPH.corpus),
     output:

@@ -34,7 +34,7 @@ def check_start(dag):
 def cost_and_jobs():
     """Cost model of the study, and the jobs of the run. A study without tabulated hours uses those of its preset."""
     results = [read_yaml(Path(file)).get("results", "results") for file in workflow.configfiles if Path(file).is_file()]
-    presets = [folder for folder in results if folder not in (RESULTS, "results")]  # config.yaml is always the last
+    presets = [folder for folder in results if folder not in (RESULTS, "results")]  # config.yaml is listed again at the end
     estimator = Estimator(CONFIG, (presets or ["results"])[-1])
     if CONFIG.rehearse:  # tabulated hours are those of the study, whose jobs take longer
         estimator.rows, estimator.finished = {}, {"measured": estimator.finished["rehearsed"], "rehearsed": {}, "scaled": {}}

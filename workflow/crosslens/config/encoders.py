@@ -11,7 +11,7 @@ from crosslens.config.base import Count, Section, plain
 from crosslens.jobs.bounded import read_json
 from crosslens.jobs.errors import DataError, short
 
-UNKNOWN = ("[UNK]", "<unk>")  # usual unknown subwords, if tokenizer.json names none, as RoBERTa's
+UNKNOWN = ("[UNK]", "<unk>")  # usual names of the unknown subword, for models that name none, such as RoBERTa
 
 DEEPEST = 1000  # layers; several times as many as any encoder has
 PART = r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"  # part of a name on the hub

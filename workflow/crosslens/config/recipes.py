@@ -28,7 +28,7 @@ class Data(Frozen):
     corpus: str
     split: Split
     languages: tuple[str, ...]
-    capped_by: str | None = None  # each language is sampled down to: texts of this language / number of languages
+    capped_by: str | None = None  # cap on each language's random sample: number of texts of this language / number of languages
     texts: Annotated[int, Field(ge=1)] | None = None  # keep only this many texts of each language, the first ones
     # Size of the windows of running text in subwords, including special ones; see crosslens.encoding.packing. None: no windows.
     window: Annotated[int, Field(ge=3)] | None = None
@@ -126,7 +126,7 @@ class Phase(Frozen):
 
 
 class Stage(Frozen):
-    """Epochs over some phases. The weights of the best epoch are kept, or those before training if no epoch is better.
+    """Epochs over some phases. By default, the weights of the best pass are kept, possibly those from before the stage.
 
     Weights are scored after each pass: an epoch or, in a single-phase stage, `interval` updates. The history has a row per pass.
     Source: tanti2021's code, training_process.py 320-342.

@@ -65,7 +65,7 @@ def summary(site: Mapping[str, Any]) -> str:
 
 
 def _section(path: Path, key: str, values: Any) -> Mapping[str, Any]:
-    """Return the mapping below a key. Raises DataError if the values are no mapping."""
+    """Return the mapping below a key. Raises DataError if `values` is not a mapping."""
     if not isinstance(values, dict):
         raise DataError(f"{path}: {key}: expected `key: value` lines below it, found {values!r:.80}; indent them")
     return values

@@ -109,7 +109,7 @@ class Artefacts:
         return {f"content{number}": self.content(file) for number, file in enumerate(files)}
 
     def rows(self, table: str, keys: Iterable[str]) -> str:
-        """Name of a table of the repository and digest of the rows whose first cell is one of the keys, in one string."""
+        """Name of a table of the repository and digest of those of its rows that begin with one of the keys, in one string."""
         header, *lines = read_text(self.root / table).splitlines()
         text = "\n".join([header, *(line for line in lines if line.partition(",")[0] in keys)])
         return f"rows of {table} {sha256(text.encode()).hexdigest()}"

@@ -68,7 +68,7 @@ class Graph(Artefacts):
     """Steps of a configuration, with a method for each kind of artefact."""
 
     def params(self, step: Step) -> dict[str, Any]:
-        """Everything except the inputs that determines what a step makes. Snakemake reruns the step if any value changes."""
+        """Everything that determines what a step makes, except its inputs. Snakemake reruns the step if any value changes."""
         code = " ".join(map(self.fingerprint, step.code))
         return {"code": code, "settings": step.settings, "environment": self.pinned(step.environment), **step.facts}
 

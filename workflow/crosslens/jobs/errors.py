@@ -7,7 +7,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # full disk: the written fi
 
 
 def shown(text: str, length: int = 200) -> str:
-    """Foreign text in a form that is safe in messages: unprintable characters escaped, and cut to `length` characters."""
+    """Foreign text made safe for messages: cut to `length` characters, with unprintable ones escaped."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text[:length])
 
 

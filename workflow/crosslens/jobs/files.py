@@ -93,7 +93,7 @@ def sha256(path: Path) -> str:
 def decompress(data: bytes) -> bytes:
     """Content of complete bz2 streams. Raises EOFError if the last is truncated, OSError if one is damaged or a bomb.
 
-    bz2.decompress, by contrast, ignores any data after the first stream that are not a stream.
+    bz2.decompress, by contrast, ignores data after the first stream if they are not another stream.
     """
     parts: list[bytes] = []
     remaining = max(SMALL, EXPANSION * len(data))

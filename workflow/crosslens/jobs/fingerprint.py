@@ -1,12 +1,11 @@
-"""Fingerprints of code and of environments, which alone decide whether a change of code makes Snakemake rerun a rule.
+"""Fingerprints of code and of environments: Snakemake reruns a rule after a change of code only if one of them changes.
 
 Each rule has the fingerprint of its script as its param `code` (rules/common.smk): a digest of the definitions that the script
 reaches (jobs/reachable.py). This misses data files, and modules imported by a computed name. Rules therefore add such modules to
-`code`, and the content of such files to their params. A line of workflow/same.tsv makes a digest stand for an earlier one:
+`code`, and the content of such files to their params. A line of workflow/same.tsv makes a digest stand for an earlier one. This
+command adds such lines, to declare that the code computes what it computed at a revision:
 
     PYTHONPATH=workflow python -m crosslens.jobs.fingerprint REVISION "why the results are the same"
-
-declares that the code computes what it computed at a revision.
 """
 
 import atexit

@@ -99,7 +99,7 @@ class Text:
         return text
 
     def _enter(self, node: Any) -> None:
-        """Find the names that an outermost function binds, and which of them may change. Those of parameters appear in calls."""
+        """Find the names that an outermost function binds and those that may change: not parameters, which calls may name."""
         parts = [part for part in ast.walk(node) if part is not node]
         bound = [*bindings(parts, self.package)]
         parameters = {part.arg for part in parts if isinstance(part, ast.arg)}

@@ -12,7 +12,7 @@ class Stopped(BaseException):
     """A signal to end the job. It is not an Exception, so that handlers of errors do not catch it."""
 
     def __init__(self, number: int) -> None:
-        """Create an exception for a signal. Its attribute `kept` ends the message: from where the next run continues."""
+        """Create an exception for a signal. Its attribute `kept`, the end of the message, says where the next run continues."""
         super().__init__(number)
         self.number, self.kept = number, ""
 

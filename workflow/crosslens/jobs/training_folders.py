@@ -14,7 +14,7 @@ HALF_WRITTEN = (".*.part-*", ".tmp??????", ".running.*", ".*.running.*")  # by f
 
 
 def seen(outputs: Iterable[str | Path]) -> None:
-    """Remove checkpoints, and trials kept while a job was unfinished, of training runs whose outputs are now complete.
+    """Remove checkpoints, and temporary copies of finished trials, of training runs whose outputs are now complete.
 
     outputs: files of training runs, or folders of jobs with several trials. Files that cannot be removed stay.
     """

@@ -61,7 +61,7 @@ if workflow.modifier.is_main_snakefile():
             raise WorkflowError(message)
         for warning in warnings(config, CONFIG, MISFITS):
             logger.warning(warning)
-        for target, files in replaced(GRAPH, sys.argv[1:]).items():  # Snakemake builds the rule if a target is its name
+        for target, files in replaced(GRAPH, sys.argv[1:]).items():  # Snakemake prefers a rule to a file of the same name
 
             rule:
                 name:

@@ -93,7 +93,7 @@ def check(gpu: str | None, build: str) -> None:
 
 
 def _nvidia_smi(*options: str) -> str:
-    """Standard output of nvidia-smi; "" if it is not installed."""
+    """Standard output of nvidia-smi, which may be an error message; "" if it is not installed."""
     if not (program := shutil.which("nvidia-smi")):
         return ""
     return subprocess.run([program, *options], capture_output=True, encoding="utf-8", errors="replace").stdout

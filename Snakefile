@@ -1,4 +1,4 @@
-# Five studies of multilingual encoders. docs/design.md gives an overview; rules/ has one file per step.
+# Five studies of multilingual encoders as one workflow. docs/design.md gives an overview; rules/ has one file per step.
 
 import os
 from pathlib import Path
@@ -7,13 +7,13 @@ from snakemake.utils import min_version
 
 min_version("9.16")
 
-# The repository, as seen from the working directory, which is another one where this is used as a module (docs/module.md).
+# The repository, relative to the working directory. They differ if this workflow is used as a module (docs/module.md).
 HERE = workflow.current_basedir
 if HERE.is_local:
     ROOT = Path(os.path.relpath(CLONE := HERE.get_path_or_uri(secret_free=True)))
     if {"{", "}"} & {*CLONE}:
         raise WorkflowError(f"{CLONE}: expected a path without {{ and }}, which mark wildcards; move the clone")
-else:  # github(...): Snakemake keeps a clone without files, and scripts import the library from them
+else:  # github(...): Snakemake's clone has no files, but scripts import the library from files
     CLONE = HERE.hosted_repo.repo
     ROOT = Path(".snakemake/crosslens", CLONE.commit(HERE.ref).hexsha)
     if not ROOT.is_dir():
@@ -23,7 +23,7 @@ else:  # github(...): Snakemake keeps a clone without files, and scripts import 
 configfile: str(ROOT / "config.yaml")
 
 
-IMAGE = "crosslens.sif"  # of the Dockerfile, in the working directory; read with --sdm apptainer alone (docs/install.md)
+IMAGE = "crosslens.sif"  # made from the Dockerfile, in the working directory; used only with --sdm apptainer (docs/install.md)
 
 
 container: IMAGE
@@ -48,12 +48,12 @@ include: "rules/messages.smk"
 JOBS = Jobs(cost_and_jobs)
 if workflow.exec_mode == ExecMode.DEFAULT:
     reuse_results()
-# Only the main workflow decides what a run shows; as a module, this one changes nothing. Snakemake's log in .snakemake/log stays
-# whole.
+# Only the main workflow decides what a run shows: as a module, this workflow changes nothing. Snakemake's log in .snakemake/log
+# stays complete.
 if workflow.modifier.is_main_snakefile():
     logger.addFilter(explain)
     if workflow.exec_mode == ExecMode.DEFAULT:
-        # What only plans, `make cost` and `make status`, reads no mirror, and does without one that is on another machine.
+        # `make cost` and `make status` only plan. They read no mirror, so the mirror may be on another machine.
         message = "" if PLAN in os.environ else missing_mirrors(CONFIG.mirror, CONFIG_FILES)
         if message := message or unknown_rules(
             workflow.resource_settings.overwrite_resources, [rule.name for rule in workflow.rules]
@@ -61,7 +61,7 @@ if workflow.modifier.is_main_snakefile():
             raise WorkflowError(message)
         for warning in warnings(config, CONFIG, MISFITS):
             logger.warning(warning)
-        for target, files in replaced(GRAPH, sys.argv[1:]).items():  # a target that is the name of a rule is taken for the rule
+        for target, files in replaced(GRAPH, sys.argv[1:]).items():  # Snakemake prefers a rule to a file of the same name
 
             rule:
                 name:
@@ -69,7 +69,7 @@ if workflow.modifier.is_main_snakefile():
                 input:
                     files,
 
-        if PLAN in os.environ:  # `make cost` and `make status` ask for the jobs
+        if PLAN in os.environ:  # `make cost` and `make status` read the planned jobs
             logger.addHandler(Recorder(config, workflow))
         if not workflow.output_settings.dryrun:
             logger.addHandler(JOBS)
@@ -77,14 +77,14 @@ if workflow.modifier.is_main_snakefile():
             if handler.name == "DefaultStreamHandler":
                 dry_run = DryRun(workflow.output_settings.verbose, files_by_hand)
                 handler.addFilter(dry_run if workflow.output_settings.dryrun else calm)
-                if workflow.output_settings.verbose:  # the reason of each job
+                if workflow.output_settings.verbose:  # show the reason for each job
                     handler.formatter.quiet = {*handler.formatter.quiet} - {Quietness.REASON}
 
 
 onstart:
-    # A second after each round of Snakemake's scheduler its rate limiter starts another round, which starts another: rounds add
-    # up with each finished job, to half a core after some hundred jobs. Its default, 100 jobs a second, limits nothing and is
-    # removed; a limit that the user sets stays. An option for a longer time would have each run end as much later.
+    # One second after each round of Snakemake's scheduler, its rate limiter starts another round, which starts another. Rounds
+    # add up with each finished job, and take half a core after some hundred jobs. The default limit of 100 jobs per second has
+    # no effect here and is removed; a limit set by the user stays. A longer time span would delay the end of each run instead.
     limiter = workflow.scheduler.job_rate_limiter
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
@@ -105,7 +105,7 @@ rule all:
     """Tables and figures of the headline paper."""
     default_target: True
     input:
-        lambda wildcards: targets("tanti2021"),  # only evaluated on request, like those below, since a misfit is an error
+        lambda wildcards: targets("tanti2021"),  # evaluated only on request, as below: a paper that does not fit is an error
 
 
 rule demo:

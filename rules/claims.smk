@@ -1,9 +1,9 @@
-# What holds of the papers' claims: claims.csv, its record, its page claims.html, and the front page index.html. They tell of what
-# there is and make nothing else: tables and records are no inputs but a param, with the identities of their checksum files.
+# Verdicts on the papers' claims: claims.csv, its record, its page claims.html, and the front page index.html. They use the tables
+# and records that exist and build no others: these are not inputs but a param, with the identities of their checksum files.
 
 
 rule claims:
-    """Decide the papers' claims by the tables and records that there are, and write the front page."""
+    """Decide the papers' claims from the tables and records that exist, and write the front page."""
     input:
         inputs(GRAPH.claims),
     output:

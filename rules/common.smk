@@ -1,5 +1,5 @@
-# The configuration, checked and typed, and the graph of artefacts that the rules ask (workflow/crosslens/graph/plan.py).
-# No import of torch or pandas: it would slow down every call.
+# The validated configuration, and the graph of artefacts that describes the rules' steps (workflow/crosslens/graph/plan.py).
+# Nothing here may import torch or pandas, since that would slow down every call.
 
 import gc
 import os
@@ -14,13 +14,13 @@ from snakemake.io import _IOFile
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake_interface_executor_plugins.settings import ExecMode
 
-# Planning makes a million objects and drops few of them. With Python's 700, a fifth of its time goes to searching them for
-# cycles.
+# Planning makes a million objects and drops few of them. With Python's default threshold of 700, it spends a fifth of its time
+# searching them for cycles.
 gc.set_threshold(100_000)
-# A plan asks 50,000 times which parameters the functions of rules have, which takes a sixth of its time.
+# Planning looks up the parameters of the rules' functions 50,000 times, which would take a sixth of its time.
 snakemake.common.get_function_params = snakemake.rules.get_function_params = cache(snakemake.rules.get_function_params)
 
-# Scripts import the library from workflow/; in a conda environment only sys.path reaches them.
+# Scripts import the library from workflow/. In a conda environment, sys.path reaches them but PYTHONPATH does not.
 LIBRARY = str(ROOT.resolve() / "workflow")
 sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, (LIBRARY, os.environ.get("PYTHONPATH")))))
@@ -45,7 +45,7 @@ from crosslens.jobs.checksums import RESULTS as CHECKED_BELOW
 
 @contextmanager
 def errors_in_a_line():
-    """Raise the library's errors about data as Snakemake's, which are shown without a traceback. Decorates functions, too."""
+    """Convert DataError to Snakemake's WorkflowError, which is shown without a traceback. Also works as a decorator."""
     try:
         yield
     except DataError as error:
@@ -53,24 +53,24 @@ def errors_in_a_line():
 
 
 def without_traceback(record):
-    """Keep just the reason in Snakemake's messages on errors of the configuration or of inputs."""
+    """Reduce Snakemake's messages on errors in the configuration or in inputs to the reason."""
     if getattr(record, "exception", "") in ("WorkflowError", "InputFunctionException"):
         record.msg = reason(record.msg)
     return True
 
 
-# As a module, this workflow changes nothing of what is shown; planned_jobs.py reads errors as Snakemake has them.
+# As a module, this workflow does not change what is shown. planned_jobs.py reads errors in Snakemake's own form.
 if workflow.modifier.is_main_snakefile() and PLAN not in os.environ:
     logger.addFilter(without_traceback)
 
 with errors_in_a_line():
     if workflow.exec_mode == ExecMode.DEFAULT:
-        # Snakemake has read them, but takes the last of two equal keys, and does not expand aliases.
+        # Checked again, since Snakemake silently keeps the last of two equal keys, and does not expand aliases.
         for file in workflow.configfiles:
             if Path(file).suffix != ".json":
                 read_yaml(Path(os.path.relpath(file)))
     CONFIG_FILES = ", ".join(dict.fromkeys(os.path.relpath(file) for file in workflow.configfiles))
-    CONFIG, MISFITS = load_fitting(config, CONFIG_FILES)  # a paper that does not fit is refused where it is asked for
+    CONFIG, MISFITS = load_fitting(config, CONFIG_FILES)  # a paper that does not fit is refused only when requested
     CONTENTS = Contents(Path(".snakemake/contents.json"))
     GRAPH = Graph(CONFIG, config, ROOT, CONTENTS, MISFITS)
     GRAPH.check()
@@ -78,10 +78,10 @@ with errors_in_a_line():
 RESULTS = CONFIG.results
 LOGS = f"{RESULTS}/logs"
 STUDIES = GRAPH.studies
-# Checksum files cover files below these folders. Other modules of the workflow may have added theirs.
+# Checksum files record paths relative to these results folders. Other modules of a workflow may have added theirs.
 folders = os.environ.get(CHECKED_BELOW, "").split(os.pathsep)
 os.environ[CHECKED_BELOW] = os.pathsep.join(dict.fromkeys((*filter(None, folders), RESULTS)))
-# One job of a study compiles the layers of an encoder for all.
+# Compiled encoder layers are shared: one job of a study compiles them for all.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.abspath(f"{RESULTS}/.compiled"))
 METADATA = ChecksumMetadata(RESULTS, partial(MetadataRecord, record_format_version=RECORD_FORMAT_VERSION), CONTENTS)
 if workflow.exec_mode == ExecMode.DEFAULT:
@@ -92,7 +92,7 @@ if workflow.exec_mode == ExecMode.DEFAULT:
 @cache
 @errors_in_a_line()
 def planned(make, **wildcards):
-    """Step of a job and its params. make: method of the graph."""
+    """Step of a job, and its params. make: method of the graph that returns the step."""
     step = make(**wildcards)
     return step, GRAPH.params(step)
 
@@ -101,14 +101,14 @@ targets = errors_in_a_line()(partial(items_of, GRAPH))
 
 
 def located(files):
-    """Files of a step as Snakemake takes them. Those of the repository have no time (`ancient`): their content is among the params."""
+    """Files of a step as inputs of a rule. For files of the repository, content in the params replaces the time (`ancient`)."""
     if not isinstance(files, str):
         return [located(file) for file in files]
     return files if files.startswith(f"{RESULTS}/") else ancient(str(ROOT / files))
 
 
 def inputs(make):
-    """Inputs of a rule, by name: those of its step."""
+    """Inputs of a rule by name, which are those of its step. make: method of the graph."""
 
     def files_by_name(wildcards):
         step, _ = planned(make, **dict(wildcards.items()))
@@ -118,28 +118,28 @@ def inputs(make):
 
 
 def params(make, *facts):
-    """Params of a rule: code, settings and environment of its step, and its facts, by their names. A change of any reruns the rule."""
+    """Params of a rule: code, settings, environment and named facts of its step. A change in any of them reruns the rule."""
     names = ("code", "settings", "environment", *facts)
     return {name: lambda wildcards, name=name: planned(make, **dict(wildcards.items()))[1][name] for name in names}
 
 
 def contents(files):
-    """Names of the facts on the content of some files, which Snakemake shows one by one as the reason for a rerun."""
+    """Names of the facts on some files' content: one per file, so that Snakemake shows which one caused a rerun."""
     return [f"content{number}" for number, _ in enumerate(files)]
 
 
 def any_of(names):
-    """Pattern of some names. Snakemake matches patterns against every file, so they are short."""
+    """Pattern that matches any of some names. It is short, since Snakemake matches patterns against every file."""
     return "|".join(names) or "none"
 
 
 def corpora_that(condition):
-    """Pattern of the names of corpora that fulfil a condition."""
+    """Pattern that matches the names of corpora that fulfil a condition."""
     return any_of(name for name, corpus in CONFIG.corpora.items() if condition(corpus))
 
 
 def measures_of(*sources):
-    """Pattern of the measures, KIND or KIND@ASKER, of kinds that measure one of these: predictions, samples, states, encoder."""
+    """Pattern of measures, KIND or KIND@ASKER, of kinds with one of these sources: predictions, samples, states, encoder."""
     return f"(?:{any_of(name for name, kind in KINDS.items() if kind.source in sources)})(?:@[a-z0-9_-]+)?"
 
 

@@ -1,8 +1,8 @@
-# From official files to typed rows: corpora/CORPUS/LANG.SPLIT.parquet, one folder per job; of paragraphs, one language.
+# From official files to typed rows: corpora/CORPUS/LANG.SPLIT.parquet. A job makes a corpus or, of paragraphs, a language.
 
 
 rule corpus:
-    """Read the official files of a corpus, all languages and splits, regardless of their kind."""
+    """Read the official files of a corpus, all languages and splits, of any kind except paragraphs and typology."""
     input:
         inputs(GRAPH.corpus),
     output:

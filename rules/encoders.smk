@@ -1,4 +1,4 @@
-# Encoders as Hugging Face folders: tokenizers/ENCODER/, all but the weights, and encoders/ENCODER/, the whole.
+# Encoders as Hugging Face folders: tokenizers/ENCODER/ without weights, and encoders/ENCODER/ with weights.
 
 
 rule tokenizer:

@@ -1,8 +1,8 @@
-# Measures: measures/KIND/RECIPE.parquet or, of hidden states, measures/KIND/RECIPE/seedN.parquet, tidy records.
+# Measures, as tidy records: measures/KIND/RECIPE.parquet or, if measured by seed, measures/KIND/RECIPE/seedN.parquet.
 
 
 rule measure:
-    """Make a measure of the predictions of a recipe's training runs, all seeds, or of the samples for its states."""
+    """Measure the predictions of a recipe's training runs, all seeds, or the samples whose states are stored."""
     input:
         inputs(GRAPH.measure),
     output:

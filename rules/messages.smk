@@ -1,4 +1,4 @@
-# What a run says and refuses beside Snakemake's own messages, and what it takes from other folders of results.
+# Messages and checks of a run in addition to Snakemake's own, and reuse of files from other results folders.
 
 from snakemake.settings.types import Quietness
 
@@ -12,14 +12,14 @@ from crosslens.papers import papers
 
 
 def files_by_hand(fetched):
-    """Messages on files to be fetched that a person must supply."""
-    from crosslens.corpora.sources.offline import by_hand  # not at the top: a job does not ask
+    """Messages on the files to be fetched that a person must supply by hand."""
+    from crosslens.corpora.sources.offline import by_hand  # not at the top, since jobs do not need it
 
     return by_hand([os.path.relpath(file, f"{RESULTS}/sources") for file in fetched], GRAPH.sources, CONFIG.mirror)
 
 
 def check_start(dag):
-    """Stop before the first job where no job can be submitted, and name the files that a person must supply."""
+    """Warn of files that a person must supply, and stop if jobs cannot be submitted or the container image is missing."""
     executor, jobs = workflow.executor_plugin.name, list(dag.needrun_jobs())
     learning = [job.rule.name for job in jobs if job.rule.name.startswith("train") and GRAPH.learns(job.wildcards_dict["recipe"])]
     fetched = [job.output[0] for job in jobs if job.rule.name in ("fetch", "dump_sample")]
@@ -32,25 +32,25 @@ def check_start(dag):
 
 
 def cost_and_jobs():
-    """Cost model of the study, and the jobs of the run. A study without tabulated hours has those of its file of configuration."""
+    """Cost model of the study, and the jobs of the run. A study without tabulated hours uses those of its preset."""
     results = [read_yaml(Path(file)).get("results", "results") for file in workflow.configfiles if Path(file).is_file()]
-    presets = [folder for folder in results if folder not in (RESULTS, "results")]  # config.yaml stands last, too
+    presets = [folder for folder in results if folder not in (RESULTS, "results")]  # config.yaml is listed again at the end
     estimator = Estimator(CONFIG, (presets or ["results"])[-1])
-    if CONFIG.rehearse:  # hours are of the study, whose jobs take longer
+    if CONFIG.rehearse:  # tabulated hours are those of the study, whose jobs take longer
         estimator.rows, estimator.finished = {}, {"measured": estimator.finished["rehearsed"], "rehearsed": {}, "scaled": {}}
     return estimator, jobs_of(workflow.dag)
 
 
 def show_rehearsal():
-    """Print what the jobs of a rehearsal took beside the cost estimate of the study, as `make cost` does."""
+    """Print the cost estimate of the study next to what the rehearsal's jobs took, as `make cost` does."""
     if CONFIG.rehearse:
-        from crosslens.commands.cost.__main__ import main  # not at the top: only the end of a rehearsal asks
+        from crosslens.commands.cost.__main__ import main  # not at the top, since only the end of a rehearsal needs it
 
         main(sys.argv[1:])
 
 
 def reuse_results():
-    """Take what is the same from other folders of results, that of the rehearsal among them, or of a rehearsal that of its study."""
+    """Take matching artefacts from other results folders, including that of the rehearsal or, in a rehearsal, of the study."""
     folders = [folder.rstrip("/") for folder in [*CONFIG.reuse, CONFIG.counterpart] if os.path.isdir(folder)]
     steps = preparation(GRAPH) if folders else {}
     for message in filter(None, [Reuse(folder, GRAPH, steps, METADATA).take() for folder in folders]):
@@ -58,14 +58,14 @@ def reuse_results():
 
 
 def explain(record):
-    """Add to Snakemake's messages on unknown targets and on forgetting changes."""
+    """Replace Snakemake's messages on unknown targets and on --cleanup-metadata by clearer ones."""
     if getattr(record, "exception", "") == "MissingRuleException":
         targets = [*(rule.name for rule in workflow.rules), *shown(GRAPH)]
         folders = {os.path.dirname(f"{RESULTS}/{paper.path('')}"): MISFITS.get(paper.key) for paper in papers()}
         misfits = MISFITS | {folder: why for folder, why in folders.items() if why}
         try:
             presets = read_presets(ROOT)
-        except DataError:  # in a file that this call does not read
+        except DataError:  # an invalid file that this call does not read
             presets = []
         record.msg = unknown_target(record.msg, targets, RESULTS, presets, misfits)
     if "--cleanup-metadata" in str(record.msg):

@@ -1,4 +1,4 @@
-# Training runs: models/RECIPE/seedN/, weights, predictions on all test data, history, record.
+# Training runs: models/RECIPE/seedN/ with weights, predictions on all test data, history and record.
 
 KEPT = any_of(name for name, (_, recipe) in STUDIES.recipes.items() if recipe.keeps_weights)
 TRIAL_JOBS = any_of(sorted({f"{name.rstrip('0123456789')}[0-9]*" for name in STUDIES.trials}))
@@ -19,7 +19,7 @@ rule train:
         f"{LOGS}/models/{{recipe}}/seed{{seed}}.benchmark.tsv"
     wildcard_constraints:
         recipe=KEPT,
-    priority: 1  # the longest jobs first: short ones fill the gaps, and no core idles during a last training
+    priority: 1  # longest jobs first: short ones fill the gaps, and no core is idle during a last training run
     conda:
         "../envs/encoders.yaml"
     threads: CONFIG.threads
@@ -47,7 +47,7 @@ use rule train as train_without_weights with:
 
 
 rule train_trials:
-    """Train the trials of a search that share a job, each as `train_without_weights` does; all in one folder."""
+    """Train the trials of a search that share a job, each as in `train_without_weights`, all into one folder."""
     input:
         inputs(GRAPH.trials),
     output:

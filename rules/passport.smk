@@ -1,5 +1,5 @@
-# Passports: the page of an encoder with its picture, NAME.html, NAME.svg and NAME.png, its exchange file NAME.json, and the pages
-# of encoders side by side, A-B.html with A-B.csv and A-B.svg. All tell of the tables NAME.csv, which rules/tables_and_figures.smk makes.
+# Passports: the page of an encoder with its picture (NAME.html, NAME.svg, NAME.png), its exchange file NAME.json, and comparisons
+# of encoders (A-B.html, A-B.csv, A-B.svg, A-B.png). All are made from the tables NAME.csv of rules/tables_and_figures.smk.
 
 
 rule passport:

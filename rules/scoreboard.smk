@@ -1,10 +1,10 @@
-# The scoreboard: printed cells beside those of the tables that exist. These are no inputs, so that it starts no training; which
-# of them exist, and the identities of their checksum files, are a param, so that a new or changed table is a reason to make it
-# again.
+# The scoreboard: printed cells next to ours, from the tables that exist. Tables are not inputs, so that no training run is
+# started for it. Their names and the identities of their checksum files are a param, so that a new or changed table causes a
+# rerun.
 
 
 rule scoreboard:
-    """Set each printed cell beside ours, with the tables that exist."""
+    """Write each printed cell next to ours, from the tables that exist."""
     input:
         inputs(GRAPH.scoreboard),
     output:
@@ -17,7 +17,7 @@ rule scoreboard:
         "../envs/figures.yaml"
     params:
         **params(GRAPH.scoreboard, "template", "style", *contents(STUDIES.papers)),
-        tables=lambda wildcards: GRAPH.built_tables(),  # also those that the same call has made before
+        tables=lambda wildcards: GRAPH.built_tables(),  # includes tables made earlier in the same run
     message:
         "Set the printed cells beside ours"
     script:

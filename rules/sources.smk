@@ -1,4 +1,4 @@
-# Official files from a mirror, the network or the synthetic corpus, under sources/ID/.
+# Official files from a mirror, the network or the synthetic corpora, in sources/ID/.
 
 FETCHED = any_of(GRAPH.fetched_sources())
 
@@ -12,7 +12,7 @@ rule fetch:
     wildcard_constraints:
         source=FETCHED,
         path=".+",
-    retries: 0  # it has tried every server already
+    retries: 0  # the job itself tries every server
     localrule: True  # compute nodes often have no network
     conda:
         "../envs/corpora.yaml"

@@ -2,7 +2,7 @@
 
 
 rule states:
-    """Store the hidden states of sampled words from an encoder, trained or as it was pretrained."""
+    """Store the hidden states of sampled words or texts, from a trained or only pretrained encoder."""
     input:
         inputs(GRAPH.states),
     output:

@@ -1,5 +1,5 @@
-# Tables, figures and records of every paper: ITEM.csv, or ITEM.svg, .png and .svg.csv, and its page ITEM.html; report.html, a page of all
-# items; scores/PAPER.parquet.
+# Tables (ITEM.csv) and figures (ITEM.svg, .png, .svg.csv) of every paper; their pages ITEM.html; report.html, a page of them all;
+# and scores/PAPER.parquet, the records behind them.
 
 
 rule table:
@@ -47,7 +47,7 @@ rule figure:
 
 
 rule page:
-    """Write a page in one file: of a table or figure, or the report, of all items of a paper."""
+    """Write a self-contained page of a table or figure, or the report with all tables and figures of a paper."""
     input:
         inputs(GRAPH.page),
     output:

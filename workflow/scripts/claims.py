@@ -1,4 +1,4 @@
-"""Decide claims by the tables and records that exist, and write their table and pages."""
+"""Decide claims from the tables and records that exist, and write their table and pages."""
 
 from pathlib import Path
 

@@ -12,7 +12,7 @@ settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["rows"]["seed"])
 for path in snakemake.input:
     verified(Path(path))
-# Not imported at the top: the reader is one of several, and the fingerprint of the rule covers this one alone.
+# Not imported at the top: there are several readers, and the fingerprint of the rule covers only this one.
 reader = import_module(f"crosslens.corpora.{settings['reader']}")
 with reading(snakemake.input):
     write_corpus(reader, settings["parts"], Path(snakemake.output[0]), log, **settings["rows"])

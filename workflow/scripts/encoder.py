@@ -1,4 +1,4 @@
-"""Put the weights of an encoder into a Hugging Face folder, beside its tokenizer."""
+"""Write an encoder's weights into a Hugging Face folder, together with its tokenizer."""
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ from crosslens.jobs.checksums import write_checksums
 wildcards = snakemake.wildcards
 log = logs.start(snakemake.log[0], snakemake.output[0])
 settings = dict(snakemake.params.settings)
-# The mirrors are no settings: bytes are verified, and another mirror must not rerun everything.
+# Mirrors are not among the settings: files are verified anyway, and another mirror must not rerun everything.
 mirror = in_mirrors(snakemake.config.get("mirror", []), settings.pop("mirror"))
 target = Path(snakemake.output[0])
 digest = fetch(f"{wildcards.source}/{wildcards.path}", target, mirror=mirror, **settings)

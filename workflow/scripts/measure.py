@@ -1,4 +1,4 @@
-"""Make one kind of measure of a recipe: of its predictions, of hidden states, of samples, or with its encoder."""
+"""Compute one kind of measure of a recipe, from predictions, hidden states or samples, or with the recipe's encoder."""
 
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +12,7 @@ from crosslens.measures.shared.subject import Subject
 kind, settings = snakemake.wildcards.kind.partition("@")[0], snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0])
 gpus.take(snakemake.resources.get("gpu", 0), log)
-# Not imported at the top: the kind is one of several, and the fingerprint of the rule covers this one alone.
+# Not imported at the top: there are several kinds, and the fingerprint of the rule covers only this one.
 module = import_module(f"crosslens.measures.{settings['module']}")
 tokens, dictionaries = (
     {Path(folder).name: Path(folder) for folder in snakemake.input.get(name, [])} for name in ("tokens", "dictionaries")
@@ -33,6 +33,6 @@ rows = [
     )
 ]
 schema = getattr(module, "SCHEMA", records.RECORDS)
-seen(inputs.get("predictions", []))  # for runs that do not show their jobs, or have their own workflow
+seen(inputs.get("predictions", []))  # clean up here too, since not every run has the handler `Jobs` of commands/messages.py
 metadata = {"kind": kind, "recipe": recipe, "settings": settings["measure"], **machine(snakemake.threads)}
 records.write(rows, Path(snakemake.output[0]), settings["common"], schema, metadata, module.__name__)

@@ -1,4 +1,4 @@
-"""Write a page of one or several items."""
+"""Write a page of one or several tables and figures."""
 
 from pathlib import Path
 

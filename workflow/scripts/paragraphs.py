@@ -9,7 +9,7 @@ from crosslens.jobs.checksums import verified
 
 
 def main(snakemake):
-    """Read the rule's object, write one file a split."""
+    """Write one file per split. snakemake: the object that Snakemake passes to scripts."""
     wildcards, settings = snakemake.wildcards, snakemake.params.settings
     log = logs.start(snakemake.log[0], snakemake.output[0], seed=settings["seed"])
     outputs = {split: Path(path) for split, path in snakemake.output.items()}
@@ -19,5 +19,5 @@ def main(snakemake):
     log.info("%s", metadata)
 
 
-if __name__ == "__main__":  # its processes import this file where they are not forked
+if __name__ == "__main__":  # worker processes import this file unless they are forked
     main(snakemake)

@@ -1,4 +1,4 @@
-"""Draw words of some corpora."""
+"""Sample words or texts from some corpora."""
 
 from pathlib import Path
 

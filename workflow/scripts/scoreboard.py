@@ -1,4 +1,4 @@
-"""Set the printed cells of all papers beside those of the tables that exist, as a table and a page."""
+"""Write the printed cells of all papers next to ours, from the tables that exist, as a table and a page."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Store hidden states of sampled words, from an encoder as it was trained or pretrained."""
+"""Store hidden states of sampled words or texts, from a trained or only pretrained encoder."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from crosslens.jobs.training_folders import seen
 settings = snakemake.params.settings
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=int(snakemake.wildcards.seed))
 gpus.take(snakemake.resources.get("gpu", 0), log)
-seen(snakemake.input.model)  # for runs that do not show their jobs, or have their own workflow
+seen(snakemake.input.model)  # clean up here too, since not every run has the handler `Jobs` of commands/messages.py
 run(
     Path(snakemake.input.encoder),
     [Path(path) for path in snakemake.input.model],

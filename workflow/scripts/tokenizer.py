@@ -1,4 +1,4 @@
-"""Put an encoder's tokenizer and configuration into a Hugging Face folder."""
+"""Write an encoder's tokenizer and configuration into a Hugging Face folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Train a recipe with one seed and predict all its targets."""
+"""Train a recipe with one seed and write predictions on all its test data."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ seed = int(snakemake.wildcards.seed)
 log = logs.start(snakemake.log[0], snakemake.output[0], seed=seed)
 gpus.take(snakemake.resources.get("gpu", 0), log)
 
-# Imported only here: these imports take seconds, in which a signal must end the job as it does later.
+# Imported only after `logs.start`: these imports take seconds, during which signals must already be handled.
 from crosslens.config.recipes import Recipe  # noqa: E402
 from crosslens.training.run import train  # noqa: E402
 

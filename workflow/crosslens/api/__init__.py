@@ -1,4 +1,4 @@
-"""Functions and estimators for notebooks, see docs/api.md. They read and compute what the workflow does, by the same code."""
+"""Functions and estimators for notebooks (docs/api.md). They share the code of the workflow, so that results agree."""
 
 from crosslens.api.estimators import LanguageSubspace, Probe
 from crosslens.api.states import Encoder, encode, load_encoder, read_records, read_states

@@ -24,7 +24,7 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.penalty, self.tolerance = penalty, tolerance
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the probe until no component of the gradient exceeds the tolerance; warn where that was not reached."""
+        """Fit the probe until no component of the gradient exceeds the tolerance; warn if that is not reached."""
         if not self.penalty > 0:
             raise DataError(f"Probe: expected a penalty above 0, found {self.penalty}")
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
@@ -39,27 +39,30 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return logits, (m, k), or those of the second of two classes, (m,)."""
+        """Return the logits of k classes, (m, k); for two classes, only those of the second, (m,)."""
         check_is_fitted(self)
         states = self.standardise_(validate_data(self, X, dtype=np.float64, reset=False))
         logits: np.ndarray = self.regressions_.logits(states[None])[0, 0, 0].numpy()
         return logits[0] if len(logits) == 1 else logits.T
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, (m, k)."""
+        """Return the probability of each class for each state, (m, k)."""
         logits = self.decision_function(X)
         probabilities: np.ndarray = softmax(logits, 1) if logits.ndim == 2 else np.stack([expit(-logits), expit(logits)], 1)
         return probabilities
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the likeliest class, (m,)."""
+        """Return the most likely class of each state, (m,)."""
         logits = self.decision_function(X)
         classes: np.ndarray = self.classes_[logits.argmax(1) if logits.ndim == 2 else (logits > 0).astype(int)]
         return classes
 
 
 class LanguageSubspace(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Directions along which languages differ, `subspace_`, by one of METHODS; `means_` has the means of `languages_`."""
+    """Directions along which languages differ, fitted by one of METHODS.
+
+    `subspace_`: the directions. `languages_`: the languages. `means_`: their mean states, in the same order.
+    """
 
     def __init__(self, method: str = "densray") -> None:
         self.method = method
@@ -76,6 +79,6 @@ class LanguageSubspace(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the states' coordinates along the directions, around the centre: (m, rank)."""
+        """Return the states' coordinates along the directions, relative to the centre of the subspace, (m, rank)."""
         check_is_fitted(self)
         return self.subspace_.coordinates(validate_data(self, X, reset=False), centred=True)

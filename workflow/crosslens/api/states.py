@@ -32,7 +32,7 @@ class Encoder(NamedTuple):
 def load_encoder(folder: str | Path) -> Encoder:
     """Load an encoder that save_pretrained wrote, without its head, onto the GPU if there is one.
 
-    Raises DataError where its files do not fit each other, or where its vocabulary is trimmed to a study's texts.
+    Raises DataError if its files do not fit each other, or if its vocabulary is trimmed to a study's texts.
     """
     path = Path(folder).expanduser()
     if not path.is_dir():
@@ -47,9 +47,10 @@ def load_encoder(folder: str | Path) -> Encoder:
 
 
 def encode(encoder: Encoder, sentences: Sequence[str]) -> np.ndarray:
-    """Return the mean hidden states of n sentences without special subwords, (layers + 1, n, d) float32; layer 0: embeddings.
+    """Return the mean hidden state of each of n sentences at each layer, (layers + 1, n, d) float32; layer 0: embedding output.
 
-    encoder: as `load_encoder` returns it. Raises DataError for a sentence without subwords, or with too many.
+    Special subwords are left out of the mean. encoder: as returned by `load_encoder`. Raises DataError for a sentence without
+    subwords, or with too many.
     """
     if isinstance(sentences, str) or not len(sentences) or not all(isinstance(sentence, str) for sentence in sentences):
         raise DataError(f"sentences: expected a list of strings, found {short(sentences)}; pass one")
@@ -68,7 +69,10 @@ def encode(encoder: Encoder, sentences: Sequence[str]) -> np.ndarray:
 
 
 def read_states(folder: str | Path, layer: int | None = None) -> stored_states.States:
-    """Read states that a study stored, states/RECIPE/seedN/CORPUS, of all languages. layer: None for those that heads read."""
+    """Read a study's stored states of one corpus, in all languages.
+
+    folder: states/RECIPE/seedN/CORPUS in the results folder. layer: None for the states that heads read.
+    """
     if not any(Path(folder).glob("*.parquet")):
         raise DataError(f"{folder}: expected a corpus's folder of states, found no .parquet; name states/RECIPE/seedN/CORPUS")
     if layer is not None and layer not in (layers := stored_states.layers(Path(folder))):
@@ -77,7 +81,7 @@ def read_states(folder: str | Path, layer: int | None = None) -> stored_states.S
 
 
 def read_records(file: str | Path) -> pd.DataFrame:
-    """Read tidy records, a row for each number: a file of measures/ or scores/."""
+    """Read tidy records, one row per value, from a file in measures/ or scores/."""
     if not Path(file).is_file():
         raise DataError(f"{file}: expected a .parquet file of a study's measures or scores, found none")
     records: pd.DataFrame = parquet.read(file).to_pandas()

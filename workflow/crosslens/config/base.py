@@ -1,4 +1,4 @@
-"""The base of all sections of the configuration. Fast to import, because the Snakefile does so at each call."""
+"""Base classes of all sections of the configuration, and checks. Fast to import, since every call of Snakemake does so."""
 
 import csv
 import difflib
@@ -24,12 +24,12 @@ from crosslens.jobs.errors import DataError, short
 
 LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 WALS_FAMILIES = {"Turkic": "Altaic", "Mongolic": "Altaic"}
-"""Families of Glottolog that WALS v2020.4 takes for one, which few linguists do: family in resources/languages.csv -> in WALS."""
+"""Glottolog families that WALS v2020.4 merges into one, as few linguists do: family in resources/languages.csv -> in WALS."""
 
 Rate = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=60)]  # becomes a folder
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=60)]  # also a folder name
 LANGUAGE_PATTERN = "^[a-z]{2,3}(_[a-z]+)?$"
 Language = Annotated[str, Field(pattern=LANGUAGE_PATTERN)]
 Split = Literal["train", "validation", "dev", "test"]
@@ -37,7 +37,7 @@ FLORES = {"et": "est_Latn", "ko": "kor_Hang", "zh": "zho_Hans", "zh_hant": "zho_
 
 
 def or_null(schema: dict[str, Any]) -> None:
-    """Allow null as a value of a mapping in its JSON schema, and any number of values, since null ones do not count."""
+    """Make a mapping's JSON schema accept null values, and any number of entries, since null entries do not count."""
     schema.pop("maxProperties", None)
     values = schema.get("patternProperties", schema)  # patternProperties if names have a pattern
     for key in [key for key in values if values is not schema or key == "additionalProperties"]:
@@ -45,7 +45,7 @@ def or_null(schema: dict[str, Any]) -> None:
 
 
 def without_null(values: Any) -> Any:
-    """A mapping without the names that are null, which overlays omit so; any other value as it is, for the validation."""
+    """A mapping without its null entries, by which overlays remove names; any other value unchanged, for validation."""
     return {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
 
 
@@ -55,23 +55,23 @@ class ConfigError(DataError):
 
 @cache
 def languages_table() -> dict[str, dict[str, str]]:
-    """resources/languages.csv: code -> the columns of its row.
+    """Rows of resources/languages.csv by language code, each a mapping from column to cell.
 
-    Columns: name, script (ISO 15924), iso639_3, glottocode; wals (code) and genus as in WALS v2020.4; family, which is also
-    WALS's but for WALS_FAMILIES; wikipedia (name of the database), cc100 (file of CC-100). Cells are empty if a source does not
-    have the language. A code with _ is a language in a second script, which only CC-100 distinguishes.
+    Columns: name, script (ISO 15924), iso639_3, glottocode; wals (code) and genus, as in WALS v2020.4; family, as in WALS except
+    for WALS_FAMILIES; wikipedia (name of the database), cc100 (file of CC-100). Cells are empty if a source does not have the
+    language. A code with _ is a language in a second script, which only CC-100 distinguishes.
     """
     return {row["code"]: row for row in csv.DictReader(io.StringIO(read_text(LANGUAGES_CSV), newline=""))}
 
 
 def wals_family(family: str) -> str:
-    """The family of WALS that a family of resources/languages.csv belongs to."""
+    """Family in WALS to which a family in resources/languages.csv belongs."""
     return WALS_FAMILIES.get(family, family)
 
 
 @cache
 def language_code(name: Any) -> str | None:
-    """Code of the language that a row or column names; None where it names none.
+    """Code of the language that the name of a row or column refers to; None if it refers to none.
 
     A name is a code, with or without the mark of a note (zh*), a language's English name, or a pair with English (en-de, de->en),
     which stands for the other language.
@@ -85,20 +85,23 @@ def language_code(name: Any) -> str | None:
 
 
 def families_of(languages: Iterable[Any]) -> list[str]:
-    """Family of each language, or direction of translation; an isolate is a family of its own."""
+    """Family of the language in each name (see `language_code`). An isolate, or a name without a language, is its own family."""
     codes = ((str(name), language_code(name)) for name in languages)
     return [(languages_table()[code]["family"] or code) if code else name for name, code in codes]
 
 
 def plain(path: str) -> str:
-    """The path unchanged. Raises ValueError if it is empty, or has invisible characters or blanks around it."""
+    """Return a path unchanged. Raises ValueError if it is empty, has invisible characters, or begins or ends with a blank."""
     if not path.isprintable() or path != path.strip() or not path:
         raise ValueError(f"expected a path of visible characters, found {path!r:.80}")
     return path
 
 
 def inside(key: str, paths: Any) -> None:
-    """Raise ValueError if a path of the setting `key` leads out of the folder in which it is searched for."""
+    """Raise ValueError if a path in the setting `key` is not `plain` or leads out of the source's folder.
+
+    paths: a path, or nested lists and mappings of paths; values of other types are ignored.
+    """
     for path in _values(paths):
         if not isinstance(path, str):
             continue
@@ -111,7 +114,7 @@ def inside(key: str, paths: Any) -> None:
 
 
 def fill(pattern: str, **values: str) -> str:
-    """A pattern with values for its names. Raises ValueError for an unknown name, or braces with more than a name."""
+    """A pattern with each {name} replaced by its value. Raises ValueError if braces contain anything but a known name."""
     try:
         if all(field in (None, *values) and not form and not how for _, field, form, how in Formatter().parse(pattern)):
             return pattern.format(**values)
@@ -122,7 +125,7 @@ def fill(pattern: str, **values: str) -> str:
 
 
 def check_languages(languages: Iterable[str]) -> None:
-    """Raise ValueError for an unknown language."""
+    """Raise ValueError if a language is not in resources/languages.csv."""
     unknown = [code for code in languages if code not in languages_table()]
     if unknown:
         raise ValueError(
@@ -162,7 +165,10 @@ class Section(Frozen):
     @classmethod
     @cache
     def _truths(cls) -> dict[str, bool]:
-        """Fields that take truth values (true) or numbers (false), but not both; computed once a class, since it takes long."""
+        """Whether a field takes truth values (True) or numbers (False), by name; fields with both or neither are left out.
+
+        Computed once per class, since it is slow.
+        """
         types = {name: {*_parts(field.annotation)} for name, field in cls.model_fields.items()}
         return {name: bool in parts for name, parts in types.items() if (bool in parts) != bool(parts & {int, float})}
 
@@ -176,7 +182,7 @@ class Section(Frozen):
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """The types that a type is made of, such as int of list[int] | None."""
+    """A type and all types that it is made of, such as int in list[int] | None."""
     yield annotation
     for part in get_args(annotation):
         yield from _parts(part)
@@ -207,7 +213,7 @@ def nearest(key: object, names: Iterable[str] | None = None) -> str:
 
 
 def _subclasses(section: type[Section]) -> Iterator[type[Section]]:
-    """All sections that are made of a section."""
+    """Subclasses of a section, direct and indirect."""
     for subclass in section.__subclasses__():
         yield subclass
         yield from _subclasses(subclass)

@@ -39,7 +39,7 @@ LanguageSources = Annotated[
 class OfficialCorpus(Section):
     """A corpus distributed as separate files for each split: its files, and how the splits are formed.
 
-    READER: module of crosslens.corpora that reads the files; READS: keys that are passed to it.
+    READER: module of crosslens.corpora that reads the files. READS: keys of the section that are passed to it.
     """
 
     READER: ClassVar[str]
@@ -81,7 +81,7 @@ class OfficialCorpus(Section):
         check_languages([*self.languages, *self.source_languages])
         inside("archive", [self.archive, self.train_archive])
         inside("files", self.files)
-        for split, without in self.without.items():  # of treebanks, cs_pdt; an overlay may have fewer than are named here
+        for split, without in self.without.items():  # treebanks look like cs_pdt; overlays may have fewer languages
             if unknown := [name for name in without if name.split("_")[0] not in languages_table()]:
                 raise ValueError(f"without.{split}: expected languages or treebanks, found {', '.join(unknown)}")
         missing = [
@@ -114,10 +114,10 @@ class OfficialCorpus(Section):
         return self
 
     def parts(self) -> Iterable[tuple[str, str]]:
-        """(language, split) of all texts, as they are tokenised."""
+        """(language, split) of all tokenised texts, including validation splits held out from train."""
         return self._parts
 
-    @cached_property  # recipes ask for them thousands of times
+    @cached_property  # recipes call `parts` thousands of times
     def _parts(self) -> list[tuple[str, str]]:
         parts = []
         for language in self.languages:
@@ -131,11 +131,11 @@ class OfficialCorpus(Section):
         return parts
 
     def stored(self) -> Iterator[tuple[str, str]]:
-        """(language, split) of every file that the corpus is made of: train still has the share that becomes validation."""
+        """(language, split) of every file of the corpus. Here, train still includes the share held out for validation."""
         return ((language, split) for language, split in self.parts() if split != "validation" or self.files_of(language, split))
 
     def distribution(self, language: str, split: str) -> tuple[str, str | None]:
-        """Source and archive of a split of a language."""
+        """Source and archive with a language's split; archive None: its files are not in an archive."""
         if language in self.language_sources:
             return self.language_sources[language], None
         if self.train_source and split in ("train", "validation"):
@@ -143,11 +143,11 @@ class OfficialCorpus(Section):
         return self.source, self.archive
 
     def sources(self) -> set[str]:
-        """Entries of resources/sources.yaml that it reads."""
+        """Names of the sources that the corpus reads."""
         return {self.source, self.train_source or self.source, *self.language_sources.values()}
 
     def texts_of(self, language: str) -> tuple[str, str] | None:
-        """Source and archive of the texts, where the files contain only their ids."""
+        """Source and archive of a language's texts if the corpus files contain only ids; otherwise None."""
         return None
 
     def files_of(self, language: str, split: str) -> list[str]:
@@ -161,7 +161,7 @@ class OfficialCorpus(Section):
         return [file for pattern in patterns for file in self.filled(pattern, language, split)]
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
-        """The files that a pattern stands for: one."""
+        """Files that a pattern stands for: here, only one."""
         row = languages_table()[language]
         names = {"code": language, "name": row["name"], "lower": row["name"].lower(), "flores": flores(language)}
         return [fill(pattern, **names, **values)]
@@ -195,7 +195,7 @@ class TreebankCorpus(OfficialCorpus):
     parallel: bool = Field(False, description="Treats sentences with the same id as translations, as in PUD.")
 
     def filled(self, pattern: str, language: str, split: str, **values: str) -> list[str]:
-        """The files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
+        """Files that a pattern stands for: with {treebank}, one for each treebank of the language that has the split."""
         if "{treebank}" not in pattern:
             return super().filled(pattern, language, split, **values)
         without = self.without.get(split, [])  # type: ignore[call-overload]
@@ -272,15 +272,15 @@ class DocumentCorpus(OfficialCorpus):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Its labels, () where they are languages."""
+        """Labels of the documents; () if they are languages."""
         return TOPICS if self.texts_source else tuple(self.labels)
 
     def sources(self) -> set[str]:
-        """Entries of resources/sources.yaml that it reads."""
+        """Names of the sources that the corpus reads."""
         return super().sources() | {self.texts_source or self.source}
 
     def texts_of(self, language: str) -> tuple[str, str] | None:
-        """Source and archive of the texts, where the files contain only their ids."""
+        """Source and archive of a language's texts if the corpus files contain only ids; otherwise None."""
         return (self.texts_source, self.texts[language]) if self.texts_source else None
 
 
@@ -292,7 +292,7 @@ class DictionaryCorpus(OfficialCorpus):
     kind: Literal["dictionary"]
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """(language, split) of all texts."""
+        """(language, split) of all dictionaries."""
         for language in self.languages:
             for split in self.files:
                 yield language, split
@@ -354,17 +354,17 @@ class ParagraphCorpus(Section):
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """(language, split) of every file that the corpus is made of."""
+        """(language, split) of every file of the corpus."""
         for language in self.languages:
             for split in self.shares:
                 yield language, split
 
     def stored(self) -> Iterator[tuple[str, str]]:
-        """All of them."""
+        """(language, split) of every file of the corpus: as `parts`, since nothing is held out."""
         return self.parts()
 
     def sources(self) -> set[str]:
-        """Entries of resources/sources.yaml that it reads."""
+        """Names of the sources that the corpus reads."""
         return {self.source, *self.language_sources.values()}
 
     def file_of(self, language: str) -> str:
@@ -391,15 +391,15 @@ class TypologyCorpus(Section):
         return self
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """No texts."""
+        """Nothing, since the corpus has no texts."""
         return iter(())
 
     def stored(self) -> Iterator[tuple[str, str]]:
-        """All of them."""
+        """Nothing, since the only file, typology.parquet, belongs to no language or split."""
         return self.parts()
 
     def sources(self) -> set[str]:
-        """Entries of resources/sources.yaml that it reads."""
+        """Names of the sources that the corpus reads."""
         return {self.source}
 
 

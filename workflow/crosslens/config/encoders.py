@@ -1,4 +1,4 @@
-"""Encoders: from the hub, of a folder, the packaged small one, random weights of a given shape, or a vocabulary alone."""
+"""Encoders from the Hugging Face hub, a folder or a Python package, with random weights, or reduced to a vocabulary."""
 
 import platform
 import re
@@ -11,14 +11,14 @@ from crosslens.config.base import Count, Section, plain
 from crosslens.jobs.bounded import read_json
 from crosslens.jobs.errors import DataError, short
 
-UNKNOWN = ("[UNK]", "<unk>")  # usual names of the subword for unknown text, where a model has no name of its own, as RoBERTa's
+UNKNOWN = ("[UNK]", "<unk>")  # usual names of the unknown subword, for models that name none, such as RoBERTa
 
-DEEPEST = 1000  # blocks, several times those of any encoder
-PART = r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"  # of a name on the hub
+DEEPEST = 1000  # layers; several times as many as any encoder has
+PART = r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"  # part of a name on the hub
 
 
 def _on_the_hub(id: str) -> str:
-    """The id unchanged. Raises ValueError if it is not valid on the hub, such as a path or an address."""
+    """Return the id unchanged. Raises ValueError if it is not valid on the hub, such as a path or a URL."""
     if not re.fullmatch(rf"({PART}/)?{PART}", id) or "--" in id or ".." in id or id.endswith(".git"):
         raise ValueError(f"expected a name on the hub, OWNER/NAME or NAME, found {id!r:.80}")
     return id
@@ -42,19 +42,19 @@ class _Encoder(Section):
     )
 
     def trimmed(self) -> bool:
-        """Whether it keeps only the subwords of the corpora's texts."""
+        """Whether the vocabulary is trimmed to the subwords of the corpora's texts."""
         return bool(self.corpora)
 
     def blocks(self) -> int | None:
-        """Number of its blocks; None if unknown before it is fetched."""
+        """Number of layers; None if unknown before the encoder is downloaded."""
         return None
 
     def sources(self) -> set[str]:
-        """Entries of resources/sources.yaml that it reads."""
+        """Names of the sources that the encoder needs."""
         return set()
 
     def shares(self) -> str | None:
-        """Key of the encoder whose tokenizer and tokens it shares; None: they are its own."""
+        """Key of the encoder whose tokenizer and tokens this one shares; None if it has its own."""
         return None
 
 
@@ -73,11 +73,11 @@ class HubEncoder(_Encoder):
     )
 
     def blocks(self) -> int | None:
-        """Number of its blocks, if the configuration states it."""
+        """Number of layers; None if the configuration does not state it."""
         return self.depth
 
     def sources(self) -> set[str]:
-        """Entries of resources/sources.yaml that it reads."""
+        """Names of the sources that the encoder needs."""
         return {"hub"}
 
 
@@ -94,7 +94,7 @@ class FolderEncoder(_Encoder):
     path: Annotated[str, AfterValidator(plain)] = Field(description="Path to the folder, relative to the working directory.")
 
     def blocks(self) -> int | None:
-        """Number of its blocks; None if config.json is missing or does not state it, which the job that reads it reports.
+        """Number of layers; None if config.json is missing or does not state it, which the job that reads it reports.
 
         Raises DataError if config.json is not valid JSON, too large, or states an impossible number.
         """
@@ -104,7 +104,7 @@ class FolderEncoder(_Encoder):
         except OSError:
             return None
         blocks = content.get("num_hidden_layers") if isinstance(content, dict) else None
-        if blocks is None or type(blocks) is int and 0 <= blocks <= DEEPEST:  # no bool
+        if blocks is None or type(blocks) is int and 0 <= blocks <= DEEPEST:  # excludes bool
             return blocks
         raise DataError(
             f"{path}: expected a whole number up to {DEEPEST} as num_hidden_layers, found {short(blocks, 40)}; use the file "
@@ -126,11 +126,11 @@ class PackagedEncoder(_Encoder):
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash of the unquantised encoder.")
 
     def blocks(self) -> int:
-        """Number of its blocks."""
+        """Number of layers."""
         return 12
 
     def here(self) -> "PackagedEncoder | HubEncoder":
-        """The encoder itself, or the one on the hub if the package has no wheel (pyproject.toml: Linux on x86-64 only)."""
+        """This encoder, or the one on the hub if the package has no wheel here (pyproject.toml: Linux on x86-64 only)."""
         if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
             return self
         return HubEncoder(source="hub", id=self.id, revision=self.revision, corpora=self.corpora, depth=self.blocks())
@@ -165,11 +165,11 @@ class RandomEncoder(_Encoder):
         return False
 
     def blocks(self) -> int:
-        """Number of its blocks."""
+        """Number of layers."""
         return self.layers
 
     def shares(self) -> str | None:
-        """Key of the encoder whose tokenizer it takes."""
+        """Key of the encoder whose tokenizer and tokens this one shares; None if it has its own."""
         return self.tokenizer
 
     @model_validator(mode="after")
@@ -190,7 +190,7 @@ class VocabularyEncoder(_Encoder):
     vocabulary: str = Field(description="Entry in resources/sources.yaml that provides vocab.txt.")
 
     def sources(self) -> set[str]:
-        """Entries of resources/sources.yaml that it reads."""
+        """Names of the sources that the encoder needs."""
         return {self.vocabulary}
 
 

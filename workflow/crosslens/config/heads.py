@@ -8,9 +8,9 @@ from crosslens.config.base import OneOfKinds, Section
 
 TASK: Final = "task"  # kind of label, and name of the head that learns it
 LANGUAGE: Final = "language"  # kind of label, and name of the head that learns it
-ARC: Final = "arc"  # kind of label beside a parser's relations: each word's head
+ARC: Final = "arc"  # kind of label that a parser needs besides relations: each word's head
 TAG: Final = "upos"  # kind of label that a parser may read: each word's gold tag
-WORD: Final = "word"  # kind of label beside those of subwords: which of them begin a word
+WORD: Final = "word"  # kind of label of subwords: whether each begins a word
 Layer = Annotated[int, Field(ge=0)]  # 0 is the embedding output
 ALL: Final = "all"  # all layers, concatenated
 
@@ -18,23 +18,23 @@ ALL: Final = "all"  # all layers, concatenated
 class Mix(Section):
     """The feature-based model of wu2019 (section 4.1), between the encoder's states and a head.
 
-    A softmax-weighted sum of all layers' states, and a bidirectional LSTM over the words of a text. See
+    It takes a softmax-weighted sum of all layers' states, and runs a bidirectional LSTM over the words of a text. See
     crosslens.training.heads.mixed.
     """
 
     lstm_layers: Annotated[int, Field(ge=0)] = 2  # 0: none
-    lstm_size: int = 768  # of each direction
-    pool: bool = False  # a text is the maximum over its words
-    reads: Literal["words", "subwords"] = "words"  # of texts whose words are labelled, what the LSTM runs over
+    lstm_size: int = 768  # per direction
+    pool: bool = False  # whether a text is represented by the maximum over its words
+    reads: Literal["words", "subwords"] = "words"  # what the LSTM runs over if words are labelled
 
 
 class _Head(OneOfKinds):
     """Settings shared by heads of all kinds."""
 
     kind: str
-    labels: tuple[str, ...]  # in the order of their numbers
-    layer: Layer | None = None  # layer whose states it reads; None: the last, in the form that the units name
-    mix: Mix | None = None  # mixture of all layers that it reads instead
+    labels: tuple[str, ...]  # in the order of their class numbers
+    layer: Layer | None = None  # layer whose states it reads; None: the last, in the form that `Units.state` names
+    mix: Mix | None = None  # mixture of all layers that it reads instead of one layer
 
     def reads(self) -> int | Literal["all"] | None:
         """Layer whose states it reads; ALL: all layers, concatenated; None: the states that the units name."""
@@ -46,7 +46,7 @@ class Projection(Section):
 
     first: Annotated[int, Field(ge=0)]
     method: str = "densray"
-    random: bool = False  # on as many random directions, orthonormal, drawn for each seed
+    random: bool = False  # project onto as many random orthonormal directions instead, sampled for each seed
 
 
 class LinearHead(_Head):
@@ -54,14 +54,14 @@ class LinearHead(_Head):
 
     kind: Literal["linear"] = "linear"
     learns: Literal["task", "language"] = TASK
-    projection: Projection | None = None  # of the state that it reads
-    hidden: Annotated[int, Field(ge=0)] = 0  # units of a layer before it; 0: there is none
+    projection: Projection | None = None  # projection of the states that it reads
+    hidden: Annotated[int, Field(ge=0)] = 0  # size of a hidden layer before the linear one; 0: no hidden layer
 
 
 class ParserHead(_Head):
     """A biaffine parser, whose labels are relations; see crosslens.training.heads.parser.
 
-    subtypes: whether its labels, which are then not listed, are the relations in its training data, with subtypes.
+    subtypes: whether labels include subtypes. If so, they are taken from the training data instead of being listed here.
     """
 
     kind: Literal["parser"] = "parser"
@@ -76,7 +76,7 @@ class ParserHead(_Head):
     initialisation: Literal["orthogonal", "pytorch"] = "orthogonal"
     cut_heads: Literal["masked", "last_word"] = "masked"
     one_root: bool = True
-    tag_size: int = 0  # of the embedding of each word's gold UPOS, beside its state; 0: tags are not given
+    tag_size: int = 0  # size of the embedding of each word's gold UPOS tag, appended to its state; 0: no tags
     relation_divisor: Literal["words", "words_plus_two"] = "words"
 
 

@@ -3,7 +3,7 @@
 UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 """The universal part-of-speech tags of Universal Dependencies, version 2."""
 NLI = ("entailment", "neutral", "contradiction")
-"""Natural language inference, in the order of the numbers that stand for them where labels are numbers."""
+"""Labels of NLI, in the order of their numbers in data where labels are numbers."""
 TOPICS = ("CCAT", "ECAT", "GCAT", "MCAT")
 """The main topics of Reuters, which MLDoc classifies: corporate and industrial, economics, government and social, markets."""
 RELATIONS = tuple(

@@ -1,4 +1,4 @@
-"""The presets of the study: each a profile, the folder of its configuration files, and a folder of results."""
+"""Presets of the study. Each has a profile, which names its configuration files, and a results folder."""
 
 import hashlib
 from pathlib import Path
@@ -12,24 +12,24 @@ from crosslens.jobs.errors import DataError
 
 
 class Preset(NamedTuple):
-    """A preset. profile: what follows --profile; results: its folder, below the root."""
+    """A preset. profile: value of --profile. results: results folder, relative to the repository."""
 
     profile: str
     results: str
 
     @property
     def name(self) -> str:
-        """The last part of its folder of results: demo; results/ itself is that of the full study."""
+        """Last part of the results folder, such as demo; published for the full study, whose folder is results itself."""
         return "published" if self.results == "results" else Path(self.results).name
 
 
 def read_presets(root: Path) -> list[Preset]:
-    """Presets of all profiles below `root`. Raises DataError, with file and line, if a file that one names is not valid YAML."""
+    """Presets of all profiles below `root`. Raises DataError, with file and line, if a file named by one is not valid YAML."""
     preset_list = []
     for path in sorted(root.glob("*/config.yaml")):
         try:
             profile = read_yaml(path)
-        except DataError:  # of another program; Snakemake itself refuses a profile that is not valid
+        except DataError:  # another program's file; Snakemake itself refuses an invalid profile
             continue
         if not {"configfile", "executor"} & profile.keys():
             continue
@@ -40,12 +40,12 @@ def read_presets(root: Path) -> list[Preset]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Content of a YAML or JSON file with keys and values.
+    """Content of a YAML or JSON file, which must be a mapping.
 
-    Raises DataError, `path:line:column: ...`, if it is not valid or has a key twice, of which YAML takes the last silently.
+    Raises DataError, `path:line:column: ...`, if it is not valid or has a key twice: YAML would silently keep the last value.
     """
     try:
-        loader = yaml.CSafeLoader(read_text(path))  # libyaml, which takes a seventh of the time
+        loader = yaml.CSafeLoader(read_text(path))  # libyaml, seven times as fast as the loader in Python
         node = loader.get_single_node()
         _expect_each_key_once(node, set())
         content = loader.construct_document(node) if node else None
@@ -63,7 +63,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _expect_each_key_once(node: Any, checked: set[int]) -> None:
-    """Raise MarkedYAMLError where a mapping inside a node has a key twice. checked: nodes that an alias may repeat."""
+    """Raise MarkedYAMLError if a mapping inside a node has a key twice. checked: ids of nodes to skip, as aliases repeat them."""
     if not isinstance(node, yaml.CollectionNode) or id(node) in checked:
         return
     checked.add(id(node))

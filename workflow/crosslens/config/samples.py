@@ -1,4 +1,4 @@
-"""Random words (or whole texts) of a paper's corpora, whose hidden states are stored under every model."""
+"""Sampled words or texts of a paper's corpora, whose hidden states are stored for every model."""
 
 from collections.abc import Iterable
 from typing import Literal, Self
@@ -10,36 +10,37 @@ from crosslens.config.whole import PaperSection
 
 
 class Sampling(Frozen):
-    """Words from a corpus, or whole texts, drawn for each language and split."""
+    """How words or whole texts are sampled from each language and split of a corpus."""
 
     languages: tuple[str, ...]
-    random_words: dict[Split, Count] = {}  # drawn evenly among all labelled words
+    random_words: dict[Split, Count] = {}  # number per language, uniformly from all labelled words
     sample_split: Split = "test"
-    sample_per_label: Count | None = None  # tanti2021, appendix B: points of a language and label
-    sample_per_language: Count | None = None  # or points of a language, each from another text
-    means: bool = False  # instead of words: all texts, and of each the mean of its states without special subwords, at all layers
-    # of parallel texts, whose other languages are left out where they cannot be measured beside this one; None: of other texts
+    sample_per_label: Count | None = None  # samples per language and label (tanti2021, appendix B)
+    sample_per_language: Count | None = None  # or samples per language, each from a different text
+    # Takes all texts instead of words, and stores the mean of each text's states, without special subwords, at all layers.
+    means: bool = False
+    # For parallel texts: languages whose texts cannot be measured together with this one's are left out. None: not parallel.
     pivot: str | None = Field(None, exclude_if=lambda pivot: pivot is None)
-    all_layers: bool = False  # the words' states at all layers, not at those of `states.layers` alone
+    all_layers: bool = False  # stores states at all layers, not only at those in `states.layers`
     seed: int = 0
 
     def splits(self) -> list[Split]:
-        """Splits that words are drawn from."""
+        """Splits from which words or texts are sampled."""
         sampled = [self.sample_split] if self.sample_per_label or self.sample_per_language or self.means else []
         return list(dict.fromkeys([*self.random_words, *sampled]))
 
 
 class Samples(Frozen):
-    """Draws from several corpora; they do not depend on a model and so are the same for all models."""
+    """Settings of samples from several corpora. All models share the samples, which do not depend on a model."""
 
-    encoder: str  # whose tokenizer leaves out texts with unknown subwords, and words without any
+    encoder: str  # its tokenizer decides which texts have unknown subwords and which words have none; these are left out
     tokenisation: str
     unit: Literal["word", "text"]
-    labels: tuple[str, ...] = ()  # of the task
+    labels: tuple[str, ...] = ()  # labels of the task
     corpora: dict[str, Sampling]
 
     @classmethod
     def averaged_texts(cls, paper: PaperSection, corpus: str, languages: Iterable[str]) -> Self:
-        """A draw of all texts of a corpus as a paper reads it, such as parallel sentences, whose mean states are stored."""
+        """Settings that take all texts of a corpus, tokenised as the paper says, and store their mean states."""
         texts = Sampling(languages=tuple(languages), means=True)
         return cls(encoder=paper.encoder, tokenisation=paper.tokenisation, unit="text", corpora={corpus: texts})

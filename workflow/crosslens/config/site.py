@@ -1,4 +1,4 @@
-"""The site file of a cluster, slurm/site.yaml, from which slurm/config.yaml takes what differs between clusters."""
+"""The site file of a cluster, slurm/site.yaml: options that differ between clusters, for the profile slurm/config.yaml."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,20 +14,21 @@ RESOURCES = (
     "clusters constraint cpus_per_gpu cpus_per_task disk_mb gpu gpu_model gres mem_mb mem_mb_per_cpu nodes qos runtime "
     "slurm_account slurm_extra slurm_partition tasks tasks_per_gpu"
 ).split()
-"""What a job may ask for: resources that snakemake-executor-plugin-slurm passes on to sbatch."""
+"""Resources that a job may request: those that snakemake-executor-plugin-slurm passes on to sbatch."""
 OPTIONS = (
     "apptainer-args conda-prefix jobs latency-wait precommand retries seconds-between-status-checks "
     "slurm-init-seconds-before-status-checks slurm-qos slurm-reservation slurm-status-command software-deployment-method"
 ).split()
-"""Options of Snakemake that have one value."""
+"""Options of Snakemake with a single value that a site file may set."""
 ALL_JOBS, RULES = "default-resources", "set-resources"
-"""Options of Snakemake that have resources below them: of all jobs, and of the jobs of each rule."""
+"""Options of Snakemake that contain resources: for all jobs, and for the jobs of each rule."""
 
 
 def site_options(file: str) -> dict[str, Any]:
-    """Options of Snakemake in a site file, {} where there is none. Called while Snakemake reads the profile, before it plans.
+    """Options of Snakemake in a site file; {} if the file does not exist.
 
-    Says on the standard error which values these are. Ends the process with a line where the file is wrong.
+    Snakemake calls this while it reads the profile, before it plans. The values are printed to standard error. If the file is
+    invalid, the process ends with a one-line message.
     """
     path = Path(file)
     if not path.exists():
@@ -41,7 +42,7 @@ def site_options(file: str) -> dict[str, Any]:
 
 
 def read_site(path: Path) -> dict[str, Any]:
-    """Options of Snakemake in a site file, without keys that have nothing below them.
+    """Options of Snakemake in a site file, without top-level keys that have no value.
 
     Raises DataError for an unknown key, and for a value that is not text or a number.
     """
@@ -55,7 +56,7 @@ def read_site(path: Path) -> dict[str, Any]:
 
 
 def summary(site: Mapping[str, Any]) -> str:
-    """The values of a site file in one line; neighbouring rules with the same resources stand together."""
+    """Values of a site file in one line. Adjacent rules with the same resources are grouped."""
     rules = site.get(RULES, {})
     groups = [("", site.get(ALL_JOBS, {}))]
     groups += [(f"{', '.join(map(str, names))}: ", resources) for resources, names in groupby(rules, rules.get)]
@@ -64,14 +65,14 @@ def summary(site: Mapping[str, Any]) -> str:
 
 
 def _section(path: Path, key: str, values: Any) -> Mapping[str, Any]:
-    """The lines below a key. Raises DataError where it has none."""
+    """Return the mapping below a key. Raises DataError if `values` is not a mapping."""
     if not isinstance(values, dict):
         raise DataError(f"{path}: {key}: expected `key: value` lines below it, found {values!r:.80}; indent them")
     return values
 
 
 def _check(path: Path, place: str, values: Mapping[str, Any], keys: Sequence[str]) -> None:
-    """Raise DataError for the first unknown key, or value of another type, below a place."""
+    """Raise DataError for the first unknown key, or value that is neither text nor a number. place: prefix of the keys."""
     for key, value in values.items():
         if key not in keys:
             hint = nearest(key, keys) or f"; expected one of {', '.join(keys)}"

@@ -91,18 +91,18 @@ class Tokenisation(Section):
         return self.strip_accents or self.lower_case
 
     def official(self) -> list[str]:
-        """The official files that it needs, SOURCE/PATH."""
+        """Official files that the tokenisation needs, as SOURCE/PATH."""
         return ["punkt/punkt_tab.zip"] if (self.sentences or "").startswith("punkt") else []
 
     def of(self, split: str) -> Self:
-        """How the texts of a split are read."""
+        """Tokenisation of the texts of a split: for train, its maximum is `train_maximum` unless that is null."""
         return self.model_copy(update={"maximum": self.train_maximum}) if split == "train" and self.train_maximum else self
 
 
 def to_keep_unknown(name: str, file: str, settings: Mapping[str, Any] = {}) -> str:
-    """Advice for keeping the texts with unknown subwords: the line to write into an overlay.
+    """Advice on how to keep texts with unknown subwords: the line to write into an overlay.
 
-    name: of the tokenisation. file: the overlay, in words. settings: what it states of the tokenisation already.
+    name: name of the tokenisation. file: the overlay, in words. settings: settings that the overlay already has for it.
     """
     values = ", ".join(f"{key}: {json.dumps(value)}" for key, value in {**settings, "drop_unknown": False}.items())
     return f"to keep texts with unknown subwords, write `tokenisations: {{ {name}: {{ {values} }} }}` into {file}"

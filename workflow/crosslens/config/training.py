@@ -50,5 +50,5 @@ class Training(Section):
     gpu_step: GpuStep = "captured"
 
     def of_recipe(self) -> dict[str, Any]:
-        """The settings that a recipe has under the same names: those of all papers, and RECIPE."""
+        """Settings that a recipe has under the same names: those shared by all papers, and those in RECIPE."""
         return self.model_dump(include={*Training.model_fields, *self.RECIPE})

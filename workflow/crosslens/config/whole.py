@@ -28,7 +28,7 @@ class PaperSection(Section):
 
     @classmethod
     def of(cls, config: "Config") -> Self:
-        """The section of this paper in a configuration in which it is not null."""
+        """Section of this class in a configuration. The section must not be null."""
         return next(section for section in vars(config.papers).values() if isinstance(section, cls))
 
     def check(self, config: "Config") -> None:
@@ -131,7 +131,7 @@ class Config(Section):
 
     @property
     def counterpart(self) -> str:
-        """Folder of the results of this study's rehearsal; of a rehearsal, that of its study."""
+        """Results folder of this study's rehearsal or, if this is a rehearsal, of its study."""
         return os.path.dirname(self.results) if self.rehearse else f"{self.results}/{REHEARSAL}"
 
     def expect_study(self) -> None:
@@ -143,7 +143,7 @@ class Config(Section):
             )
 
     def misfits(self) -> dict[str, str]:
-        """Reasons why papers do not fit the rest of the configuration, by key: they are refused where they are asked for."""
+        """Reasons why papers do not fit the rest of the configuration, by key. Such a paper is refused only when requested."""
         reasons = {}
         for key in type(self.papers).model_fields:
             if (section := self.paper(key)) is not None:
@@ -178,7 +178,7 @@ class Config(Section):
 
 
 def once(function: Callable[[Config], Result]) -> Callable[[Config], Result]:
-    """The function with its result cached for each configuration."""
+    """Return the function with its result cached for each configuration."""
 
     @wraps(function)
     def call(config: Config) -> Result:

@@ -1,4 +1,4 @@
-"""Files of artefacts, by the names that the configuration and the papers give them; what `Graph` (plan.py) is stated with."""
+"""Paths and settings of artefacts, from the configuration and the papers. `Graph` (plan.py) builds its steps from them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,16 +31,16 @@ from crosslens.reports.paper import MODEL_FILES, Need, Paper, TableOrFigure
 from crosslens.reports.studies import Studies
 
 LANGUAGES = "resources/languages.csv"
-LANGUAGE_TABLES = (LANGUAGES, "resources/synthetic/languages.csv")  # of which synthetic corpora read the rows of their languages
+LANGUAGE_TABLES = (LANGUAGES, "resources/synthetic/languages.csv")  # synthetic corpora read only the rows of their languages
 SOURCE_KEYS = ("source", "train_source", "texts_source", "vocabulary")  # keys of corpora and encoders that name a source
 
 
 @dataclass(frozen=True, eq=False)
 class Artefacts:
-    """Artefacts of a configuration.
+    """Paths, settings and digests of the artefacts of a configuration.
 
-    values: the configuration as it stands in its files. root: the repository. contents: digests of files outside the results.
-    misfits: key of a paper that does not fit the configuration -> why.
+    values: contents of the configuration files, merged but not validated. root: folder of the repository. contents: digests of
+    files outside the results folder. misfits: key of each paper that does not fit the configuration -> reason.
     """
 
     config: WholeConfig
@@ -51,27 +51,27 @@ class Artefacts:
 
     @property
     def results(self) -> str:
-        """Folder of the results."""
+        """Results folder."""
         return self.config.results
 
     @cached_property
     def fingerprint(self) -> Callable[[str], str]:
-        """Function that returns the fingerprint of a file of code: a change of what it does gives another, a comment does not."""
+        """Function that returns the fingerprint of a code file, which depends on what the code does but not on its comments."""
         return cache(Fingerprints(self.root))
 
     @cached_property
     def pinned(self) -> Callable[[str], str]:
-        """Function that returns a digest of the packages that an environment pins, with conda on or off."""
+        """Function that returns a digest of the packages that an environment pins, whether or not conda is used."""
         return cache(lambda name: pins(self.root / "envs" / f"{name}.yaml"))
 
     @cached_property
     def studies(self) -> Studies:
-        """Training runs, samples, measures and items of all papers, by name."""
+        """Training runs, samples, measures, tables and figures of all papers, by name."""
         return Studies(self.config, papers())
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """Sources of official files. Raises DataError where a corpus or an encoder names another."""
+        """Sources of official files by name. Raises DataError if a corpus or an encoder names an unknown source."""
         sources = load_sources(additions=self.config.sources)
         for place, entry in self._entries.items():
             for name in sorted(entry.sources() - sources.keys()):
@@ -84,7 +84,7 @@ class Artefacts:
 
     @cached_property
     def official(self) -> Layout:
-        """Where official files lie."""
+        """Paths of official files below the results folder."""
         return Layout(f"{self.results}/sources", self.sources)
 
     @cached_property
@@ -95,44 +95,45 @@ class Artefacts:
         return About(self.studies, self.studies if is_published else Studies(load(published), papers()), self.sources)
 
     def check(self) -> None:
-        """Raise DataError where names of the configuration do not fit each other, before anything is asked of it."""
+        """Raise DataError, before anything is planned, if a source is unknown or a comparison has the name of an encoder."""
         _ = self.sources, self.compared
 
     # Files of the repository, and official files.
 
     def content(self, file: str) -> str:
-        """Name of a file of the repository and a digest of its content; "" where it is missing."""
+        """Name and content digest of a file of the repository, in one string; "" if the file is missing."""
         return self._content(self.root / file, file)
 
     def contents_of(self, files: Iterable[str]) -> dict[str, str]:
-        """Facts on the content of files of the repository, one a file: a changed one is then the reason for a rerun."""
+        """Facts on the content of files of the repository, one per file, so that a changed file is the reason for a rerun."""
         return {f"content{number}": self.content(file) for number, file in enumerate(files)}
 
     def rows(self, table: str, keys: Iterable[str]) -> str:
-        """Name of a table of the repository, and a digest of its rows whose first cell is one of the keys."""
+        """Name of a table of the repository and digest of those of its rows that begin with one of the keys, in one string."""
         header, *lines = read_text(self.root / table).splitlines()
         text = "\n".join([header, *(line for line in lines if line.partition(",")[0] in keys)])
         return f"rows of {table} {sha256(text.encode()).hexdigest()}"
 
     @cached_property
     def grammar(self) -> list[str]:
-        """Files of the repository from which the synthetic corpus makes sentences."""
+        """Files of the repository from which the synthetic corpora are generated, except LANGUAGE_TABLES."""
         languages = sorted({*self.config.synthetic.languages, *self.config.synthetic.train_languages})
         tables = sorted(path.relative_to(self.root).as_posix() for path in (self.root / "resources/synthetic").glob("*.csv"))
         texts = [f"resources/synthetic/{code}/{name}" for code in languages for name in ("frames.txt", "lexicon.csv")]
         return [table for table in tables if table not in LANGUAGE_TABLES] + texts
 
     def fetched_sources(self) -> list[str]:
-        """Sources of which a corpus, an encoder or a tokenisation has official files."""
+        """Names of the sources whose official files a corpus, an encoder or a tokenisation needs, except `synthetic`."""
         of_tokenisations = {
             file.split("/")[0] for tokenisation in self.config.tokenisations.values() for file in tokenisation.official()
         }
         return sorted(of_tokenisations.union(*(entry.sources() for entry in self._entries.values())) - {"synthetic"})
 
     def copy_in_mirror(self, source: str, path: str) -> str:
-        """sha256 of a mirror's copy of an official file that nothing else vouches for, so that a change is noticed; "" of others.
+        """sha256 of the mirror's copy of an official file without URL and published digest, so that changes are noticed.
 
-        Raises DataError where the copy is not what was pinned.
+        If no mirror has the file, this is the pinned digest, or "" without one. For any other file it is "". Raises DataError
+        if the copy differs from what was pinned.
         """
         entry, file = self.sources[source], f"{source}/{path}"
         if entry.url or entry.published(path):
@@ -143,14 +144,14 @@ class Artefacts:
             raise DataError(str(error)) from error
 
     def has_digest(self, file: str, digests: Collection[str]) -> bool:
-        """Whether the digest of an official file is published, or pinned as one of `digests`."""
+        """Whether an official file has a published digest, or one of `digests` is pinned for it."""
         source, path = self.official.place(file)
         return bool(self.sources[source].published(path)) or self._pins.get(f"{source}/{path}") in digests
 
     # Corpora, encoders and tokens.
 
     def corpus_files(self, *corpora: str) -> list[str]:
-        """All files of some corpora, in order."""
+        """Paths of all files of some corpora, in order."""
         files = []
         for name in corpora:
             corpus = self.config.corpora[name]
@@ -159,7 +160,7 @@ class Artefacts:
         return files
 
     def corpus_outputs(self, *corpora: str) -> list[str]:
-        """Outputs of the jobs that make some corpora: a folder, or the files where each is made by a job of its own."""
+        """Outputs of the jobs that build some corpora: the folder of an official corpus, the single files of any other."""
         outputs = []
         for name in corpora:
             is_whole = isinstance(self.config.corpora[name], OfficialCorpus)
@@ -167,13 +168,13 @@ class Artefacts:
         return outputs
 
     def looked_up(self, corpus: str) -> dict[str, Any]:
-        """Rows of the table of languages that the reader of a corpus looks up, as a fact."""
+        """Rows of resources/languages.csv that a corpus's reader looks up, by language, as a fact; empty if it uses none."""
         entry, table = self.config.corpora[corpus], languages_table()
         looks_up = entry.kind in ("entities", "documents", "typology")
         return {"languages": {code: table[code] for code in entry.languages} if looks_up else {}}
 
     def shares_of_train(self, corpus: str) -> dict[str, Any]:
-        """Languages of a corpus in which validation is a share of train, and how it is drawn."""
+        """Languages of a corpus whose validation split is a share of train, and how that share is sampled."""
         entry: Any = self.config.corpora[corpus]
         languages = sorted(set(entry.parts()) - set(entry.stored()))
         shared: dict[str, Any] = {"languages": [language for language, _ in languages]}
@@ -182,42 +183,45 @@ class Artefacts:
         return shared
 
     def described(self, encoder: str) -> dict[str, Any]:
-        """Settings of an encoder: its entry in the configuration, and the package that it comes in."""
+        """Settings of an encoder: its entry in the configuration and, if packaged, version and digest of its package."""
         entry = self.config.encoders[encoder]
         return {"encoder": entry.model_dump(exclude={"depth"}), "package": self.official.package(entry)}
 
     def own_files(self, encoder: str, files: Sequence[str]) -> dict[str, str]:
-        """Facts on the content of files of an encoder of the user's, one a file; "" of any other encoder."""
+        """Facts on the content of files in a user's encoder folder, one per file; each is "" for any other encoder."""
         entry = self.config.encoders[encoder]
         paths = [Path(entry.path, file) if entry.source == "folder" else None for file in files]
         return {f"content{number}": self._content(path, str(path)) if path else "" for number, path in enumerate(paths)}
 
     def tokens_of(self, encoder: str, tokenisation: str, corpora: Iterable[str]) -> list[str]:
-        """Folders of tokens, each corpus once; those of the tokenizer that an encoder shares with another."""
+        """Token folders of some corpora, each once. An encoder that shares another's tokenizer uses the other's folders."""
         tokenizer = self.config.encoders[encoder].shares() or encoder
         return [f"{self.results}/tokens/{tokenizer}/{tokenisation}/{corpus}" for corpus in dict.fromkeys(corpora)]
 
     # Training runs and measures.
 
     def recipe(self, name: str) -> Recipe:
-        """Recipe of a name; of trials that share a job, the first. Raises DataError for an unknown name."""
+        """Recipe with a given name; for trials that share a job, the first trial. Raises DataError for an unknown name."""
         return self.studies.recipe(name)[1]
 
     def learns(self, name: str) -> bool:
-        """Whether a training run learns weights, and does not only draw them."""
+        """Whether a training run learns weights, rather than only re-initialising some at random."""
         return bool(self.recipe(name).stages or self.recipe(name).static)
 
     def trained_on(self, recipe: Recipe) -> list[str]:
-        """Folders of tokens that a recipe reads."""
+        """Token folders that a recipe reads."""
         return self.tokens_of(recipe.encoder, recipe.tokenisation, [corpus for corpus, _, _ in recipe.files()])
 
     def pretrained(self, recipe: Recipe, seed: str) -> list[str]:
-        """Weights of the model from which a training run starts; none where it starts from those of its encoder's folder."""
+        """Weights file of the model from which a training run starts; empty if it starts from those in its encoder's folder."""
         model = recipe.pretrained
         return [f"{self.results}/models/{model.recipe}/seed{model.seed(int(seed))}/model.safetensors"] if model else []
 
     def weights(self, recipe: str, seed: str) -> list[str]:
-        """Weights in the order of loading: of the model from which a training started, then its own; none without training."""
+        """Weights files in loading order: of the model from which a training run starts, if any, then its own if it trains.
+
+        Raises DataError for a recipe that trains but does not keep its weights.
+        """
         entry = self.recipe(recipe)
         if entry.trains() and not entry.keeps_weights:
             raise DataError(f"{recipe}: expected a recipe whose weights are kept, since its encoder is run again (keeps_weights)")
@@ -225,30 +229,30 @@ class Artefacts:
         return self.pretrained(entry, seed) + trained
 
     def samples_of(self, recipe: str) -> str:
-        """Name of the samples whose states are stored for a recipe's model. Raises DataError where its paper draws none."""
+        """Name of the samples whose states are stored for a recipe's model. Raises DataError if its paper has none for it."""
         samples = self.studies.sampled(recipe)
         if samples is None:
             raise DataError(f"states/{recipe}: expected a recipe for which its paper draws words or texts (Paper.sampled)")
         return samples
 
     def sampled_tokens(self, name: str) -> list[str]:
-        """Folders of tokens from which words are drawn."""
+        """Token folders from which words or texts are sampled. name: name of the samples."""
         samples = self.studies.samples[name]
         return self.tokens_of(samples.encoder, samples.tokenisation, samples.corpora)
 
     def model_files(self, recipe: str, kind: str, seeds: Iterable[int]) -> list[str]:
-        """Files of a kind (MODEL_FILES) of a recipe's training runs, one a seed; of trials, the folders of their job."""
+        """Files of one kind (a key of MODEL_FILES) of a recipe, one per seed; for trials that share a job, its folders."""
         folders = [f"{self.results}/models/{recipe}/seed{seed}" for seed in seeds]
         return folders if recipe in self.studies.trials else [f"{folder}/{MODEL_FILES[kind]}" for folder in folders]
 
     def measure_settings(self, kind: str, recipe: str) -> dict[str, Any]:
-        """Settings of a measure of a recipe; a kind with a setting `training` gets the files of the recipe's training data."""
+        """Settings of a measure of a recipe. If its kind has a setting `training`, they list the recipe's training files."""
         settings = self.studies.settings(kind, recipe)
         training = [file for file in self.recipe(recipe).files() if file[2] == "train"]
         return {**({"training": training} if "training" in (expected_settings(kind.partition("@")[0]) or ()) else {}), **settings}
 
     def measured(self, kind: str, recipe: str, seed: str, settings: Mapping[str, Any]) -> dict[str, str | list[str]]:
-        """Files that a measure reads, by what its kind measures. seed: "" of a kind that is measured over all seeds."""
+        """Files that a measure reads, by name; they depend on what its kind measures. seed: "" if one file covers all seeds."""
         described, entry = kind_of(kind), self.recipe(recipe)
         seeds = self.studies.seeds(recipe)
         inputs: dict[str, str | list[str]] = {}
@@ -270,9 +274,9 @@ class Artefacts:
         return inputs | ({"typology": self.corpus_files(settings["typology"])} if described.typology else {})
 
     def need_files(self, asker: str, need: Need) -> list[str]:
-        """Files of a need: one a seed of what is measured by seed, otherwise one for all.
+        """Files that a need refers to: one per seed if its measure is computed by seed, otherwise one for all seeds.
 
-        Raises DataError for an unknown kind or recipe.
+        asker: key of the paper with the need. Raises DataError for an unknown kind or recipe.
         """
         if need.kind in MODEL_FILES:
             return self.model_files(need.recipe, need.kind, need.seeds)
@@ -280,10 +284,10 @@ class Artefacts:
         place = f"{self.results}/measures/{measure}/{need.recipe}"
         return [f"{place}/seed{seed}.parquet" for seed in need.seeds] if kind_of(measure).by_seed else [f"{place}.parquet"]
 
-    # Items, and what tells of them.
+    # Tables and figures, and the pages that show them.
 
     def item_tokens(self, paper: Paper, item: TableOrFigure) -> dict[str, str]:
-        """Folders of the tokens that an item reads: CORPUS under its tokenisation, CORPUS/TOKENISATION under further ones."""
+        """Token folders that a table or figure reads, by CORPUS or, for further tokenisations, by CORPUS/TOKENISATION."""
         section = self._section(paper)
         encoder, tokenisation = item.encoder or section.encoder, item.tokenisation or section.tokenisation
         tokens = {corpus: self.tokens_of(encoder, tokenisation, [corpus])[0] for corpus in item.corpora}
@@ -292,7 +296,7 @@ class Artefacts:
         return tokens
 
     def item_inputs(self, paper: Paper, item: TableOrFigure) -> dict[str, list[str]]:
-        """Inputs of an item."""
+        """Inputs of a table or figure, by name."""
         trained = [need for need in item.needs if self.recipe(need.recipe).trains()]
         records, histories = (
             dict.fromkeys(file for need in trained for file in self.model_files(need.recipe, kind, need.seeds))
@@ -312,8 +316,8 @@ class Artefacts:
         }
 
     def item_settings(self, paper: Paper, name: str, item: TableOrFigure) -> dict[str, Any]:
-        """Settings of an item: of a table also the reasons why it cannot be compared with the paper's, of a figure the line that
-        says where it comes from.
+        """Settings of a table or figure. A table also gets the reasons why it cannot be compared with the paper's, and a figure
+        the line that states its origin.
         """
         needs = [
             {"kind": need.kind, "recipe": need.recipe, "seeds": list(need.seeds), "files": len(self.need_files(paper.key, need))}
@@ -332,12 +336,12 @@ class Artefacts:
         }
 
     def existing(self, *files: str) -> list[str]:
-        """The files of the repository among these."""
+        """Given files that exist in the repository."""
         return [file for file in files if (self.root / file).is_file()]
 
     @cached_property
     def pages(self) -> dict[str, tuple[Paper, dict[str, TableOrFigure]]]:
-        """Pages by place below the results, each with the items on it: one of each item, and the report of each paper."""
+        """Paper, tables and figures of each page, by its path below the results: single pages, then a report per paper."""
         items = self.studies.items
         pages = {place: (paper, {name: item}) for place, (paper, name, item) in items.items() if item.page}
         for paper in self.studies.papers:
@@ -347,13 +351,13 @@ class Artefacts:
 
     @property
     def passports(self) -> list[str]:
-        """Encoders that have a passport."""
+        """Names of the encoders that have a passport."""
         section: Any = self.config.paper("passport")
         return list(section.encoders) if section else []
 
     @cached_property
     def compared(self) -> dict[str, tuple[str, ...]]:
-        """Encoders whose passports are compared, by name. Raises DataError where an encoder has the name of a comparison."""
+        """Encoders in each comparison of passports, by its name. Raises DataError if a single passport has that name too."""
         section: Any = self.config.paper("passport")
         comparisons = {"-".join(names): tuple(names) for names in section.compare} if section else {}
         if doubled := [name for name in comparisons if name in self.passports]:
@@ -363,21 +367,21 @@ class Artefacts:
         return comparisons
 
     def built_tables(self) -> dict[str, str]:
-        """Places of the tables that exist, with the identities of their checksum files."""
+        """Identity of the checksum file of each existing table, by the table's path below the results folder without .csv."""
         items = self.studies.items.items()
         tables = {f"{self.results}/{place}.csv": place for place, (_, _, item) in items if item.form == "table"}
         return {tables[file]: identity for file, identity in identities(map(Path, tables)).items()}
 
     @cached_property
     def claims_files(self) -> dict[str, list[str]]:
-        """The claims file of each paper that has one, and the paper's printed cells, by its key."""
+        """Claims file, and table of printed values if it exists, of each paper that has claims, by the paper's key."""
         keys = [paper.key for paper in self.studies.papers if self.existing(claims_file(paper.key))]
         return {key: self.existing(claims_file(key), printed(key)) for key in keys}
 
     @cached_property
     def claims_settings(self) -> dict[str, Any]:
-        """Settings of the claims of each paper, by its key: tables and records that decide them, encoders, names of items."""
-        # Not at the top: claims files are slow to import, and few runs plan claims.
+        """Settings of each paper's claims, by its key, such as the tables and records that decide them (`Plan.settings`)."""
+        # Not at the top: this import is slow, and few runs plan claims.
         from crosslens.reports.claims.claims_file import read_claims_file
         from crosslens.reports.claims.inputs import Plan
 
@@ -389,14 +393,14 @@ class Artefacts:
 
     @cached_property
     def evidence(self) -> dict[str, str]:
-        """Tables and records that decide claims and exist, with the identities of their checksum files."""
+        """Identity of the checksum file of each existing table or record that decides claims, by its path."""
         from crosslens.reports.claims.inputs import evidence_files
 
         return identities(file for settings in self.claims_settings.values() for file in evidence_files(settings["evidence"]))
 
     @cached_property
     def _entries(self) -> dict[str, Corpus | Encoder]:
-        """Entries of the configuration that name sources, by their keys."""
+        """All corpora and encoders, since they may name sources, by their keys in the configuration."""
         corpora: dict[str, Corpus | Encoder] = {f"corpora.{name}": corpus for name, corpus in self.config.corpora.items()}
         return corpora | {f"encoders.{name}": encoder for name, encoder in self.config.encoders.items()}
 
@@ -410,7 +414,7 @@ class Artefacts:
         return section
 
     def _content(self, path: Path, name: str) -> str:
-        """Name and digest of a file outside the results; of YAML the keys and values count, comments do not."""
+        """The given name and the digest of a file outside the results; "" if it is missing. Comments in YAML do not count."""
         try:
             is_yaml = path.suffix == ".yaml"
             return f"{name} {self.contents(path, keys_digest, 'keys of ') if is_yaml else self.contents(path)}"
@@ -421,10 +425,10 @@ class Artefacts:
 
 
 def printed(paper: str) -> str:
-    """Table of the values that a paper printed."""
+    """Path of the table with the values printed in a paper. paper: its key."""
     return f"resources/published/{paper}.csv"
 
 
 def claims_file(paper: str) -> str:
-    """Claims file of a paper's claims."""
+    """Path of a paper's claims file. paper: its key."""
     return f"workflow/crosslens/papers/{paper}/claims.yaml"

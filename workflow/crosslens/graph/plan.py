@@ -1,10 +1,10 @@
-"""The plan of the study: which artefacts there are, and what each is made from, with which settings and with which code.
+"""The plan of the study: all its artefacts, and the inputs, settings and code from which each is made.
 
-A method of `Graph` describes one kind of artefact, in the order in which they are made. Its docstring begins with the name of the
-artefact below the folder of results, its arguments are the capitals in that name, and it returns the `Step` that makes it. Rules
-ask these methods and add what a machine must know: threads, memory, time and GPUs.
+Each method of `Graph` describes one kind of artefact and returns the `Step` that makes it. Its docstring begins with the path of
+the artefact below the results folder; words in capitals are arguments of the method. The methods follow the order of the steps.
+The rules call them and add the resources that a job needs: threads, memory, time and GPUs.
 
-`Studies` (crosslens/reports/studies.py) says which training runs, measures and items there are, since the papers ask for them.
+`Studies` (crosslens/reports/studies.py) lists the training runs, measures, tables and figures that the papers ask for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from crosslens.reports import spread
 from crosslens.reports.paper import MODEL_FILES
 
 ENDINGS = {"table": (".csv", ".csv.json"), "figure": (".svg", ".png", ".svg.csv", ".svg.json")}
-"""Files of a table and of a figure: what is shown, and last its record."""
+"""Endings of the files of a table and of a figure: first the file that users ask for, last its record."""
 STYLE = "workflow/crosslens/reports/page.css"
 PAGE = ("workflow/crosslens/reports/page.html.j2", STYLE, "resources/terms.yaml")
 SCOREBOARD = {"template": "workflow/crosslens/reports/scoreboard.html.j2", "style": STYLE}
@@ -41,10 +41,10 @@ class Step:
     """How an artefact is made.
 
     script: name of a script in workflow/scripts. environment: name of a file in envs.
-    inputs: files and folders by name; those that do not lie below the results are files of the repository.
-    settings: what the script gets beside its inputs, as plain values.
-    modules: modules of the library that the script imports by name: those of a paper, kind of measure or reader of corpora.
-    facts: whatever else decides what is made, by name, such as the content of a file of the repository.
+    inputs: files and folders by name; those outside the results folder are files of the repository.
+    settings: plain values that the script gets in addition to its inputs.
+    modules: modules that the script imports by a computed name, such as a measure's, as paths below crosslens without .py.
+    facts: anything else that determines the result, by name, such as the content of a file of the repository.
     """
 
     script: str
@@ -56,19 +56,19 @@ class Step:
 
     @property
     def code(self) -> list[str]:
-        """Files of the repository whose code, and whatever it imports, makes the artefact."""
+        """Code files of the repository that make the artefact, together with everything that they import."""
         return [f"workflow/scripts/{self.script}.py", *(f"workflow/crosslens/{module}.py" for module in self.modules)]
 
     def files(self) -> list[str]:
-        """All inputs."""
+        """Paths of all inputs."""
         return [file for files in self.inputs.values() for file in ([files] if isinstance(files, str) else files)]
 
 
 class Graph(Artefacts):
-    """The steps of a configuration, by what they make."""
+    """Steps of a configuration, with a method for each kind of artefact."""
 
     def params(self, step: Step) -> dict[str, Any]:
-        """Whatever decides what a step makes, beside the content of its inputs: a change of any is a reason to make it again."""
+        """Everything that determines what a step makes, except its inputs. Snakemake reruns the step if any value changes."""
         code = " ".join(map(self.fingerprint, step.code))
         return {"code": code, "settings": step.settings, "environment": self.pinned(step.environment), **step.facts}
 
@@ -125,7 +125,7 @@ class Graph(Artefacts):
         return Step("inventory", "corpora", {"corpora": self.corpus_outputs(*corpora)}, settings)
 
     def tokenizer(self, encoder: str) -> Step:
-        """tokenizers/ENCODER/: an encoder without its weights, whose tokenizer is trimmed to texts or learnt from them."""
+        """tokenizers/ENCODER/: an encoder without its weights. Its tokenizer may be trimmed to texts or learnt from them."""
         entry = self.config.encoders[encoder]
         inputs = {
             "hub": self.official.of_encoder(entry, "DESCRIPTION"),
@@ -171,7 +171,7 @@ class Graph(Artefacts):
     # Models, their hidden states and what is measured.
 
     def training(self, recipe: str, seed: str) -> Step:
-        """models/RECIPE/seedSEED/: predictions of a trained model, and its weights where anything reads them."""
+        """models/RECIPE/seedSEED/: predictions of a trained model, and its weights if anything reads them."""
         entry, measures = self.recipe(recipe), f"{self.results}/measures"
         artefacts = [entry.artefact] if entry.artefact else []
         inputs = {
@@ -183,13 +183,13 @@ class Graph(Artefacts):
         return Step("train", "encoders", inputs, facts=groups(entry))
 
     def trials(self, recipe: str, seed: str) -> Step:
-        """models/RECIPE/seedSEED/: the trials of a search that share a job."""
+        """models/RECIPE/seedSEED/: the trials of a hyperparameter search that share a job."""
         entry, (_, trials) = self.recipe(recipe), self.studies.trials[recipe]
         inputs = {"encoder": f"{self.results}/encoders/{entry.encoder}", "tokens": self.trained_on(entry)}
         return Step("train_trials", "encoders", inputs, [trial.settings() for trial in trials])
 
     def states(self, recipe: str, seed: str) -> Step:
-        """states/RECIPE/seedSEED/: hidden states of sampled words from an encoder, trained or as it was pretrained."""
+        """states/RECIPE/seedSEED/: hidden states of sampled words or texts, from a trained or only pretrained encoder."""
         entry, samples = self.recipe(recipe), self.samples_of(recipe)
         inputs = {
             "encoder": f"{self.results}/encoders/{entry.encoder}",
@@ -205,7 +205,7 @@ class Graph(Artefacts):
         return Step("states", "encoders", inputs, settings)
 
     def measure(self, kind: str, recipe: str, seed: str = "") -> Step:
-        """measures/KIND/RECIPE.parquet, or measures/KIND/RECIPE/seedSEED.parquet of a kind that is measured by seed."""
+        """measures/KIND/RECIPE.parquet or, for kinds that are measured by seed, measures/KIND/RECIPE/seedSEED.parquet."""
         paper, entry = self.studies.recipe(recipe)
         module, source, seeds = kind_of(kind).module, kind_of(kind).source, self.studies.seeds(recipe)
         settings = self.measure_settings(kind, recipe)
@@ -222,10 +222,10 @@ class Graph(Artefacts):
             modules=[f"measures/{module}"],
         )
 
-    # Tables, figures, and what tells of them.
+    # Tables and figures, and the pages that show them.
 
     def item(self, item: str) -> Step:
-        """ITEM.csv, a table of our values and the published ones, or ITEM.svg, .png and .svg.csv, a figure and its data."""
+        """ITEM.csv: a table of our values and the published ones. Or ITEM.svg, .png and .svg.csv: a figure and its data."""
         paper, name, entry = self.studies.items[item]
         cited = self.content(printed(entry.cites)) if entry.cites else ""
         return Step(
@@ -238,14 +238,14 @@ class Graph(Artefacts):
         )
 
     def page(self, page: str) -> Step:
-        """PAGE.html: a table or figure with its caption, or the report, all of those of a paper."""
+        """PAGE.html: a table or figure with its caption, or the report with all tables and figures of a paper."""
         paper, items = self.pages[page]
         files = [f"{self.results}/{paper.path(name)}{ENDINGS[item.form][0]}" for name, item in items.items()]
         template, style, terms = PAGE
         is_report = page not in self.studies.items
-        claims = self.claims_files.get(paper.key, [])[:1] if is_report else []  # says what the main result is
+        claims = self.claims_files.get(paper.key, [])[:1] if is_report else []  # a report states the main result
         tables = spread.tables(self.root, self.about.preset, map(paper.path, items))
-        several = [path.relative_to(self.root).as_posix() for path in tables]  # over several seeds
+        several = [path.relative_to(self.root).as_posix() for path in tables]  # committed tables over several seeds
         inputs = {
             "shown": files,
             "records": [f"{file}.json" for file in files],
@@ -287,7 +287,7 @@ class Graph(Artefacts):
         return Step("comparison", "figures", inputs, facts=facts)
 
     def scoreboard(self) -> Step:
-        """scoreboard.csv and .html: printed cells beside those of the tables that exist. These are no inputs, nor made."""
+        """scoreboard.csv and .html: printed cells next to ours. It uses the tables that exist, and none is built for it."""
         self.config.expect_study()
         published = [printed(paper.key) for paper in self.studies.papers]
         inputs = {"published": self.existing(*published), **SCOREBOARD}
@@ -296,7 +296,7 @@ class Graph(Artefacts):
         return Step("scoreboard", "figures", inputs, {"heading": f"Scoreboard: {self.results}"}, modules, facts)
 
     def claims(self) -> Step:
-        """claims.csv and .html, and the front page index.html: verdicts on claims, by the tables and records that exist."""
+        """claims.csv and .html, and the front page index.html: verdicts on claims, from the tables and records that exist."""
         self.config.expect_study()
         texts = self.claims_texts
         modules = [
@@ -308,12 +308,12 @@ class Graph(Artefacts):
 
     @property
     def claims_texts(self) -> list[str]:
-        """Claims files with the printed cells of their papers, and the template and style of their page."""
+        """Claims files and printed values of all papers, then the template and style of the claims page."""
         return [*(file for files in self.claims_files.values() for file in files), *CLAIMS]
 
 
 def groups(recipe: Recipe) -> dict[str, str]:
-    """Settings of a recipe as facts, in groups, since Snakemake shows as the reason for a rerun each fact that has changed."""
+    """Settings of a recipe in groups, each a fact: Snakemake then names the groups that changed as the reason for a rerun."""
     settings = recipe.settings()
     heads, stages, scores = settings.pop("heads"), settings.pop("stages"), settings.pop("scores")
     phases = [stage.pop("phases") for stage in stages]

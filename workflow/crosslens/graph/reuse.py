@@ -1,10 +1,12 @@
-"""Artefacts of another folder of results, taken from there where this study would make the same.
+"""Reuse of artefacts from another results folder if this study would make the same ones.
 
-The checksum file of an artefact says how it was made (jobs/snakemake_metadata.py): the params and inputs of its job, and the
+The checksum file of an artefact records how it was made (jobs/snakemake_metadata.py): the params and inputs of its job, and the
 identity of each input. An artefact is taken if the step that would make it here has the same params and inputs, and if each
-input has that identity: in this study's folder or, where it is not there, in the other one, judged in the same way. What is
-taken is linked, or copied from another file system, with its checksum file and record, so that it stays what it is whatever
-becomes of the other folder.
+input has the recorded identity. Inputs are looked up in this study's folder. An input that is missing there is looked up in the
+other folder, where it must pass the same checks.
+
+Artefacts are hard-linked, or copied from another file system, together with their checksum files and records. They therefore
+stay the same whatever happens to the other folder.
 """
 
 import os
@@ -23,27 +25,28 @@ from crosslens.jobs.quantities import listed
 from crosslens.jobs.snakemake_metadata import ChecksumMetadata
 
 STAGES = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples")
-"""Folders of artefacts that are taken, in the order in which they are made: all that precedes the training runs."""
-BESIDE = ("sha256", "unread")  # endings of hidden files beside a file: its checksum file, and that nothing has read it yet
+"""Folders of the artefacts that may be taken, in the order in which they are made: all stages before the training runs."""
+BESIDE = ("sha256", "unread")  # endings of the hidden files next to a file: checksum file, and digest before its first use
 
 
 @dataclass
 class Reuse:
-    """Artefacts of another folder of results, `source`.
+    """Artefacts that this study takes from another results folder.
 
-    steps: of the artefacts that this study may take, by their places below the results. metadata: of this study's folder.
+    source: path of the other folder. steps: functions that return the step of each artefact that may be taken, by its path
+    below the results folder. metadata: Snakemake's metadata of this study's results.
     """
 
     source: str
     graph: Graph
     steps: dict[str, Callable[[], Step]]
     metadata: ChecksumMetadata
-    files: Counter[str] = field(default_factory=Counter)  # number of files that were taken, by kind
-    damaged: int = 0  # number of artefacts that would fit, but are not as they were written
+    files: Counter[str] = field(default_factory=Counter)  # number of files taken, by stage
+    damaged: int = 0  # number of artefacts that would fit but are damaged
     _judged: dict[str, bool] = field(default_factory=dict)
 
     def take(self) -> str:
-        """Take every artefact of STAGES that fits and is missing here; return a line on them, "" if there is nothing to say."""
+        """Take every artefact of STAGES that fits and is missing here. Return a message, "" if there is nothing to report."""
         for kind in STAGES:
             for path, checksums in artefacts(self.source, [kind]):
                 place = path.removeprefix(f"{self.source}/")
@@ -56,13 +59,13 @@ class Reuse:
         return f"{self.graph.results}: {self.files.total()} files of {kinds} are taken from {self.source}{damage}"
 
     def fits(self, place: str) -> bool:
-        """Whether this study would make the same as lies, undamaged, at a place of the other folder."""
+        """Whether the artefact at `place` in the other folder is undamaged, and is what this study would make."""
         if place not in self._judged:
             self._judged[place] = self._would_be_made(place) and self._is_whole(place)
         return self._judged[place]
 
     def _would_be_made(self, place: str) -> bool:
-        """Whether a step here has the params and inputs that the checksum file of an artefact there tells of."""
+        """Whether a step of this study has the params and inputs recorded in the checksum file of the other artefact."""
         checksums, step = readable_checksums(self._there(place)), self._step(place)
         if step is None or checksums is None or checksums.notes.get("artefact") != place:
             return False
@@ -74,23 +77,26 @@ class Reuse:
         return all(self._is_read(name, identities.get(name)) for name in places)
 
     def _step(self, place: str) -> Step | None:
-        """Step that would make an artefact here; None where none would, or from another official file than the one there."""
+        """Step that would make an artefact here; None if there is none, or if the official file there may not be the same."""
         try:
             is_official = place.startswith("sources/") and not place.startswith("sources/synthetic/")
             if place not in self.steps or (is_official and not self._is_fetched_alike(place)):
                 return None
             return self.steps[place]()
-        except DataError:  # settings that do not go together, or a copy in a mirror that is not what was published
+        except DataError:  # incompatible settings, or a mirror's copy that differs from what was pinned
             return None
 
     def _is_fetched_alike(self, place: str) -> bool:
-        """Whether the digest of an official file there, or of a sample's index, is published or pinned."""
+        """Whether an official file has a published digest, or is pinned to the digest that it has there.
+
+        Samples of dumps pass, since their index is an input and is judged by itself.
+        """
         checksums = readable_checksums(self._there(place))
         digests = checksums.digests.values() if checksums else ()
         return "-sample/" in place or self.graph.has_digest(f"{self._prefix}{place}", digests)
 
     def _is_whole(self, place: str) -> bool:
-        """Whether an artefact there is as it was written. Official files are verified when they are read, as they may be gone."""
+        """Whether an artefact there is undamaged. Official files pass: they may be gone, and are verified when read."""
         if place.startswith("sources/"):
             return True
         if not self._there(place).exists():
@@ -103,14 +109,14 @@ class Reuse:
         return True
 
     def _is_read(self, place: str, identity: object) -> bool:
-        """Whether this study reads, at a place, the input of that identity."""
+        """Whether the input that this study would read at `place` has the given identity."""
         checksums = readable_checksums(self._here(place) if self._is_here(place) else self._there(place))
         return checksums is not None and checksums.identity == identity and (self._is_here(place) or self.fits(place))
 
     def _take(self, place: str, checksums: Checksums) -> None:
-        """Take an artefact that fits; nothing where that is not possible, so that it is made here."""
+        """Link or copy a fitting artefact into this study's folder. If that fails, do nothing: it is then made here."""
         source, target = self._there(place), self._here(place)
-        # Official files are not copied: they may be large, and nothing reads them as long as what was made of them is there.
+        # Official files are not copied: they may be large, and nothing reads them while what was made from them exists.
         copy = _link if place.startswith("sources/") else _link_or_copy
         with suppress(OSError):  # a read-only folder, a full disk, or another run that takes the same
             with written(target, lambda _: _expect_none(target)) as temporary:
@@ -139,13 +145,13 @@ class Reuse:
 
 
 def _expect_none(target: Path) -> None:
-    """Raise FileExistsError where another run has made the artefact meanwhile. Modes of linked files stay, unlike in `share`."""
+    """Raise FileExistsError if another run has made the artefact meanwhile. Unlike `share`, keep the modes of linked files."""
     if os.path.lexists(target):
         raise FileExistsError(target)
 
 
 def _link(source: str | Path, target: str | Path) -> None:
-    """Link a file; copy a hidden one, since a checksum file may get another record, and Snakemake sets the time of its own."""
+    """Hard-link a file. Copy hidden ones: a checksum file may get a new record, and Snakemake sets times of its own files."""
     if Path(source).name.startswith("."):
         shutil.copy2(source, target)
     else:

@@ -1,4 +1,4 @@
-"""Artefacts that a call of the workflow makes, and those that it may take from another folder of results."""
+"""Files that a run of the workflow builds, and artefacts that it may take from another results folder."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,9 +11,10 @@ from crosslens.jobs.errors import DataError
 
 
 def items_of(graph: Graph, *keys: str, searched: bool = False) -> list[str]:
-    """Files of the items of papers with their reports or, searched, of their searches.
+    """Tables and figures of some papers with their pages, and the papers' reports and files of scores.
 
-    Raises DataError for a paper that does not fit the configuration.
+    keys: keys of the papers. searched: return the tables and figures of the hyperparameter searches instead; these have neither
+    report nor scores. Raises DataError for a paper that does not fit the configuration.
     """
     if reasons := [graph.misfits[key] for key in keys if key in graph.misfits]:
         raise DataError("\n".join(reasons))
@@ -29,14 +30,16 @@ def items_of(graph: Graph, *keys: str, searched: bool = False) -> list[str]:
 
 
 def shown(graph: Graph) -> list[str]:
-    """Tables and figures, the files that a user asks for."""
+    """All tables (.csv) and figures (.svg): the files that users ask for."""
     return [f"{graph.results}/{place}{ENDINGS[item.form][0]}" for place, (_, _, item) in graph.studies.items.items()]
 
 
 def replaced(graph: Graph, arguments: Sequence[str]) -> dict[str, list[str]]:
-    """Targets among the arguments of a call in whose place other files are made; none where options choose jobs by their files.
+    """Files to build in place of some targets, by the target as the user typed it; other targets are left out.
 
-    A figure comes with its page, which would show the one before. In a rehearsal a file of the study stands for the rehearsal's.
+    A figure is built together with its page, which would otherwise show the old figure. In a rehearsal, a file of the study is
+    replaced by that of the rehearsal. Nothing is replaced if an option such as --forcerun or --until selects jobs by file.
+    arguments: command line of Snakemake.
     """
     if any(re.match(r"--(force|forcerun|until|omit-from)\b|-[A-Za-z]*[fRUO]", argument) for argument in arguments):
         return {}
@@ -52,7 +55,7 @@ def replaced(graph: Graph, arguments: Sequence[str]) -> dict[str, list[str]]:
 
 
 def preparation(graph: Graph) -> dict[str, Callable[[], Step]]:
-    """Steps of the artefacts that may precede a training run, by their places below the results."""
+    """Functions that return the step of each artefact built before training, by the artefact's path below the results."""
     config, official, results = graph.config, graph.official, f"{graph.results}/"
     corpora, encoders = config.corpora, config.encoders
     steps: dict[str, Callable[[], Step]] = {f"sources/synthetic/{file}": graph.synthetic for file in config.synthetic.files()}

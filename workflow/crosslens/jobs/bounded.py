@@ -1,7 +1,7 @@
 """Reading of small files during planning, restricted to regular files of limited size.
 
-A pipe, a device or an endless file of zeros in an encoder's folder causes a one-line error here, where it would otherwise hang or
-fill the memory.
+A pipe, a device or a huge file in an encoder's folder would make planning hang or fill the memory. Here, it causes a one-line
+error.
 """
 
 import json
@@ -12,7 +12,7 @@ from crosslens.jobs.errors import DataError
 from crosslens.jobs.quantities import readable
 
 LARGEST = 10**6  # bytes
-LARGEST_JSON = 10**7  # bytes: config.json of an encoder names its labels, of which there may be many
+LARGEST_JSON = 10**7  # bytes; config.json of an encoder may list many labels
 
 
 def regular(path: Path) -> int:
@@ -41,7 +41,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str | bytes, place: object) -> Any:
-    """Content of JSON. place: where it is, for messages. Raises DataError if it is not valid."""
+    """Content of a JSON text. place: its file, for messages. Raises DataError if it is not valid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets

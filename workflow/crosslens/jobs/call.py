@@ -1,4 +1,4 @@
-"""The call of Snakemake, and the command that makes a file again."""
+"""The call of Snakemake, and shell commands that rebuild a file or set it aside."""
 
 import os
 import shlex
@@ -11,7 +11,10 @@ COMMAND = "CROSSLENS_COMMAND"  # environment variable: the call of Snakemake (`c
 
 
 def called(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
-    """A call of Snakemake without its targets, and without the options that decide only how it runs."""
+    """Shell command of a call of Snakemake, without targets and without options that affect only how jobs are run.
+
+    arguments: command line without the program's name. environment: environment variables, which may name a profile.
+    """
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--profile", default=environment.get("SNAKEMAKE_PROFILE"))
     parser.add_argument("--snakefile", "-s")
@@ -23,16 +26,16 @@ def called(arguments: Sequence[str], environment: Mapping[str, str] = os.environ
     for option, value in vars(options).items():
         if value:
             words += [f"--{option}", *([value] if isinstance(value, str) else value)]
-    return shlex.join([*words, *["--"][: bool(options.configfile or options.config)]])  # a target is not one more file or value
+    return shlex.join([*words, *["--"][: bool(options.configfile or options.config)]])  # else a target is read as another value
 
 
 def command(target: str | os.PathLike[str]) -> str | None:
-    """The command that makes a file again; None outside a run of the workflow."""
+    """Shell command that makes a file again; None outside a run of the workflow."""
     return f"{call} {shlex.quote(os.fspath(target))}" if (call := os.environ.get(COMMAND)) else None
 
 
 def set_aside(path: Path) -> str:
-    """The command that moves a file or folder out of the way. It is not to be deleted: another working copy may have made it."""
+    """Shell command that renames a file or folder. It is not deleted, since another working copy may have made it."""
     names = (path.with_name(f".{path.name}{number or ''}.damaged") for number in count())
     free = next(name for name in names if not os.path.lexists(name))
     return shlex.join(["mv", "--", str(path), str(free)])

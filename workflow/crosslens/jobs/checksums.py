@@ -1,8 +1,8 @@
-"""Files of checksums, which are written with an artefact and verified whenever it is read.
+"""Checksum files, which are written with an artefact and verified whenever it is read.
 
-A checksum file has the sha256 of every file and, in comment lines, which `sha256sum --check` ignores, the artefact's place below
-the folder of results and the record of how it was made (jobs/snakemake_metadata.py). Of files that also tell when they were made
-and how long that took, another digest leaves this out, so that an artefact that is made again as it was stays the same.
+A checksum file has the sha256 of every file. Its comment lines, which `sha256sum --check` ignores, have the artefact's place
+below the results folder and the record of how it was made (jobs/snakemake_metadata.py). Some files also say when they were made
+and how long that took. A second digest leaves this out, so that an artefact rebuilt with the same content counts as the same.
 """
 
 import csv
@@ -22,13 +22,13 @@ from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256, share, written
 
 SUMS = ".SHA256SUMS"  # checksum file of a folder, inside it; that of a single file is beside it as .NAME.sha256
-RESULTS = "CROSSLENS_RESULTS"  # environment variable: the folders of results, joined by os.pathsep; jobs inherit it
+RESULTS = "CROSSLENS_RESULTS"  # environment variable: results folders, joined by os.pathsep; jobs inherit it
 NO_DIGEST = "without the digest that it was written with"
 FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", "models", "states", "measures", "scores")
-"""Folders of results in which the artefacts of the stages lie."""
+"""Folders of the artefacts of each stage, below the results folder."""
 RUN = ("command", "host", "made", "seconds", "training_seconds", "subwords_a_second")
-"""Keys of records and columns of histories that tell of the run that made an artefact, not of its content."""
-NOTES = ("artefact", "content", "record", "inputs")  # words of the notes of a checksum file
+"""Keys of records and columns of histories that describe the run that made an artefact, not its content."""
+NOTES = ("artefact", "content", "record", "inputs")  # first words of the notes in a checksum file
 UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary folders
 
 
@@ -36,9 +36,9 @@ UNFINISHED = re.compile(r"\..*\.part-.+")  # names of `written`'s temporary fold
 class Checksums:
     """Content of a checksum file.
 
-    file: its path. sums: its lines with digests. notes: its comments by their first word: `artefact`, the place of the artefact
-    below the folder of results; `content`, a digest without what tells of the run, and one of it and of the sums for which it
-    stands; `record` and `inputs`, how it was made. A checksum file that a user made with sha256sum has no notes.
+    file: its path. sums: its lines with digests. notes: its comments by their first word. `artefact` is the place of the artefact
+    below the results folder. `content` is a digest that leaves RUN out, followed by a digest that binds it to the sums. `record`
+    and `inputs` say how the artefact was made. A checksum file that a user made with sha256sum has no notes.
     """
 
     file: Path
@@ -47,13 +47,13 @@ class Checksums:
 
     @cached_property
     def identity(self) -> str:
-        """Sixteen hex digits that stand for the checksummed content, whenever and however fast it was made."""
+        """Sixteen hex digits that identify the checksummed content, independent of when and how fast it was made."""
         content = self.notes.get("content", "").partition(" ")[0]
         return content if content and self.notes["content"] == _content_note(content, self.sums) else _short_digest(self.sums)
 
     @property
     def digests(self) -> dict[Path, str]:
-        """File -> sha256. Raises ValueError if a line has no digest, or a note is not what was written."""
+        """sha256 of each file, by path. Raises ValueError if a line has no digest, or if a note is damaged."""
         content = self.notes.get("content", "")
         if not self.notes.keys() <= {*NOTES} or content and content != _content_note(content.partition(" ")[0], self.sums):
             raise ValueError(f"{self.file}: a note is damaged")
@@ -61,10 +61,10 @@ class Checksums:
         return {self.file.parent / name: digest for digest, name in lines}
 
     def edited(self, digest: Callable[[Path], str]) -> bool:
-        """Whether a file has changed since it was checksummed, or one of a folder is missing.
+        """Whether a file has changed since it was checksummed, or a file of a folder is missing.
 
-        digest: sha256 of a file. It is computed only for files that were written, renamed or replaced after the checksum file:
-        the time of such a change (ctime) cannot be set.
+        digest: function that returns the sha256 of a file. It is called only for files that were written, renamed or replaced
+        after the checksum file, which their ctime shows: unlike mtime, it cannot be set.
         """
         try:
             written_at = self.file.stat().st_ctime_ns
@@ -75,7 +75,7 @@ class Checksums:
 
     @classmethod
     def read(cls, file: Path) -> "Checksums":
-        """A checksum file in its file. Raises OSError if it cannot be read, ValueError if it is not text."""
+        """Read a checksum file. Raises OSError if it cannot be read, ValueError if it is not text."""
         lines = file.read_text("utf-8").split("\n")[:-1]
         comments = [line[2:].partition(" ") for line in lines if line.startswith("# ")]
         sums = [line for line in lines if not line.startswith("# ")]
@@ -90,11 +90,10 @@ class Checksums:
 
 @contextmanager
 def checksummed(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path like `written`, and write the checksum file of what was written there.
+    """Yield a temporary path like `written`, and write a checksum file for what the caller wrote there.
 
-    Everything that a later step reads is written so.
-
-    A file in a folder that is itself being written is covered by the folder's checksum file.
+    Everything that a later step reads is written in this way. A file in a folder that is itself being written gets no checksum
+    file of its own: that of the folder covers it.
     """
     path = Path(path)
     is_covered = any(UNFINISHED.fullmatch(parent.name) for parent in path.parents)
@@ -109,7 +108,10 @@ def checksummed(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_checksums(content: Path, path: Path | None = None) -> None:
-    """Write the checksum file of a folder into it, of a file beside it. path: final path of the artefact; None: `content`."""
+    """Write the checksum file of a folder inside it, or that of a file next to it.
+
+    content: current path of the artefact. path: final path of the artefact; None if that is `content`.
+    """
     path = path or content
     if content.is_dir():
         file, files = content / SUMS, {part.relative_to(content).as_posix(): part for part in sorted(_visible(content))}
@@ -127,7 +129,7 @@ def _lines(digests: Mapping[str, str]) -> str:
 
 
 def _content_note(content: str, sums: str) -> str:
-    """A digest without what tells of the run, bound to the sums for which it stands."""
+    """Value of the note `content`: a digest that leaves RUN out, and a digest that binds it to the sums."""
     return f"{content} {_short_digest(content + sums)}"
 
 
@@ -136,7 +138,7 @@ def _short_digest(text: str) -> str:
 
 
 def _without_run(file: Path) -> str:
-    """Content of a record or history without RUN; "" of another file, and of one that is neither JSON nor CSV."""
+    """Content of a record or history without RUN; "" for any other file, and for one that is neither JSON nor CSV."""
     try:
         if file.name == "record.json" or file.name.endswith((".csv.json", ".svg.json")):
             record = json.loads(file.read_text("utf-8"))
@@ -153,17 +155,17 @@ def _without_run(file: Path) -> str:
 
 
 def checksum_file_beside(path: Path) -> Path:
-    """Place of the checksum file of a file."""
+    """Path of the checksum file of a single file."""
     return path.with_name(f".{path.name}.sha256")
 
 
 def read_checksums(artefact: Path) -> Checksums:
-    """The checksum file of a file or folder. Raises FileNotFoundError if it has none, ValueError if that is not text."""
+    """Checksum file of a file or folder. Raises FileNotFoundError if it has none, ValueError if that is not text."""
     return Checksums.read(artefact / SUMS if artefact.is_dir() else checksum_file_beside(artefact))
 
 
 def readable_checksums(artefact: Path) -> Checksums | None:
-    """The checksum file of a file or folder; None if it has none, or one that cannot be read."""
+    """Checksum file of a file or folder; None if it has none, or if it cannot be read."""
     try:
         return read_checksums(artefact)
     except (OSError, ValueError):
@@ -171,7 +173,10 @@ def readable_checksums(artefact: Path) -> Checksums | None:
 
 
 def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Checksums]]:
-    """Yield paths of artefacts in folders of results, and their checksum files. Links to folders are not followed."""
+    """Yield the path and checksum file of each artefact in some folders below the results. Links to folders are not followed.
+
+    results: results folder. folders: names of the folders below it.
+    """
     for top in folders:
         for folder, subfolders, names in os.walk(f"{results}/{top}"):
             if SUMS in names:
@@ -186,7 +191,7 @@ def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[
 
 
 def identities(paths: Iterable[Path]) -> dict[str, str]:
-    """Identity of the checksum file of each file that exists, by its path; "" without one, which the reader reports."""
+    """Identity of each file that exists, by path; "" if it has no checksum file, which is reported when the file is read."""
     checksum_files = {str(path): readable_checksums(path) for path in sorted({*paths}) if path.exists()}
     return {path: checksums.identity if checksums else "" for path, checksums in checksum_files.items()}
 
@@ -195,7 +200,7 @@ def verified(path: Path) -> Path:
     """The path itself, after verifying every byte of a checksummed file or folder, or of a part of such a folder.
 
     Raises DataError, with the command that makes the artefact again, if something is damaged, missing, new, or belongs elsewhere.
-    A file is read for this once in a process.
+    Each process reads a file only once for this purpose.
     """
     artefact = next((folder for folder in (path, *path.parents) if (folder / SUMS).is_file()), path)
     digests = _digests(artefact)
@@ -212,7 +217,7 @@ def verified(path: Path) -> Path:
 
 
 def digest(file: Path) -> str:
-    """sha256 of a file, computed once in a process as long as the file stays the same."""
+    """sha256 of a file, computed only once per process unless the file changes."""
     return _digest(file, *stamp(file))
 
 
@@ -222,7 +227,7 @@ def _digest(path: Path, *stamp: int) -> str:
 
 
 def _digests(artefact: Path) -> dict[Path, str]:
-    """Digests of an artefact's files. Raises DataError if it has no checksum file, a damaged one, or that of another place."""
+    """Digests of an artefact's files, by path. Raises DataError if its checksum file is missing, damaged or of another place."""
     try:
         checksums = read_checksums(artefact)
         digests = checksums.digests
@@ -238,7 +243,7 @@ def _digests(artefact: Path) -> dict[Path, str]:
 
 
 def _place(path: Path) -> str:
-    """Place of an artefact below its folder of results; "" outside a run of the workflow."""
+    """Path of an artefact below its results folder; "" outside a run of the workflow."""
     roots = [Path(root) for root in os.environ.get(RESULTS, "").split(os.pathsep) if root and path.is_relative_to(root)]
     return path.relative_to(max(roots, key=lambda root: len(root.parts))).as_posix() if roots else ""
 

@@ -1,4 +1,4 @@
-"""Definitions in a file: functions, classes and variables, with what each refers to. Nothing is executed."""
+"""Definitions in a code file: functions, classes and variables, with the names to which each refers. Nothing is executed."""
 
 import ast
 import hashlib
@@ -7,22 +7,25 @@ from typing import NamedTuple
 
 from crosslens.jobs.normal_form import DEFINITIONS, IMPORTS, Text, bindings, imports, is_plain, outside_functions
 
-# Digest of a statement's text, which has `$` for the names of modules' contents; these names, dotted, in order.
+# Digest of a statement's normal form, in which `$` replaces names of modules' contents; and these names, dotted, in order.
 Statement = tuple[str, list[str]]
 
 
 class Module(NamedTuple):
-    """Contents of a file."""
+    """Contents of a code file."""
 
-    definitions: dict[str, list[Statement]]  # by name; several statements may bind it
-    entries: list[str]  # names that code may ask for by a string: public definitions, and imports for others
+    definitions: dict[str, list[Statement]]  # statements by the name that they bind
+    entries: list[str]  # names that other code may look up by a string: public definitions and re-exports
     effects: list[Statement]  # what runs at import, beyond definitions
     names: dict[str, list[str]]  # names of definitions and imports -> dotted names of what they may mean
     imports: list[str]  # dotted names of what is imported at any time
 
 
 def read_module(source: bytes, path: str, name: str) -> Module:
-    """Contents of a file. path: of the file in the repository; name: of the module, dotted, or of the script."""
+    """Contents of a code file.
+
+    source: text of the file. path: relative to the repository. name: dotted name of the module, or name of the script.
+    """
     tree, is_script = ast.parse(source, path), PurePath(path).parent.name == "scripts"
     package = name.split(".")[: None if path.endswith("__init__.py") else -1]
     loads = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
@@ -46,7 +49,7 @@ def read_module(source: bytes, path: str, name: str) -> Module:
 
 
 def _remove_silent(tree: ast.Module) -> None:
-    """Remove statements that do nothing: docstrings, `pass`, and what only type checkers read."""
+    """Remove statements without effect: docstrings, `pass`, and code only for type checkers."""
 
     def is_silent(node: ast.AST) -> bool:
         is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not node.orelse
@@ -58,7 +61,7 @@ def _remove_silent(tree: ast.Module) -> None:
 
 
 def _only_defines(node: ast.stmt, is_script: bool) -> bool:
-    """Whether a statement changes nothing but the names that it binds. Assignments of scripts are steps of a program."""
+    """Whether a statement only binds names. Assignments in scripts do not count as such, since they are steps of a program."""
     if isinstance(node, IMPORTS):
         return node.names[0].name != "*"
     if isinstance(node, DEFINITIONS):

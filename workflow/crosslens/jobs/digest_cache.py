@@ -1,4 +1,4 @@
-"""Digests of files outside the results, cached as long as a file stays the same."""
+"""Digests of files outside the results, cached until a file changes."""
 
 import json
 import time
@@ -12,9 +12,9 @@ from crosslens.jobs.files import sha256, written
 from crosslens.jobs.quantities import readable
 
 SLOW = 0.01  # seconds of reading after which the cache is saved
-SPARSE = 100  # largest ratio of a file's size to its room on the disk; file systems may compress
-LARGE = 10**9  # bytes from which that ratio is checked
-FRESH = 10**9  # nanoseconds within which a file can change without a new stamp, because clocks of file systems are coarse
+SPARSE = 100  # maximum ratio of a file's size to its space on disk, which may be compressed
+LARGE = 10**9  # bytes above which that ratio is checked
+FRESH = 10**9  # nanoseconds within which a file may change without a new stamp, as clocks of file systems are coarse
 
 
 def stamp(path: Path) -> list[int]:
@@ -24,10 +24,10 @@ def stamp(path: Path) -> list[int]:
 
 
 class Cache:
-    """Values computed from files, in a JSON file in `.snakemake`: NAME -> [stamp, value]."""
+    """Cache of values computed from files, in a JSON file in `.snakemake`: NAME -> [stamp, value]."""
 
     def __init__(self, file: Path | None) -> None:
-        """Read the values of earlier calls; None: nothing is stored."""
+        """Read the values of earlier calls. file: path of the cache; None: nothing is read or stored."""
         self.file, self.changed = file, False
         self.entries: dict[str, list[Any]] = {}
         if file and file.exists():
@@ -38,7 +38,7 @@ class Cache:
                 pass  # a damaged cache counts as empty
 
     def value(self, name: str, stamp: Sequence[int | str], compute: Callable[[], Any]) -> Any:
-        """The value of a name under a stamp, computed if it is not cached."""
+        """Value cached for a name and a stamp; if there is none, `compute` it and cache it."""
         entry = self.entries.get(name)
         if entry is None or entry[0] != [*stamp]:
             entry = self.entries[name] = [[*stamp], compute()]
@@ -46,7 +46,7 @@ class Cache:
         return entry[1]
 
     def save(self) -> None:
-        """Write the cache atomically if it has changed: jobs on several nodes may write at the same time."""
+        """Write the cache if it has changed; atomically, since jobs on several nodes may write at the same time."""
         if self.file and self.changed:
             try:
                 with written(self.file) as temporary:
@@ -57,18 +57,18 @@ class Cache:
 
 
 class Contents:
-    """Digests of files' contents."""
+    """Function that returns digests of files' contents, from a cache if possible."""
 
     def __init__(self, file: Path | None = None) -> None:
-        """Read the digests of earlier calls from a file in `.snakemake`."""
-        self.cache, self.unsaved = Cache(file), 0.0  # seconds of reading
+        """Read the digests of earlier calls. file: path of the cache in `.snakemake`; None: nothing is read or stored."""
+        self.cache, self.unsaved = Cache(file), 0.0  # unsaved: seconds spent on digests that are not saved
         self.digests: dict[tuple[Path, str], str] = {}  # digests that this process has computed or looked up
 
     def __call__(self, path: Path, compute: Callable[[Path], str] = sha256, part: str = "") -> str:
         """Hex digest of a file's content, by default its sha256.
 
         compute: function that computes it. part: name of the digested part, if `compute` is not the default. Raises DataError if
-        it is not a regular file or a sparse one, OSError if it may not be read.
+        the file is sparse or not a regular file, OSError if it may not be read.
         """
         if (path, part) not in self.digests:
             check_whole(path)

@@ -3,24 +3,24 @@
 import errno
 import reprlib
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of an OSError: what was being written is at fault, not what was read
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # full disk: the written file is at fault, not the one being read
 
 
 def shown(text: str, length: int = 200) -> str:
-    """Foreign text as a message may have it: what a terminal or a log would not show is escaped, what is long is cut."""
+    """Foreign text made safe for messages: cut to `length` characters, with unprintable ones escaped."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text[:length])
 
 
 class DataError(ValueError):
-    """Bad input: the message is one line with file, place, what was expected and what to do."""
+    """Bad input. The message is one line with the file, the place in it, what was expected and what to do."""
 
     def __init__(self, message: str) -> None:
-        """Whatever is in the message, none of it acts on a terminal."""
+        """Escape control characters in the message, so that none acts on a terminal."""
         super().__init__("\n".join(shown(line, len(line)) for line in message.split("\n")))
 
 
 class _Short(reprlib.Repr):
-    """A repr that builds only the part of a value that is shown, not a million entries or digits."""
+    """A repr that builds only the first part of a value, instead of a million entries or digits."""
 
     def __init__(self) -> None:
         super().__init__()

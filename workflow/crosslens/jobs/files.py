@@ -1,4 +1,4 @@
-"""Opening and writing files: decompression by suffix within bounds, and atomic writing."""
+"""Opening and writing of files: decompression by suffix, with a limit on the size, and atomic writing."""
 
 import bz2
 import glob
@@ -18,13 +18,13 @@ from typing import Any, BinaryIO, cast
 from crosslens.jobs.errors import DataError
 
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-EXPANSION = 100  # largest ratio of content to size of a compressed file; that of text is 20 at most
-SMALL = 10**8  # bytes to which any compressed file may expand
-ABANDONED = 86400.0  # seconds after which a temporary folder in which nothing changes is taken for that of a killed process
+EXPANSION = 100  # maximum ratio of a compressed file's content to its size; text reaches at most 20
+SMALL = 10**8  # bytes to which every compressed file may expand, whatever the ratio
+ABANDONED = 86400.0  # seconds without a change after which a temporary folder is assumed to belong to a killed process
 
 
 class Budget:
-    """Number of bytes to which a compressed file, and those inside it, may expand."""
+    """Number of bytes to which a compressed file, together with those inside it, may expand."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.size = path, path.stat().st_size
@@ -47,7 +47,7 @@ class Limited(io.RawIOBase):
         self.stream, self.budget = stream, budget
 
     def readable(self) -> bool:
-        """Whether the stream can be read, which is always so."""
+        """Return True: the stream can be read."""
         return True
 
     def seekable(self) -> bool:
@@ -55,7 +55,7 @@ class Limited(io.RawIOBase):
         return bool(self.stream.seekable())
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a place, up to which a decompressed stream is read, and return it."""
+        """Move to a place and return it; a decompressed stream is read up to there."""
         return int(self.stream.seek(place, whence))
 
     def tell(self) -> int:
@@ -75,9 +75,9 @@ class Limited(io.RawIOBase):
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Open a file for reading, decompressed when its name ends in .xz, .gz or .bz2.
+    """Open a file for reading, decompressed if its name ends in .xz, .gz or .bz2.
 
-    Reading raises DataError if the content exceeds a hundred times the size of the file.
+    Reading raises DataError if the content exceeds both SMALL and a hundred times the size of the file.
     """
     if path.suffix not in OPENERS:
         return open(path, "rb")
@@ -91,9 +91,9 @@ def sha256(path: Path) -> str:
 
 
 def decompress(data: bytes) -> bytes:
-    """The content of complete bz2 streams. Raises EOFError if the last is truncated, OSError if one is damaged or a bomb.
+    """Content of complete bz2 streams. Raises EOFError if the last is truncated, OSError if one is damaged or a bomb.
 
-    bz2.decompress, by contrast, ignores anything after the first stream that is not a stream.
+    bz2.decompress, by contrast, ignores data after the first stream if they are not another stream.
     """
     parts: list[bytes] = []
     remaining = max(SMALL, EXPANSION * len(data))
@@ -111,15 +111,16 @@ def decompress(data: bytes) -> bytes:
 
 @contextmanager
 def written(path: str | os.PathLike[str], finish: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, which is renamed to `path` when the block succeeds and removed when it fails.
+    """Yield a temporary path, which is renamed to `path` if the `with` block succeeds and removed if it fails.
 
-    The block may write a file or a folder; an existing folder is replaced. finish: called with the temporary path before it is
-    renamed; `share` unless stated. The temporary path lies in a new folder of a random name, closed to other users.
+    The block may write a file or a folder; an existing file or folder is replaced. The temporary path is in a new folder next to
+    `path`, which has a random name and is closed to other users. finish: function called with the temporary path before it is
+    renamed; None: `share`.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in abandoned(path):
-        shutil.rmtree(leftover, ignore_errors=True)  # it may be another user's
+        shutil.rmtree(leftover, ignore_errors=True)  # some may belong to another user
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.part-", dir=path.parent, ignore_cleanup_errors=True) as folder:
         temporary = Path(folder, path.name)
         yield temporary
@@ -130,14 +131,14 @@ def written(path: str | os.PathLike[str], finish: Callable[[Path], None] | None 
 
 
 def abandoned(path: Path) -> list[Path]:
-    """Temporary folders in which killed processes were writing a path: unchanged for a day."""
+    """Temporary folders left by killed processes that were writing `path`: those unchanged for a day."""
     return [folder for folder in path.parent.glob(f".{glob.escape(path.name)}.part-*") if is_abandoned(folder)]
 
 
 def is_abandoned(folder: Path) -> bool:
-    """Whether nothing in a temporary folder, or in a file, has changed for so long that its process must have ended."""
+    """Whether a temporary folder or file has been unchanged for so long (ABANDONED) that its process must have ended."""
     try:
-        latest = max(entry.lstat().st_ctime for entry in (folder, *folder.rglob("*")))  # which, unlike mtime, nothing copies
+        latest = max(entry.lstat().st_ctime for entry in (folder, *folder.rglob("*")))  # unlike mtime, copies do not keep ctime
     except OSError:  # removed meanwhile, or another user's
         return False
     return time.time() - latest > ABANDONED
@@ -152,7 +153,7 @@ def remove(path: Path) -> None:
 
 
 def share(path: Path) -> None:
-    """Give files the mode of the user's umask, since safetensors makes them readable by their owner alone."""
+    """Set the mode of files as the user's umask says, since safetensors makes files that only their owner can read."""
     umask = os.umask(0o077)  # it cannot be read without being set
     os.umask(umask)
     for file in path.rglob("*") if path.is_dir() else [path]:

@@ -1,12 +1,11 @@
-"""Fingerprints of code and of environments, which alone decide whether a change of code makes Snakemake rerun a rule.
+"""Fingerprints of code and of environments: Snakemake reruns a rule after a change of code only if one of them changes.
 
-A rule has the fingerprint of its script as its param `code` (rules/common.smk): a digest of the definitions that the script
-reaches (jobs/reachable.py). Modules that are imported by a computed name and data files are not seen: rules give such modules to
-`code` too, and the content of such files as params. A digest may stand for an earlier one, by a line of workflow/same.tsv:
+Each rule has the fingerprint of its script as its param `code` (rules/common.smk): a digest of the definitions that the script
+reaches (jobs/reachable.py). This misses data files, and modules imported by a computed name. Rules therefore add such modules to
+`code`, and the content of such files to their params. A line of workflow/same.tsv makes a digest stand for an earlier one. This
+command adds such lines, to declare that the code computes what it computed at a revision:
 
     PYTHONPATH=workflow python -m crosslens.jobs.fingerprint REVISION "why the results are the same"
-
-declares that the code computes what it computed at a revision.
 """
 
 import atexit
@@ -27,12 +26,12 @@ from crosslens.jobs.definitions import Module, read_module
 from crosslens.jobs.digest_cache import Cache
 from crosslens.jobs.reachable import Reach
 
-FORMAT = 7  # raise when the text that is hashed, or what the cache holds, changes
-LIBRARY, SCRIPTS = "workflow", "workflow/scripts"  # on sys.path while a script runs, below the repository root
+FORMAT = 7  # increase when the hashed text, or the content of the cache, changes
+LIBRARY, SCRIPTS = "workflow", "workflow/scripts"  # folders on sys.path while a script runs, relative to the repository
 CACHE = ".snakemake/fingerprints.json"
-SAME = "workflow/same.tsv"  # digest, digest for which it stands, why
+SAME = "workflow/same.tsv"  # columns: digest, digest for which it stands, reason
 UNITS = ("scripts/*.py", "crosslens/measures/*.py", "crosslens/corpora/*.py", "crosslens/papers/*/*.py")  # that rules name
-SILENT = {  # modules that report, keep records, choose a GPU, or decide whether a file is read or a job may run
+SILENT = {  # ignored modules, which report, keep records, choose a GPU, or decide whether a file is read or a job may run
     "crosslens.papers",  # the list of papers
     "crosslens.jobs.call",
     "crosslens.jobs.errors",
@@ -51,14 +50,15 @@ SILENT = {  # modules that report, keep records, choose a GPU, or decide whether
 
 
 class Fingerprints:
-    """Fingerprints of the scripts and modules below `root`, the repository.
+    """Fingerprints of the scripts and modules of a repository.
 
-    Digests are cached in `.snakemake` as long as the content of all files stays the same, and what each file defines as long as
-    its own does. Times do not count, since archives and container images give all files one time.
+    root: folder of the repository. Digests are cached in `.snakemake` until the content of any file changes, and the definitions
+    of each file until its own content changes. Modification times do not count, since archives and container images give all
+    files the same.
     """
 
     def __init__(self, root: Path, *, cached: bool = True) -> None:
-        """Read the cache of earlier calls; `cached=False` uses and writes none."""
+        """Read the cache of earlier calls. cached: whether to read and write a cache."""
         self.root = Path(root)
         files = [file.relative_to(root).as_posix() for file in (self.root / LIBRARY).rglob("*.py")]
         self._files = {module_name(file): file for file in files}
@@ -71,7 +71,7 @@ class Fingerprints:
         self.digest = functools.cache(self._digest)
 
     def __call__(self, file: str) -> str:
-        """Sixteen hex digits for a script or module, whose path is relative to the repository."""
+        """Fingerprint of a script or module, sixteen hex digits. file: path relative to the repository."""
         return stands_for(self.digest(Path(file).as_posix()), self._same)
 
     def reached(self, file: str) -> list[str]:
@@ -88,7 +88,7 @@ class Fingerprints:
         }
 
     def _digest(self, file: str) -> str:
-        """Digest of a file, before what it stands for."""
+        """Digest of what a file reaches, before `same.tsv` is applied."""
         stamp: list[int | str] = [FORMAT, self._all_contents]
         digest: str = self._cache.value(f"digest of {file}", stamp, lambda: self._reach.digest(module_name(file)))
         return digest
@@ -99,7 +99,7 @@ class Fingerprints:
 
     @functools.cached_property
     def _all_contents(self) -> str:
-        """Digest of all files."""
+        """Digest of the paths and contents of all code files."""
         parts = (part for file, content in self._contents.items() for part in (file.encode(), content))
         return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
@@ -113,7 +113,7 @@ class Fingerprints:
 
 
 def module_name(file: str) -> str:
-    """Dotted name of a module, or name of a script. file: relative to the repository."""
+    """Dotted name of a module, or name of a script. file: path relative to the repository."""
     folder = SCRIPTS if Path(file).is_relative_to(SCRIPTS) else LIBRARY
     return ".".join(Path(file).relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
 
@@ -134,7 +134,10 @@ def stands_for(digest: str, same: dict[str, str]) -> str:
 
 
 def declare(root: Path, revision: str, why: str) -> int:
-    """Declare that the code computes what it computed at a revision of Git; returns the number of lines that the table gets."""
+    """Declare that the code computes the same as at a revision of Git, and return the number of lines added to the table.
+
+    root: folder of the repository. why: reason why the results are the same.
+    """
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "archive", revision, LIBRARY], cwd=root, check=True, stdout=subprocess.PIPE).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

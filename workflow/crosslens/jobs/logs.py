@@ -1,4 +1,4 @@
-"""A rule's log, which begins with facts on the run, and the one-line report of a rule's error."""
+"""The log of a rule, which begins with facts on the run, and one-line reports of errors."""
 
 import atexit
 import errno
@@ -24,17 +24,18 @@ from crosslens.jobs.machine import peak_gpu_memory, peak_memory, revision, versi
 from crosslens.jobs.quantities import readable
 
 SPENT = re.compile(r" took ([\d.]+) s, peak memory ([\d.]+) GiB(?:, of the GPU ([\d.]+) GiB)?$", re.MULTILINE)
-"""Last line in the log of a job that has ended well: seconds, GiB of memory, GiB of a GPU's memory."""
+"""Pattern of the last line in the log of a job that succeeded: seconds, GiB of memory, GiB of GPU memory."""
 # Messages about a full disk from libraries that do not raise OSError with its number: safetensors, torch, numpy.
 FULL = re.compile(r"[Nn]o space left|os error (27|28|122)\b|unexpected pos \d+ vs|file write failed|requested and \d+ written")
 
 
 def start(log_path: str | None, target: str, *, seed: int | None = None) -> logging.Logger:
-    """Send the library's log to a rule's file, and warnings to stderr too; the first lines tell how to reproduce the run.
+    """Send the library's log to a rule's log file, and warnings also to stderr. Return the logger.
 
-    From then on a job that is stopped by a signal, or by bad input, reports this in one line. target: (first) output of the rule.
+    The first lines of the log tell how to reproduce the run. From now on, a job that is stopped by a signal or by bad input
+    reports this in one line. log_path: the log file; None: only stderr. target: first output of the rule. seed: for the log.
     """
-    sys.excepthook = partial(report, target)  # set first, since the log's own disk may be full
+    sys.excepthook = partial(report, target)  # set first, since even creating the log may fail on a full disk
     log = logging.getLogger("crosslens")
     for handler in list(log.handlers):
         log.removeHandler(handler)
@@ -50,8 +51,8 @@ def start(log_path: str | None, target: str, *, seed: int | None = None) -> logg
         log.addHandler(in_file(log_path, "w"))
     signals.handle()
     atexit.register(_spent, log, time.monotonic())
-    atexit.register(signals.ignore)  # once the script has ended, its outputs are complete
-    atexit.register(gc.freeze)  # else the objects of torch take up to a second of garbage collection while Python shuts down
+    atexit.register(signals.ignore)  # when the script has ended, its outputs are complete
+    atexit.register(gc.freeze)  # else collecting the objects of torch as garbage takes up to a second at exit
     threads = os.environ.get("OMP_NUM_THREADS", "not set")
     log.info("command: %s", command(target) or shlex.join(sys.orig_argv))
     log.info("versions: %s, crosslens %s", ", ".join(map(" ".join, versions().items())), revision() or "(unversioned)")
@@ -61,7 +62,7 @@ def start(log_path: str | None, target: str, *, seed: int | None = None) -> logg
 
 
 def _spent(log: logging.Logger, began: float) -> None:
-    """Log the time since `began` and the largest memory, of a GPU too; `SPENT` reads the line."""
+    """Log the time since `began` and the peak memory, also that of a GPU. `SPENT` parses this line."""
     gpu = f", of the GPU {peak_gpu_memory() / 2**30:.2f} GiB" if peak_gpu_memory() else ""
     log.info("took %.1f s, peak memory %.2f GiB%s", time.monotonic() - began, peak_memory() / 2**30, gpu)
 
@@ -74,37 +75,37 @@ def in_file(path: str, mode: Literal["w", "a"]) -> logging.Handler:
 
 
 class _LogFile(logging.FileHandler):
-    """A log that does not report errors of its disk, which the rule's own error reports."""
+    """A log file whose own disk errors are not reported, since the rule itself fails and reports them."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Report an error of logging unless it is one of the disk."""
+        """Report an error of logging unless it is a disk error."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handleError(record)
 
 
 def report(target: str, kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """Log the error of a failed rule, on stderr too: signals and errors that a user can correct in one line, others in full.
+    """Log the error of a failed rule, also to stderr. Signals, and errors that users can correct, take one line.
 
-    target: output of the rule.
+    Other errors are logged with their traceback. target: output of the rule.
     """
     log = logging.getLogger("crosslens")
     atexit.unregister(_spent)  # the log ends with the error
     if isinstance(error, signals.Stopped):
         signals.ignore()
         log.error("%s", error)
-        sys.exit(error.status)  # ends Python with that status even from a hook
+        sys.exit(error.status)  # sets the exit status, even from an excepthook
     line = in_one_line(error, target)
     where = None if line else (kind, error, traceback)
     log.error("%s", line or "stopped by an error", exc_info=where)
 
 
 def in_one_line(error: BaseException, target: str) -> str:
-    """The line on an error that a user can correct; "" for other errors. target: output of the rule."""
+    """One-line message on an error that users can correct; "" for other errors. target: output of the rule."""
     return str(error) if isinstance(error, DataError) else _of_disk(error, target)
 
 
 def _of_disk(error: BaseException, target: str) -> str:
-    """The line on a disk that is full or not writable; "" for other errors. target: output of the rule."""
+    """One-line message if a disk is full, or a file not accessible; "" for other errors. target: output of the rule."""
     cause: BaseException | None = error
     while cause:
         number = cause.errno if isinstance(cause, OSError) else None
@@ -125,5 +126,5 @@ def _of_disk(error: BaseException, target: str) -> str:
 
 
 def _existing(path: Path) -> Path:
-    """The innermost existing folder of a path."""
+    """Innermost existing folder above a path."""
     return next((folder for folder in path.absolute().parents if folder.is_dir()), Path("/"))

@@ -1,7 +1,7 @@
-"""Text of a statement of Python that a refactoring leaves alone.
+"""Normal form of Python statements: a text that refactorings do not change.
 
-It does not depend on comments, layout, annotations outside classes, names of local variables and names of what modules contain.
-It does depend on names of parameters, of classes and of their members.
+It does not depend on comments, layout, annotations outside classes, or the names of local variables and of a module's contents.
+It does depend on the names of parameters, of classes and of their members.
 """
 
 import ast
@@ -12,24 +12,24 @@ from typing import Any
 
 FUNCTIONS, IMPORTS = (ast.FunctionDef, ast.AsyncFunctionDef), (ast.Import, ast.ImportFrom)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
-# Decorators that read no annotations and register nothing.
+# Decorators that neither read annotations nor register what they decorate.
 PLAIN = set("property staticmethod classmethod cache cached_property contextmanager dataclass inference_mode once".split())
 SEES_NAMES = {"locals", "vars", "eval", "exec"}  # functions whose results may depend on the names of variables
 DOTTED = re.compile(r"[a-z_]\w*(\.\w+)+")  # a string that may name a module, for `python -m`
 
 
 class Text:
-    """Writes the text of a statement, and collects the dotted names of the module contents that it uses."""
+    """Writer of a statement's text, which collects the dotted names of the module contents that the statement uses."""
 
     def __init__(self, module: str, package: Sequence[str], names: Mapping[str, list[str]]) -> None:
         self.module, self.package, self.names = module, package, names
         self.references: list[str] = []
-        self.inside = ""  # the outermost definition: "class" or "function"
-        self.bound: set[str] = set()  # names that are bound in it
-        self.variables: dict[str, str] = {}  # those that may be renamed, with a number in the order of their use
+        self.inside = ""  # kind of the outermost definition: "class", "function" or, outside of both, ""
+        self.bound: set[str] = set()  # names bound in the outermost definition
+        self.variables: dict[str, str] = {}  # names that may change -> "%" and a number, in the order of use; "" before
 
     def of(self, node: Any) -> str:
-        """Text of a node of the syntax tree, of a list or of a value."""
+        """Text of a node of the syntax tree, a list of nodes or a plain value."""
         if isinstance(node, list):
             return f"[{','.join(filter(None, map(self.of, node)))}]"
         if not isinstance(node, ast.AST):
@@ -37,12 +37,15 @@ class Text:
         return str(getattr(self, f"_{type(node).__name__.lower()}", self._fields)(node))
 
     def _fields(self, node: ast.AST) -> str:
-        """Text of any node. Empty fields are left out, since versions of Python differ in them."""
+        """Text of a node without a rule of its own. Empty fields are left out, since versions of Python differ in them."""
         fields = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, []) and name != "ctx"]
         return f"{type(node).__name__}({','.join(f'{name}={self.of(value)}' for name, value in fields)})"
 
     def _name(self, node: ast.Name, attributes: str = "") -> str:
-        """Text of a name. If it is bound both in the module and somewhere inside, it is kept, and what the module has counts."""
+        """Text of a name: "$" for contents of the module, "%" and a number for a local variable, otherwise the name itself.
+
+        A name that is bound in the module and in the definition is kept, and refers to the module's contents.
+        """
         name = "__file__ of " + self.module if node.id == "__file__" else node.id
         is_stored = name in self.bound and not isinstance(node.ctx, ast.Load)
         meanings = [] if is_stored else self.names.get(name, [])
@@ -70,18 +73,18 @@ class Text:
         return self._fields(node)
 
     def _annassign(self, node: ast.AnnAssign) -> str:
-        """Text of a variable with an annotation, which counts in classes alone: pydantic and dataclasses read it."""
+        """Text of an annotated variable. Annotations count only in classes, where pydantic and dataclasses read them."""
         if self.inside == "class":
             return self._fields(node)
         return self._fields(ast.Assign([node.target], node.value)) if node.value else ""
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> str:
-        """Nothing, since imports count where their names are used, but for `*`: all of that module."""
+        """Empty text, since imports count where their names are used. `import *` refers to the whole module."""
         self.references += [dotted.removesuffix(".*") for dotted in imports(node, self.package) if dotted.endswith(".*")]
         return ""
 
     def _functiondef(self, node: Any) -> str:
-        """Text of a function, also of a lambda. Annotations count only where a decorator may read them."""
+        """Text of a function or lambda. Annotations count only if a decorator may read them."""
         name = "" if isinstance(node, ast.Lambda) else self._name(ast.Name(node.name, ast.Store()))
         if name and is_plain(node):
             for part in ast.walk(node.args):
@@ -96,7 +99,7 @@ class Text:
         return text
 
     def _enter(self, node: Any) -> None:
-        """Sort the names that an outermost function binds. Parameters keep theirs, which calls state."""
+        """Find the names that an outermost function binds and those that may change: not parameters, which calls may name."""
         parts = [part for part in ast.walk(node) if part is not node]
         bound = [*bindings(parts, self.package)]
         parameters = {part.arg for part in parts if isinstance(part, ast.arg)}
@@ -108,7 +111,7 @@ class Text:
         self.variables = dict.fromkeys(self.bound - fixed, "")
 
     def _classdef(self, node: ast.ClassDef) -> str:
-        """Text of a class, whose methods may stand in any order unless they are decorated."""
+        """Text of a class, in which the order of undecorated methods does not count."""
         outside = [node.name, *map(self.of, (node.decorator_list, node.bases, node.keywords))]
         saved = self.inside, self.bound
         if self.inside != "function":
@@ -124,7 +127,7 @@ class Text:
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes of a statement, without the insides of functions, classes and comprehensions, which have names of their own."""
+    """Nodes of a statement except those inside functions, classes and comprehensions, which are scopes of their own."""
     yield node
     if not isinstance(node, (*DEFINITIONS, ast.Lambda, ast.comprehension)):
         for part in ast.iter_child_nodes(node):
@@ -132,7 +135,7 @@ def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def bindings(nodes: Iterable[ast.AST], package: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Names that nodes bind, each with the dotted name of what an import binds it to, or ""."""
+    """Names that nodes bind, each with the dotted name that it stands for if an import binds it, otherwise ""."""
     for node in nodes:
         if isinstance(node, DEFINITIONS):
             yield node.name, ""
@@ -140,12 +143,12 @@ def bindings(nodes: Iterable[ast.AST], package: Sequence[str]) -> Iterator[tuple
             yield node.id, ""
         elif isinstance(node, IMPORTS):
             for alias, dotted in zip(node.names, imports(node, package), strict=True):
-                is_first = isinstance(node, ast.Import) and not alias.asname  # `import a.b` binds a
+                is_first = isinstance(node, ast.Import) and not alias.asname  # `import a.b` binds `a`
                 yield (alias.asname or alias.name).partition(".")[0], dotted.partition(".")[0] if is_first else dotted
 
 
 def imports(node: ast.AST, package: Sequence[str]) -> list[str]:
-    """Dotted names of what an import imports; none for other nodes."""
+    """Dotted names of everything that an import statement imports; empty for other nodes."""
     if not isinstance(node, IMPORTS):
         return []
     level = getattr(node, "level", 0)

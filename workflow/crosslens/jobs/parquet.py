@@ -1,4 +1,4 @@
-"""Reading and writing of Parquet files; no other module opens them, so that none is read unverified."""
+"""Reading and writing of Parquet files. No other module opens them, so that none is read without verification."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ METADATA, CONTENT = b"crosslens", b"content_sha256"  # keys of a file's metadata
 def write(table: pa.Table, path: Path, metadata: Mapping[str, Any] | None = None, **options: Any) -> None:
     """Write a table atomically, with a digest of the file, another of its content, and checksums of its pages.
 
-    metadata: values that JSON can represent, which `metadata(path)` returns. options: those of pyarrow.
+    metadata: JSON-compatible values that `metadata(path)` will return. options: arguments of pyarrow's write_table.
     """
     about = {METADATA: json.dumps(metadata, ensure_ascii=False, sort_keys=True).encode()} if metadata is not None else {}
     table = table.replace_schema_metadata({**about, CONTENT: content_digest(table).encode()})
@@ -30,7 +30,7 @@ def write(table: pa.Table, path: Path, metadata: Mapping[str, Any] | None = None
 
 
 def read(path: str | Path, **options: Any) -> pa.Table:
-    """A table, or some of its columns or rows. options: those of pyarrow.
+    """A table, or some of its columns or rows. options: arguments of pyarrow's read_table.
 
     Raises DataError if the file has changed since it was written, or lacks a requested column.
     """
@@ -42,18 +42,18 @@ def read(path: str | Path, **options: Any) -> pa.Table:
 
 
 def schema(path: Path) -> pa.Schema:
-    """Columns of a file, their types, and its metadata."""
+    """Schema of a file: names and types of its columns, and its metadata."""
     return pq.read_schema(verified(path))
 
 
 def metadata(path: Path) -> dict[str, Any]:
-    """Metadata with which a file was written; {} without."""
+    """Metadata with which a file was written; {} if it has none."""
     entries = schema(path).metadata or {}
     return dict(parse_json(entries.get(METADATA, b"{}"), path))
 
 
 def content(path: Path) -> str | None:
-    """Digest of a file's content, as `write` stored it; None if the file has none."""
+    """Content digest of a file, as stored by `write`; None if the file has none."""
     value = (schema(path).metadata or {}).get(CONTENT)
     return value.decode() if value else None
 
@@ -61,7 +61,7 @@ def content(path: Path) -> str | None:
 def content_digest(table: pa.Table) -> str:
     """sha256 of the names, types and values of a table's columns.
 
-    It is the same for equal data, independent of the program that wrote the file and of its chunks, compression and metadata.
+    It is the same for equal data, whichever program wrote the file, and whatever its chunks, compression and metadata are.
     """
     digest = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -71,11 +71,11 @@ def content_digest(table: pa.Table) -> str:
 
 
 def _digest_values(chunks: Sequence[pa.Array], kind: pa.DataType, digest: "hashlib._Hash") -> None:
-    """Add a column to a digest: its type; which values are null or, of lists and strings, their lengths; then the values."""
+    """Add a column to a digest: its type, then which values are null or (lists, strings) their lengths, then the values."""
     strings, lists = pa.types.is_string(kind) or pa.types.is_binary(kind), hasattr(kind, "value_type")
     digest.update(
         b"list of " if lists else f"{kind}\n".encode()
-    )  # without the name that a list's values have in it, which varies
+    )  # not the full type of a list, since the name of its field varies
     for chunk in chunks:
         if strings or lists:
             lengths = pc.binary_length(chunk) if strings else pc.list_value_length(chunk)
@@ -106,5 +106,5 @@ def rows(path: Path) -> int:
 
 
 def footer(path: Path) -> pq.FileMetaData:
-    """Metadata on a file's columns and rows, without verification: for estimates, which read many files."""
+    """Metadata on a file's columns and rows. The file is not verified: this is for estimates, which read many files."""
     return pq.read_metadata(path)

@@ -1,4 +1,4 @@
-"""Progress of long work, with the remaining time."""
+"""Progress of a long task, with an estimate of the remaining time."""
 
 import logging
 import time
@@ -14,23 +14,23 @@ EVERY = 10.0  # seconds between two lines of progress
 
 
 class Progress:
-    """Progress through `total` things, named `unit`: a line in the log at most every ten seconds, and one at the end.
+    """Progress through `total` things, called `unit`: a line in the log at most every ten seconds, and one at the end.
 
     `with Progress(n, "tokens", log) as progress: ... progress.advance(512)`, or, for a loop over single things,
     `for language in Progress(len(languages), "languages", log).over(languages): ...`
     """
 
     def __init__(self, total: int, unit: str, log: logging.Logger) -> None:
-        """Begin to count."""
+        """Start the clock, with nothing done."""
         self.total, self.unit, self.log, self.done = total, unit, log, 0
         self.began = self.reported = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Return the object that counts."""
+        """Return the object itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """Log speed and peak memory; after an error, also how far the work came."""
+        """Log speed and peak memory and, after an error, how many things were done."""
         took = time.monotonic() - self.began
         done = f"{self.done} {self.unit}" if kind is None else f"stopped after {self.done} of {self.total} {self.unit}"
         rate, peak = self.done / (took or 1), peak_memory() / 2**30
@@ -47,7 +47,7 @@ class Progress:
             self.log.info("%s: %d of %d, %.1f per second, %s left", self.unit, self.done, self.total, rate, remaining)
 
     def over(self, things: Iterable[T]) -> Iterator[T]:
-        """Yield the things, and count each when the next one is requested."""
+        """Yield the things, and count each as done when the next one is requested."""
         with self:
             for thing in things:
                 yield thing

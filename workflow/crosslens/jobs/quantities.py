@@ -40,5 +40,5 @@ def listed(names: Iterable[str]) -> str:
 
 
 def shortened(names: Sequence[object]) -> str:
-    """The first names, and the number of the others."""
+    """The first SHORT names in words, and the number of the others: a, b, c and 4 more."""
     return ", ".join(map(str, names[:SHORT])) + f" and {len(names) - SHORT} more" * (len(names) > SHORT)

@@ -1,6 +1,6 @@
 """Digest of the definitions that code reaches: those that it names, those that these name, and so on.
 
-A class counts whole, as does a module that is used as a value. The order of definitions and the files they are in do not count.
+A class counts as a whole, as does a module that is used as a value. It does not matter in which order or file definitions are.
 """
 
 import hashlib
@@ -13,20 +13,27 @@ WHOLE, ENTRY, IMPORTED = (
     "*",
     "",
     "import",
-)  # in place of a definition: all of a module, what may be asked for, what runs at import
+)  # instead of a definition's name: a whole module, its entries (`Module.entries`), what runs at import
 Place = tuple[str, str]  # module and definition
 
 
 class Reach:
-    """Finds what modules reach."""
+    """Search for the definitions that modules reach."""
 
     def __init__(self, modules: Iterable[str], module: Callable[[str], Module], silent: Iterable[str] = ()) -> None:
-        """modules: dotted names; module: reads one; silent: those of which only the names of definitions count."""
+        """Prepare the search.
+
+        modules: dotted names of all modules. module: function that reads one. silent: modules of which only the names of
+        definitions count, not the definitions.
+        """
         self.modules, self.module, self.silent = frozenset(modules), module, frozenset(silent)
         self._targets = cache(self._find)
 
     def digest(self, module: str) -> str:
-        """Digest of what a script, or all that a library module offers, reaches. Definitions are numbered as they are reached."""
+        """Digest of everything that a script, or the public contents of a library module, reaches.
+
+        Definitions are numbered in the order in which they are reached.
+        """
         numbers: dict[Place, int] = {}
         places: list[Place] = []
         lines: list[object] = []
@@ -49,7 +56,7 @@ class Reach:
         return hashlib.sha256(repr(lines).encode()).hexdigest()[:16]
 
     def imported(self, module: str) -> set[str]:
-        """The module and those that it imports at any time, directly or not."""
+        """Names of the module and of all modules that it imports, anywhere in its code, directly or indirectly."""
         modules, waiting = set[str](), [module]
         while waiting:
             name = waiting.pop()
@@ -61,18 +68,18 @@ class Reach:
         return modules
 
     def split(self, dotted: str) -> tuple[str, str]:
-        """The module that a dotted name begins with, or "", and the rest."""
+        """Module with which a dotted name begins, "" if it is none of `modules`, and the rest of the name."""
         parts = dotted.split(".")
         length = next((i for i in range(len(parts), 0, -1) if ".".join(parts[:i]) in self.modules), 0)
         return ".".join(parts[:length]), ".".join(parts[length:])
 
     def _with_effects(self, module: str) -> list[str]:
-        """Imported modules that do more than to define, in an order that does not depend on their names."""
+        """Imported modules that do more than define at import, in an order that does not depend on their names."""
         effects = {name: self.module(name).effects for name in self.imported(module) if name not in self.silent}
         return sorted(filter(effects.get, effects), key=lambda name: ([text for text, _ in effects[name]], name))
 
     def _statements(self, module: str, definition: str) -> list[Statement]:
-        """Statements of a place. Those of a whole module begin with its names."""
+        """Statements of a place. For WHOLE and ENTRY, these are names of the module's contents, then what runs at import."""
         contents = self.module(module)
         if definition in contents.definitions:
             return contents.definitions[definition]
@@ -80,7 +87,7 @@ class Reach:
         return [*((name, [f"{module}.{name}"]) for name in names), *contents.effects]
 
     def _find(self, dotted: str) -> list[tuple[str, str, str]]:
-        """Module, definition and attributes of what a dotted name may mean; no module: it is foreign."""
+        """Module, definition and attributes of everything that a dotted name may mean. Module "": a third-party one."""
         if dotted.startswith("'"):  # a string
             return [(dotted[1:], WHOLE, "")] if dotted[1:] in self.modules else []
         module, rest = self.split(dotted)

@@ -1,4 +1,4 @@
-"""Tidy records: one row a value, the same columns for every measure of every paper."""
+"""Tidy records: one row per value, with the same columns for every measure of every paper."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from crosslens.jobs.bounded import parse_json
 from crosslens.jobs.checksums import checksummed, verified
 from crosslens.jobs.errors import DataError
 
-if TYPE_CHECKING:  # what writes records does without
+if TYPE_CHECKING:  # writing records does not need pandas
     import pandas as pd
 
 RECORDS = pa.schema(
@@ -23,13 +23,13 @@ RECORDS = pa.schema(
         ("recipe", pa.string()),
         ("seed", pa.int64()),
         ("task", pa.string()),
-        ("corpus", pa.string()),  # texts that the value is about
+        ("corpus", pa.string()),  # corpus of the texts to which the value refers
         ("language", pa.string()),  # 'all' for a value over all languages
         ("split", pa.string()),
         ("layer", pa.int64()),  # 0 is the embedding output
-        ("subspace", pa.string()),  # subspace along whose directions states are read: a method of measures.subspaces
-        ("window", pa.string()),  # window of its coordinates: a kind of numerics.windows
-        ("x", pa.int64()),  # number of coordinates in the window, or where they end
+        ("subspace", pa.string()),  # subspace onto whose directions states are projected: a method of measures.subspaces
+        ("window", pa.string()),  # window of coordinates in the subspace: a kind of numerics.windows
+        ("x", pa.int64()),  # number of coordinates in the window, or the coordinate at which it ends
         ("measure", pa.string()),
         ("definition", pa.string()),  # how the number was computed
         ("value", pa.float64()),
@@ -37,9 +37,9 @@ RECORDS = pa.schema(
         ("high", pa.float64()),
         ("n", pa.int64()),  # number of items from which the value is computed
         ("penalty", pa.float64()),  # C of a probe, selected by validation
-        ("gradient", pa.float64()),  # largest component of the gradient where its fit ended
-        ("converged", pa.bool_()),  # whether that is at most the tolerance
-        ("weight", pa.float64()),  # of a shift
+        ("gradient", pa.float64()),  # largest component of the gradient at the end of the probe's fit
+        ("converged", pa.bool_()),  # whether `gradient` is at most the tolerance
+        ("weight", pa.float64()),  # weight of a mean shift
     ]
 )
 
@@ -52,10 +52,10 @@ def write(
     metadata: Mapping[str, Any] | None = None,
     module: str = "",
 ) -> None:
-    """Write records. common: values that all rows share; columns that neither has are null.
+    """Write records to a Parquet file. Columns without a value in a row or in `common` are null.
 
-    metadata: facts on the measurement, for the record of a table (`provenance.write_record`). module: that yielded the rows.
-    Raises DataError where rows have columns that are not of the schema.
+    common: values that all rows share. metadata: facts on the measurement, for the record of a table (`provenance.write_record`).
+    module: name of the module that yielded the rows, for the message. Raises DataError if rows have columns outside the schema.
     """
     full = [{name: common.get(name) for name in schema.names} | dict(row) for row in rows]
     unknown = {name for row in full for name in row} - set(schema.names) | set(common) - set(RECORDS.names)
@@ -68,7 +68,7 @@ def write(
 
 
 def read(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Records of several files, or of none."""
+    """Records of several files in one table; without files, the table is empty."""
     tables = [RECORDS.empty_table(), *(parquet.read(path, schema=RECORDS) for path in paths)]
     records: pd.DataFrame = pa.concat_tables(tables).to_pandas()
     return records
@@ -81,11 +81,11 @@ def gather(paths: Iterable[str | Path], output: Path) -> None:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write a JSON file atomically, with its digest."""
+    """Write a JSON file atomically, together with its checksum file."""
     with checksummed(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """Content of a file of `write_json`. Raises DataError if the file has changed since."""
+    """Content of a file written by `write_json`. Raises DataError if the file has changed since."""
     return parse_json(verified(path).read_bytes(), path)

@@ -1,4 +1,4 @@
-"""Handling of SIGTERM, which a cluster sends at the time limit, and Ctrl-C: a job ends at once, or where nothing is lost."""
+"""Handling of Ctrl-C and of SIGTERM, which clusters send at the time limit: a job ends at once, or once nothing is lost."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ class Stopped(BaseException):
     """A signal to end the job. It is not an Exception, so that handlers of errors do not catch it."""
 
     def __init__(self, number: int) -> None:
-        """Make an exception for a signal. Its attribute kept ends the message: from where the next run continues."""
+        """Create an exception for a signal. Its attribute `kept`, the end of the message, says where the next run continues."""
         super().__init__(number)
         self.number, self.kept = number, ""
 
@@ -28,11 +28,11 @@ class Stopped(BaseException):
 
 
 _asked: int | None = None  # number of the signal that was received
-_held = False  # whether signals have to wait
+_held = False  # whether signals have to wait (`held`)
 
 
 def handle() -> None:
-    """Let signals raise Stopped in the main thread from now on; ignored ones, as in background jobs, stay ignored."""
+    """From now on, raise Stopped in the main thread for signals. Signals that are ignored, as in background jobs, stay so."""
     global _asked, _held
     _asked, _held = None, False
     for number in NUMBERS:
@@ -41,13 +41,13 @@ def handle() -> None:
 
 
 def ignore() -> None:
-    """Ignore signals from now on, because the remaining work takes a moment only."""
+    """Ignore signals from now on, because the remaining work takes only a moment."""
     for number in NUMBERS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def leave_to_parent() -> None:
-    """Ignore Ctrl-C in a child process, since it reaches the parent too, which ends both; SIGTERM ends the child."""
+    """Ignore Ctrl-C in a child process: it also reaches the parent, which ends both. SIGTERM ends the child."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -77,7 +77,7 @@ def check_now() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Run a block that must not be interrupted: signals wait for its end."""
+    """Run a `with` block that must not be interrupted: signals wait until it ends."""
     with _set(True):
         yield
     check()
@@ -85,7 +85,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def released() -> Iterator[None]:
-    """Within `held`, run a block that may be interrupted."""
+    """Within `held`, run a `with` block that may be interrupted."""
     with _set(False):
         check()
         yield

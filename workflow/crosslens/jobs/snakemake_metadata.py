@@ -1,10 +1,9 @@
-"""Snakemake's metadata of outputs, kept in their checksum files, so that an output is judged by what it is, not by where and
-when.
+"""Snakemake's metadata of outputs, kept in their checksum files: what counts is an output's content, not its path and time.
 
-Snakemake keeps in .snakemake how each output was made, and compares modification times. Both mislead where results are copied,
-moved, restored or put in the place of others. `install` has Snakemake keep that metadata in the output's checksum file, with the
-identity of each input, and read it from there. Whether it still fits is left to Snakemake, so that a rerun has
-Snakemake's reason.
+Snakemake records in .snakemake how each output was made, and compares modification times. Both mislead if results are copied,
+moved, restored or replaced by others. `install` makes Snakemake keep that record in the output's checksum file, together with
+the identity of each input, and read it from there. Snakemake itself still decides whether the record fits, and so gives its
+usual reasons for a rerun.
 
 This is the only module that replaces methods of Snakemake: PersistenceBase's `metadata`, `has_metadata` and `finished`, and
 `_IOFile.is_newer`. tests/faults/test_records.py fails on a version of Snakemake that has others.
@@ -23,12 +22,12 @@ from crosslens.jobs.bounded import parse_json
 from crosslens.jobs.checksums import Checksums, readable_checksums
 from crosslens.jobs.errors import DataError
 
-PLACE = "{results}/"  # stands for the folder of results in the metadata of checksum files: it may have another name elsewhere
+PLACE = "{results}/"  # replaces the results folder in the metadata of checksum files, since its name may differ elsewhere
 EDITED = "edited"  # identity of an artefact that has changed since it was checksummed
 
 
 def noted(checksums: Checksums, word: str, prefix: str = "") -> dict[str, Any]:
-    """The JSON object in a note of a checksum file, or {}. prefix: what the note has in place of the folder of results."""
+    """JSON object in a note of a checksum file; {} without one. word: of the note. prefix: text that replaces PLACE in it."""
     text = checksums.notes.get(word, "").replace(PLACE, json.dumps(prefix)[1:-1])
     with suppress(DataError):
         if isinstance(value := parse_json(text, checksums.file), dict):
@@ -38,10 +37,10 @@ def noted(checksums: Checksums, word: str, prefix: str = "") -> dict[str, Any]:
 
 @dataclass
 class ChecksumMetadata:
-    """Metadata of the outputs below a folder of results.
+    """Metadata of the outputs below a results folder.
 
-    results: the folder as rules name it. record: makes a record of Snakemake from its fields `params` and `input`. digest: sha256
-    of a file, cached as long as the file stays the same.
+    results: the folder, as rules name it. record: function that makes a record of Snakemake from the fields `params` and `input`.
+    digest: function that returns the sha256 of a file, cached until the file changes.
     """
 
     results: str
@@ -52,13 +51,13 @@ class ChecksumMetadata:
 
     @property
     def prefix(self) -> str:
-        """How the paths of these results begin."""
+        """Beginning of the paths of all outputs."""
         return f"{self.results}/"
 
     def read(self, output: str) -> Any:
-        """Record of an output by its checksum file, for Snakemake to judge it by; None without a checksum file.
+        """Record of an output, from its checksum file, by which Snakemake judges the output; None without a checksum file.
 
-        It fits no job if the output was made for another place or from other inputs, or if its checksum file does not say how.
+        It fits no job if the output was made for another place or from other inputs, or if its checksum file has no record.
         """
         if output not in self._records:
             checksums = readable_checksums(Path(output))
@@ -66,11 +65,11 @@ class ChecksumMetadata:
         return self._records[output]
 
     def unknown(self) -> Any:
-        """Record that fits no job, of an output whose origin nobody knows."""
+        """Record that fits no job, for an output of unknown origin."""
         return self.record(params=["no record of how it was made"])
 
     def write(self, output: str, recorded: Mapping[str, Any]) -> None:
-        """Keep Snakemake's record of an output in its checksum file, with the identities of its inputs."""
+        """Write Snakemake's record of an output, and the identities of its inputs, into its checksum file."""
         checksums, place = readable_checksums(Path(output)), output.removeprefix(self.prefix)
         if checksums and checksums.notes.get("artefact", place) == place:
             text = re.sub(rf"(?<=[\"']){re.escape(json.dumps(self.prefix)[1:-1])}", PLACE, json.dumps(recorded))
@@ -90,7 +89,7 @@ class ChecksumMetadata:
         return self._identities[path]
 
     def values(self, checksums: Checksums) -> dict[str, Any]:
-        """Snakemake's record in a checksum file, with the name that the folder of results has here; empty without one."""
+        """Snakemake's record in a checksum file, with the results folder as it is named here; {} if there is none."""
         values = noted(checksums, "record", self.prefix)
         return values if all(isinstance(values.get(name), list) for name in ("params", "input")) else {}
 
@@ -99,7 +98,7 @@ class ChecksumMetadata:
         return noted(checksums, "inputs")
 
     def fits(self, checksums: Checksums, params: Set[str], inputs: Set[str]) -> bool:
-        """Whether an artefact was made by a job of these params and inputs, as Snakemake records them."""
+        """Whether an artefact was made by a job with these params and inputs, written as Snakemake records them."""
         values = self.values(checksums)
         return bool(values) and {*map(str, values["params"])} == params and {*map(str, values["input"])} == inputs
 
@@ -116,9 +115,9 @@ class ChecksumMetadata:
 
 
 def install(persistence: Any, file: Any, metadata: ChecksumMetadata) -> None:
-    """Have Snakemake judge outputs below the results by their checksum files. A second folder of results may follow.
+    """Make Snakemake judge outputs below the results folder by their checksum files.
 
-    persistence, file: Snakemake's classes PersistenceBase and _IOFile.
+    It may be called again for another results folder. persistence, file: Snakemake's classes PersistenceBase and _IOFile.
     """
     read_record, finish, is_newer = persistence.metadata, persistence.finished, file.is_newer
 
@@ -129,7 +128,7 @@ def install(persistence: Any, file: Any, metadata: ChecksumMetadata) -> None:
         return metadata.read(path) or read_record(self, target) or (metadata.unknown() if os.path.lexists(path) else None)
 
     def has_metadata(self: Any, job: Any) -> bool:
-        # Snakemake compares nothing of a job as soon as one of its outputs has no record, such as weights that were deleted.
+        # Snakemake would not check a job at all if one of its outputs had no record, such as weights that were deleted.
         return not job.output or any(self.metadata(path) is not None for path in job.output)
 
     async def finish_noted(self: Any, job: Any) -> None:
@@ -140,7 +139,7 @@ def install(persistence: Any, file: Any, metadata: ChecksumMetadata) -> None:
                 metadata.write(path, dict(recorded.items()))
 
     async def is_newer_unsealed(self: Any, time: float) -> bool:
-        # The identity of a checksummed input says whether it is another one; its time says nothing.
+        # Whether a checksummed input has changed is decided by its identity; its modification time does not count.
         path = str(self)
         has_checksums = path.startswith(metadata.prefix) and metadata.identity(path)
         return not has_checksums and await is_newer(self, time)

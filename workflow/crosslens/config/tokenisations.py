@@ -17,7 +17,7 @@ class Tokenisation(Section):
     )
     train_maximum: Annotated[int, Field(ge=8, le=512)] | None = Field(
         None,
-        description="Maximum for training and validation data (null: `maximum`).",
+        description="Maximum for training texts (null: `maximum`).",
     )
     words: Count | None = Field(None, description="Maximum number of words per text.")
     whole_words: bool = Field(

@@ -293,7 +293,7 @@ class Preset:
                            "layer": layer, "subspace": method, "window": window.kind, "x": window.x}  # fmt: skip
 
     def _blocks(self, encoder: str) -> int:
-        return self.config.encoders[encoder].blocks() or 12
+        return self.config.encoders[encoder].n_layers() or 12
 
     # Files.
 

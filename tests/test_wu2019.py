@@ -176,7 +176,7 @@ def test_substitutes_are_named(config, values):
 def test_an_encoder_of_unknown_depth_is_refused(values):
     changed = deepcopy(values)
     del changed["encoders"]["mbert"]["depth"]
-    with pytest.raises(ConfigError, match="identification: expected a known number of blocks for encoders.mbert: set depth"):
+    with pytest.raises(ConfigError, match="identification: expected a known number of layers for encoders.mbert: set depth"):
         load(changed)
     changed["papers"]["wu2019"]["identification"] = None
     load(changed)

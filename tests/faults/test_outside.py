@@ -306,5 +306,5 @@ NUMBERS = ("1e999", "NaN", "12.0", "-1", "1001", "true", '"12"')
 def test_the_number_of_blocks_that_planning_reads_is_one(tmp_path: Path, content) -> None:
     (tmp_path / "config.json").write_bytes(content)
     with pytest.raises(DataError, match=r"config.json: (expected|not valid JSON)") as error:
-        FolderEncoder(source="folder", path=str(tmp_path)).blocks()
+        FolderEncoder(source="folder", path=str(tmp_path)).n_layers()
     assert len(str(error.value)) < 1000 and str(error.value).isprintable()

@@ -45,7 +45,7 @@ class _Encoder(Section):
         """Whether the vocabulary is trimmed to the subwords of the corpora's texts."""
         return bool(self.corpora)
 
-    def blocks(self) -> int | None:
+    def n_layers(self) -> int | None:
         """Number of layers; None if unknown before the encoder is downloaded."""
         return None
 
@@ -72,7 +72,7 @@ class HubEncoder(_Encoder):
         description="Number of layers, required for wu2019's encoder unless `papers.wu2019.identification` is null.",
     )
 
-    def blocks(self) -> int | None:
+    def n_layers(self) -> int | None:
         """Number of layers; None if the configuration does not state it."""
         return self.depth
 
@@ -93,7 +93,7 @@ class FolderEncoder(_Encoder):
     source: Literal["folder"]
     path: Annotated[str, AfterValidator(plain)] = Field(description="Path to the folder, relative to the working directory.")
 
-    def blocks(self) -> int | None:
+    def n_layers(self) -> int | None:
         """Number of layers; None if config.json is missing or does not state it, which the job that reads it reports.
 
         Raises DataError if config.json is not valid JSON, too large, or states an impossible number.
@@ -103,11 +103,11 @@ class FolderEncoder(_Encoder):
             content = read_json(path)
         except OSError:
             return None
-        blocks = content.get("num_hidden_layers") if isinstance(content, dict) else None
-        if blocks is None or type(blocks) is int and 0 <= blocks <= DEEPEST:  # excludes bool
-            return blocks
+        n_layers = content.get("num_hidden_layers") if isinstance(content, dict) else None
+        if n_layers is None or type(n_layers) is int and 0 <= n_layers <= DEEPEST:  # excludes bool
+            return n_layers
         raise DataError(
-            f"{path}: expected a whole number up to {DEEPEST} as num_hidden_layers, found {short(blocks, 40)}; use the file "
+            f"{path}: expected a whole number up to {DEEPEST} as num_hidden_layers, found {short(n_layers, 40)}; use the file "
             "of the encoder's checkpoint"
         )
 
@@ -125,7 +125,7 @@ class PackagedEncoder(_Encoder):
     id: HubId = Field(description="Name of the unquantised encoder on the hub, as OWNER/NAME.")
     revision: str = Field(pattern=r"^[0-9a-f]{40}$", description="Commit hash of the unquantised encoder.")
 
-    def blocks(self) -> int:
+    def n_layers(self) -> int:
         """Number of layers."""
         return 12
 
@@ -133,7 +133,7 @@ class PackagedEncoder(_Encoder):
         """This encoder, or the one on the hub if the package has no wheel here (pyproject.toml: Linux on x86-64 only)."""
         if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
             return self
-        return HubEncoder(source="hub", id=self.id, revision=self.revision, corpora=self.corpora, depth=self.blocks())
+        return HubEncoder(source="hub", id=self.id, revision=self.revision, corpora=self.corpora, depth=self.n_layers())
 
 
 class RandomEncoder(_Encoder):
@@ -164,7 +164,7 @@ class RandomEncoder(_Encoder):
         """Whether the vocabulary is trimmed: it is not, since it is learned from the corpora."""
         return False
 
-    def blocks(self) -> int:
+    def n_layers(self) -> int:
         """Number of layers."""
         return self.layers
 

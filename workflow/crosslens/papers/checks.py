@@ -16,9 +16,9 @@ def expect_layers(config: Config, key: str, encoder: str, numbers: Iterable[int]
 
     expected, remedy: parts of the error message: what the numbers are, and how to correct them.
     """
-    blocks = config.encoders[encoder].blocks()
-    if above := [number for number in numbers if blocks and number > blocks]:
-        raise ValueError(f"{key}: expected {expected} up to {blocks}, which encoders.{encoder} has, found {above[0]}: {remedy}")
+    n_layers = config.encoders[encoder].n_layers()
+    if above := [number for number in numbers if n_layers and number > n_layers]:
+        raise ValueError(f"{key}: expected {expected} up to {n_layers}, which encoders.{encoder} has, found {above[0]}: {remedy}")
 
 
 def expect_training_data(config: Config, key: str, corpus: str, languages: Iterable[str], sources: str) -> None:

@@ -65,7 +65,7 @@ def names(config: Config) -> Mapping[str, str | float | list[int]]:
     paper, probing = section(config), section(config).probing
     languages = len(config.corpora[paper.text_corpus].languages)
     rank = languages - 1
-    last = config.encoders[paper.encoder].blocks() or LAYERS
+    last = config.encoders[paper.encoder].n_layers() or LAYERS
     layers, third = [*range(1, last + 1)], max(1, last // 3)
 
     def nearest(number: float, numbers: Sequence[int]) -> int:

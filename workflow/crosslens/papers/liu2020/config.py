@@ -291,13 +291,13 @@ class Liu2020(PaperSection):
                 )
         for key, name in (("pretraining.bert.encoder", part.bert.encoder), ("pretraining.static", part.static)):
             config.expect_encoder(f"{here}.{key}", name)
-            blocks = config.encoders[name].blocks()
-            if blocks is None or bool(blocks) != (key != "pretraining.static"):
-                raise ValueError(f"{here}.{key}: expected a random encoder {'with' if blocks == 0 else 'without'} blocks")
+            n_layers = config.encoders[name].n_layers()
+            if n_layers is None or bool(n_layers) != (key != "pretraining.static"):
+                raise ValueError(f"{here}.{key}: expected a random encoder {'with' if n_layers == 0 else 'without'} layers")
         if self.translation.model not in (RELEASED, *(name for name in self.pretrained() if name.startswith("bert"))):
             raise ValueError(
-                f"{here}.translation.model: expected '{RELEASED}' or one of {', '.join(self.pretrained())} that has subwords to "
-                f"name, found '{self.translation.model}'"
+                f"{here}.translation.model: expected '{RELEASED}' or one of {', '.join(self.pretrained())} that predicts "
+                f"subwords, found '{self.translation.model}'"
             )
         test_languages = set(config.corpora[self.nli.corpus].languages)
         if len({*self.translation.figure_direction}) < 2:

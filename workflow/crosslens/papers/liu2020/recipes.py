@@ -64,7 +64,7 @@ def translator(config: Config) -> str:
 
 def lower_half(encoder: str, config: Config) -> int:
     """Number of layers in the lower half of an encoder: 6 of 12 (section 4.3)."""
-    return int(config.encoders[encoder].blocks() or 0) // 2
+    return int(config.encoders[encoder].n_layers() or 0) // 2
 
 
 def examples(window: Window, settings: Bert) -> dict[str, Any]:

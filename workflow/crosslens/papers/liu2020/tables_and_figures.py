@@ -92,7 +92,7 @@ def names(config: Config) -> dict[str, str | int]:
     paper, configured_study = section(config), study(config)
     long, *shorter = (paper.bert_name(window) for window in paper.pretraining.bert.windows)
     less, more = configured_study.sizes
-    top = config.encoders[recipes(config)[configured_study.translator].encoder].blocks() or 12
+    top = config.encoders[recipes(config)[configured_study.translator].encoder].n_layers() or 12
     layer, weight = configured_study.translation["printed"]
     names_by_key: dict[str, str | int] = {
         "less": less,

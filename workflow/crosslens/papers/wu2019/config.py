@@ -231,13 +231,13 @@ class Wu2019(PaperSection):
         searchable = self.searchable()
         if unknown := [variant for variant in self.search.variants if variant not in searchable]:
             raise ValueError(f"{here}.search.variants: expected some of {', '.join(searchable)}, found '{unknown[0]}'")
-        blocks = config.encoders[self.encoder].blocks()
-        if self.identification and blocks is None and config.encoders[self.encoder].source == "hub":
+        n_layers = config.encoders[self.encoder].n_layers()
+        if self.identification and n_layers is None and config.encoders[self.encoder].source == "hub":
             raise ValueError(
-                f"{here}.identification: expected a known number of blocks for encoders.{self.encoder}: set depth there, or "
+                f"{here}.identification: expected a known number of layers for encoders.{self.encoder}: set depth there, or "
                 "identification to null"
             )
-        expect_layers(config, f"{here}.frozen", self.encoder, self.frozen, "numbers", "name blocks of this encoder")
+        expect_layers(config, f"{here}.frozen", self.encoder, self.frozen, "numbers", "name layers of this encoder")
 
     def _check_overlap(self, config: Config) -> None:
         if self.overlap is None:

@@ -234,7 +234,7 @@ def _identification(name: str, config: Config, *, reinitialised: bool = False) -
     """Recipe that trains a linear language head on the mean hidden state of each layer in turn, with a frozen encoder."""
     paper, settings = section(config), section(config).identification
     assert settings is not None
-    layers = range(int(config.encoders[paper.encoder].blocks() or 0) + 1)
+    layers = range(int(config.encoders[paper.encoder].n_layers() or 0) + 1)
     languages = tuple(config.corpora[settings.corpus].languages)
     train, validation, test = (
         Data(corpus=settings.corpus, split=split, languages=languages)

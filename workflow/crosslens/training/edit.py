@@ -27,8 +27,8 @@ def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
 
     Initialisation "bert": weights normal with the edit's standard deviation (None: the encoder's, 0.02 in BERT), biases 0,
     norms 1 and 0, as before BERT's pretraining. The code that the paper used, mbert-unseen-languages, loads the other layers
-    into such a model. "released": weights and biases uniform within 1 / sqrt(fan in), PyTorch's default, which the code
-    published for users gets by the way it loads; embeddings N(0, 0.02).
+    into such a model. "released": weights and biases uniform within 1 / sqrt(fan in), PyTorch's default, a side effect of
+    how the code published for users loads the model; embeddings N(0, 0.02).
 
     Each layer has its own random stream, so its weights do not depend on which others are re-initialised. Nothing else (heads,
     order of the data, dropout) depends on the edit, so differences from the reference are paired. The embeddings are layer 0.

@@ -54,7 +54,7 @@ class HeadInputs:
             self.bottom = bottom.below(self.model, self.recipe, stage, self.texts, self.autocast)
 
     def end(self, data: Iterable[Data]) -> None:
-        """Prepare to score on `data` under the final weights: states are cached if they fit, since several heads may read them."""
+        """Prepare for scores on `data` under the final weights: cache states if they fit, as several heads may read them."""
         self.bottom, self.cached = None, self._fit(data)
 
     def of_data(self, data: Data, layer: Layer) -> torch.Tensor:

@@ -29,7 +29,7 @@ class Head(nn.Module):
 
     learns: str  # kind of label that it predicts
     counts: str  # kind of label that decides which words count in a loss
-    layer: int | Literal["all"] | None  # layer that it reads; ALL: all layers, concatenated; None: the states that the units name
+    layer: int | Literal["all"] | None  # layer that it reads; ALL: all, concatenated; None: the states that the units name
     led = 0  # 1 if the first subword of each text is read too, as a unit before its words, else 0
 
     def initialise(self, generator: torch.Generator) -> None:

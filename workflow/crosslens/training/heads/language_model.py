@@ -82,7 +82,7 @@ class LanguageModel(Head):
         self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
         *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
-        """Return the texts' share of the batch's mean of -log p(subword) over masked subwords, in nats; see `Head.term_loss`."""
+        """Return the texts' share of the batch's mean -log p(subword) over masked subwords, in nats; see `Head.term_loss`."""
         return functional.cross_entropy(self(states).float(), labels[TASK], reduction="sum") / words
 
     def classes(

@@ -69,7 +69,7 @@ class Mixed(Head):
         return hidden.new_zeros(len(states), hidden.shape[1]).index_copy(0, firsts.to(hidden.device), wide.amax(1))
 
     def _run(self, states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the LSTM's states, (n, 2 * size), or `states` if there is no LSTM. lengths: (b,), words per text, 0 allowed."""
+        """Return the LSTM's states, (n, 2 * size); `states` if there is no LSTM. lengths: (b,), words per text, possibly 0."""
         if self.lstm is None:
             return states
         texts = list(torch.split(states, lengths[lengths > 0].tolist()))

@@ -146,7 +146,7 @@ class Step:
         return micro_batches
 
     def _collate(self, texts: Texts, chosen: np.ndarray) -> Batch | Concatenated:
-        """Return a batch of texts; in attention a GPU pads all to the longest, a CPU in groups of GROUP."""
+        """Return a batch of texts, padded in attention to the longest of all on a GPU, or of a small group on a CPU."""
         batch, whole = collate(texts, chosen, self.model.padding, self.recipe.units.segments), self.path.whole
         if not cpu.concatenates(self.model.encoder, batch, self.recipe.units.state, whole=whole):
             return batch

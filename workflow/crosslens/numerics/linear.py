@@ -7,11 +7,11 @@ from crosslens.numerics.densray import centroids
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
 
-TOLERANCE = 1e-4  # for LDA: relative to the largest, singular values below it count as 0, as by scikit-learn's default
+TOLERANCE = 1e-4  # for LDA: singular values below it count as 0, as by scikit-learn's default
 
 
 def lda(statistics: Statistics) -> Subspace:
-    """Subspace of linear discriminant analysis as by scikit-learn's default, the solver "svd", with languages' shares as priors.
+    """Subspace of linear discriminant analysis: scikit-learn's default solver "svd", with languages' shares as priors.
 
     Filters equal scikit-learn's `scalings_` up to signs. Coordinates equal those of its `transform`, centred at the weighted
     mean of languages; in them, states have unit covariance within languages. Filters are not orthogonal; the basis is.
@@ -36,7 +36,7 @@ def lda(statistics: Statistics) -> Subspace:
 
 
 def leace(statistics: Statistics) -> Subspace:
-    """Subspace of LEACE, least-squares erasure of the language (Belrose et al. 2023, theorem 4.3; arxiv.org/abs/2306.03819).
+    """Subspace of LEACE, least-squares concept erasure of the language.
 
     Erasure takes the coordinates along the filters and subtracts them from centred states, along the covariance of all states
     times the filters. In mean squared distance, this is the smallest change after which states and language are uncorrelated,
@@ -45,6 +45,7 @@ def leace(statistics: Statistics) -> Subspace:
     Let W be the root of the inverse covariance of all states, and U the left singular vectors of W Cov(x, language). Filters
     are W U; eigenvalues are squared singular values. Unlike the defaults of concept-erasure 0.2.4, the covariance is not
     shrunk, the trace is not constrained, and singular values are cut at rounding, not at 0.01.
+    Source: Belrose et al. 2023, theorem 4.3: https://arxiv.org/abs/2306.03819.
     """
     sizes, means = statistics.sizes, statistics.means
     shares = statistics.shares(sizes)

@@ -53,7 +53,7 @@ def mexa(cosines: Cosines) -> np.ndarray:
 
 
 def neighbours(cosines: Cosines) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the nearest neighbour of a first-language sentence is its translation, and whether it has its language.
+    """Whether the nearest neighbour of a first-language sentence is its translation, and whether it is in the first language.
 
     Both are (n,) bool. Candidates are all other sentences of both languages. If the nearest of each language are equally near,
     the sentence's own language counts. Source: Roy et al. 2020 (LAReQA), strong alignment.

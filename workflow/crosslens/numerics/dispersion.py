@@ -45,7 +45,7 @@ def participation(states: np.ndarray) -> float:
 
 
 def mean_cosine(states: np.ndarray) -> tuple[float, float]:
-    """Mean cosine of pairs of different states (n, d), and the share of it that the three largest dimensions contribute.
+    """Mean cosine of pairs of different states (n, d), and the share of it from the three dimensions that contribute most.
 
     Source: Ethayarajh 2019; contributions of dimensions: Cai et al. 2021 and Haemmerl et al. 2023.
     """

@@ -121,7 +121,7 @@ def over_families(
 
 
 def add_errors(estimate: Estimate, *sources: Estimate) -> Estimate:
-    """Copy of an estimate to whose squared error those of further, independent sources of variation are added.
+    """Copy of an estimate whose squared error includes those of further, independent sources of variation.
 
     Degrees of freedom are Satterthwaite's (1946). A source with an unknown error adds nothing. The largest caution is kept.
 
@@ -185,7 +185,7 @@ def correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False, families: 
     x, y: (n,).
     ranks: whether to return Spearman's.
     families: family of each unit, if units are languages; related languages then count as fewer (`effective_number`).
-    Source of the errors: Bonett and Wright (2000): for Fisher's z, 1 / sqrt(n - 3), and for ranks
+    Source of the errors: Bonett and Wright (2000): the error of Fisher's z is 1 / sqrt(n - 3), and for ranks
     sqrt((1 + r^2 / 2) / (n - 3)).
     """
     if ranks:

@@ -126,7 +126,7 @@ def chunk_counts(gold: np.ndarray, predicted: np.ndarray, sentences: np.ndarray,
 def _chunks(prefix: np.ndarray, kind: np.ndarray, outside: int) -> _Chunks:
     """Chunks by seqeval's transition rules (metrics/sequence_labeling.py: start_of_chunk, end_of_chunk)."""
     before = np.concatenate([[ord("O")], prefix[:-1]])
-    kind_before = np.concatenate([[outside + 1_000_000], kind[:-1]])  # the first entry is no type
+    kind_before = np.concatenate([[outside + 1_000_000], kind[:-1]])  # a number that is no type
     changed = kind_before != kind
 
     def has(array: np.ndarray, letters: str) -> np.ndarray:

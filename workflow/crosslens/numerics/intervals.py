@@ -66,7 +66,7 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
     names = sorted({name for pair in pairs for name in pair})
     member = np.array([[name in pair for pair in pairs] for name in names], dtype=float)
     mean = values.mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):  # without a language that is in all pairs, none is left
+    with np.errstate(invalid="ignore", divide="ignore"):  # if a language is in all pairs, no pair is left without it
         leave_one_out = (values.sum(axis=0) - member @ values) / (len(pairs) - member.sum(axis=1))[:, None]
     return mean, *jackknife(mean, leave_one_out, len(names))
 

@@ -26,7 +26,7 @@ def checked(states: np.ndarray, n: int, name: str) -> np.ndarray:
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Sum of a * b, (m, k) each. For np.vdot BLAS starts threads, which costs more than the sum on a busy machine."""
+    """Sum of a * b, (m, k) each. np.vdot would start BLAS threads, which cost more than the sum on a busy machine."""
     return float(np.einsum("ij,ij->i", a, b).sum())
 
 

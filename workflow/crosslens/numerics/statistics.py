@@ -7,7 +7,7 @@ import torch
 
 from crosslens.jobs.errors import DataError
 
-BLOCK = 4096  # vectors that are centred at once
+BLOCK = 4096  # number of vectors that are centred at once
 
 
 class Statistics:
@@ -58,7 +58,7 @@ class Statistics:
         return shares
 
     def update(self, states: np.ndarray, language: str, weights: np.ndarray | None = None) -> Self:
-        """Add vectors of a language, and return the object.
+        """Add vectors of a language and return self.
 
         states: (m, d), of any float type. weights: (m,), how many times each vector counts; None: once.
         Raises DataError, which names the language, if a shape is wrong, a vector is not finite or a weight is negative.

@@ -50,7 +50,7 @@ class Subspace:
         width, fitted = self.basis.shape[0], self.basis[:, : self.rank]
         draws = np.random.default_rng(seed).standard_normal((width, width - self.rank))
         rest, triangle = np.linalg.qr(draws - fitted @ (fitted.T @ draws))
-        rest = rest * np.sign(np.diag(triangle))  # uniform under rotations, which a QR without this is not
+        rest = rest * np.sign(np.diag(triangle))  # uniform under rotations, unlike QR without this step
         rest -= fitted @ (fitted.T @ rest)
         return replace(self, basis=np.hstack([fitted, rest]))
 

@@ -113,7 +113,7 @@ def attachment(
     roots: bool = True,
     subtypes: bool = False,
 ) -> dict[str, Counts]:
-    """Counts by sentence for UAS and LAS, (n, 1) each, under the keys `uas` and `las`; each score is their `accuracy`.
+    """Counts by sentence for UAS and LAS, (n, 1) each, under the keys `uas` and `las`; `accuracy` turns them into scores.
 
     The arguments have one sequence per sentence. As in the official evaluation of CoNLL 2018 on gold words, every word counts,
     even punctuation, and `nsubj:pass` is `nsubj` unless `subtypes`. A negative head, as of a word that was cut away, is wrong.

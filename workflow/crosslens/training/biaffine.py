@@ -48,11 +48,12 @@ class Biaffine(nn.Module):
     arcs, and one for each relation. Dropout drops the same units throughout a sentence. The defaults are wu2019's; muller2021's
     code has arc 500, relation 200, dropout 0.1 and leaky_relu.
 
-    root: source of the root's state, which is scored as a head just as a word's state is. `vector`: a learned vector. `first`:
-    the state of the first special subword. `as_released`: as `first`, with the defect of wu2019's code (dependency_parser.py
-    masks that subword as if it were not a word). The softmax over heads then excludes the root, root words have no arc loss,
-    and arcs from the root weigh 0 in decoding, whatever their relation. So the root word is the one that leaves the rest of the
-    tree the largest sum, and its relation is never correct (IGNORED here; the first relation, `_`, in wu2019's code).
+    root: source of the root's state, which is trained and scored as a head just as a word's state is. `vector`: a learned
+    vector. `first`: the state of the first special subword. `as_released`: as `first`, with the defect of wu2019's code
+    (dependency_parser.py masks that subword as if it were not a word). The softmax over heads then excludes the root, root
+    words have no arc loss, and arcs from the root weigh 0 in decoding, whatever their relation. So the root word is the one
+    that leaves the rest of the tree the largest sum, and its relation is never correct (IGNORED here; the first relation, `_`,
+    in wu2019's code).
 
     decoding: `log`: the tree of the most probable arcs, then the most probable relation of each. `probability`: the tree with
     the largest sum of `Scores.probabilities`, as in wu2019's code (with its defect if the root is `as_released`). Either tree
@@ -70,7 +71,7 @@ class Biaffine(nn.Module):
     remaining word, approximately as in wu2019's code, which takes the state at the end of the batch's padding for the head
     (dependency_parser.py, 121 and 295-308).
 
-    Departures: only those of wu2019's arc biases are kept that a softmax over heads does not cancel; relations have
+    Departures: of wu2019's arc biases, only those that a softmax over heads does not cancel are kept. Relations have
     muller2021's biases.
     """
 
@@ -95,11 +96,11 @@ class Biaffine(nn.Module):
         self.sizes = [arc, arc, relation, relation]
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
         self.initialisation, self.cut_heads, self.one_root = initialisation, cut_heads, one_root
-        self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
+        self.perceptrons = nn.Linear(size, sum(self.sizes))  # all four, side by side
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # no bias for dependents: it would be the same for all heads
         self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
         self.vector = nn.Parameter(torch.zeros(size)) if root == "vector" else None
-        Biaffine.initialise(self, torch.Generator().manual_seed(0))  # a subclass may draw more, later
+        Biaffine.initialise(self, torch.Generator().manual_seed(0))  # a subclass's may need weights it does not have yet
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw new weights; the root's vector has unit variance, as states do."""

@@ -73,7 +73,7 @@ class CheckpointFile:
     key: str
     log: logging.Logger
     seconds: float = 300.0  # time between two checkpoints
-    at: float = field(default_factory=time.monotonic)  # time of the last checkpoint
+    at: float = field(default_factory=time.monotonic)  # time of the last checkpoint, or of the start
 
     def read(self) -> tuple[Any, dict[str, torch.Tensor]] | None:
         """Return the values and tensors of the checkpoint; None if there is none with this key.

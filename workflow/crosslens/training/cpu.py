@@ -8,7 +8,7 @@ one 64-bit number take a seventh of that. The rate is rounded to a multiple of 2
 a resumed training run repeats them.
 
 With bfloat16, autocast casts the factors of products. Weights, layer norms and the sums that these normalise stay float32, as
-on a GPU. Sums in bfloat16 would save 7 % of the time, but double the error of gradients if layers are re-initialised
+on a GPU. Sums in bfloat16 would save 7 % of the time, but double the median error of gradients if layers are re-initialised
 (benchmarks/README.md).
 """
 
@@ -104,7 +104,7 @@ def attention(
         return torch.cat(outputs)[None], None
     if query.device.type == "cpu" and dropout:
         return _dropping(query, key, value, attention_mask, dropout, scaling), None
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward  # late: see `prepare`
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward  # late, since it takes seconds
 
     states, _ = sdpa_attention_forward(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options)
     return states, None

@@ -127,7 +127,7 @@ class Model:
 def loss_and_gradients(
     words: torch.Tensor, contexts: torch.Tensor, counts: torch.Tensor, parameters: Sequence[torch.Tensor], settings: GloVe
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Return the summed loss of pairs, f(X) (w c + b + b' - log X)^2 / 2 each, and its gradients by the parameters.
+    """Return the summed loss of pairs, f(X) (w c + b + b' - log X)^2 / 2 each, and its gradient for each parameter.
 
     words, contexts: (P,) rows of the pairs, sorted by word, each pair in both orders; every row is in a pair. counts: (P,), X.
     parameters: vectors (u, d) as words and as contexts, biases (u,) as words and as contexts.

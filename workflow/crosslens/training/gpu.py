@@ -42,8 +42,8 @@ class Shape(NamedTuple):
 
     texts: int
     subwords: int
-    longest: int  # subwords of the longest text
-    words: int  # labelled words
+    longest: int  # number of subwords in the longest text
+    words: int  # number of labelled words
     most_words: int  # largest number of labelled words in one text
 
 
@@ -195,10 +195,10 @@ class Eager:
         work()
 
     def keep(self, phase: int, model: nn.Module) -> None:
-        """Note where the gradients of a phase, created by its first update, are in memory."""
+        """Do nothing; a subclass notes where the gradients of a phase, created by its first update, are in memory."""
 
     def clear(self) -> None:
-        """Forget everything that depends on a stage or on the size of micro-batches."""
+        """Do nothing; a subclass forgets everything that depends on a stage or on the size of micro-batches."""
 
 
 class Captured(Eager):

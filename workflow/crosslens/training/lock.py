@@ -131,7 +131,7 @@ def _remove_dead(path: Path, training: str) -> None:
         aside = Path(folder, path.name)
         if read_text(path) == text:
             path.rename(aside)
-            if read_text(aside) != text:  # another process has taken the dead one's place meanwhile
+            if read_text(aside) != text:  # another process has taken the lock meanwhile
                 aside.rename(path)
 
 

@@ -88,7 +88,7 @@ class Loop:
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # trained weights of the stage's best epoch
-        self.losses: Losses | None = None  # of the current pass over a phase's data
+        self.losses: Losses | None = None  # losses of the current pass over a phase's data
         on_gpu = self.device.type == "cuda"
         self.losses_at_once = gpu.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
         self.paths: dict[str, str] = {}  # how the updates of each stage are computed on a GPU
@@ -241,7 +241,7 @@ class Loop:
         return columns
 
     def _end_epoch(self, stage: Stage, score: float) -> None:
-        """Keep the weights if they are the best so far and add the epoch to the history."""
+        """Keep the weights if they are the best so far, or if the stage keeps the last; add the pass to the history."""
         at = self.position
         if (
             stage.keep == "last" or score > at.best_score

@@ -114,7 +114,7 @@ class Trained:
 def states(
     encoder: nn.Module, batch: Batch | Concatenated, units: Units, layers: Sequence[int] = ()
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Return the states of labelled units, column name -> (n_words, d); see `unit_states`."""
+    """Return the states of labelled units, column name -> (n_words, d), as `unit_states` does."""
     if isinstance(batch, Batch):
         return unit_states(encoder, batch, units, layers)
     columns = cpu.concatenated_states(encoder, batch, layers)
@@ -126,5 +126,5 @@ def states(
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
     """Write the heads, and the encoder's weights if with_encoder, to one safetensors file."""
     state = {name: value.cpu().contiguous() for name, value in model.weights(with_encoder=with_encoder).items()}
-    with checksummed(path) as temporary:  # a single key, since safetensors writes several in random order
+    with checksummed(path) as temporary:  # one metadata key only: safetensors writes several in random order
         save_file(state, temporary, metadata={"encoder": "yes" if with_encoder else "no"})

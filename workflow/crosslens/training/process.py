@@ -21,8 +21,8 @@ def work(
 ) -> None:  # fmt: skip
     """Take part in a training run.
 
-    place: folder through which the processes connect, and to which they write the errors that ended them. The other arguments
-    are those of `run`.
+    place: folder through which the processes connect, and to which they write the errors that ended them. log: path of the
+    log file, to which process 0 appends. The other arguments are those of `run`.
     """
     signals.handle()
     rank, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])

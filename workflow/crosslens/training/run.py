@@ -135,7 +135,7 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
 
 
 def states_by_file(texts: Mapping[Data, Texts], files: Mapping[FileKey, Path], trained: Trained) -> dict[Path, np.ndarray]:
-    """Return the final states of labelled units, (n, d) float32, of each token file that was encoded whole."""
+    """Return labelled units' states under the final weights, (n, d) float32, for each token file that was encoded whole."""
     states_by_path = {}
     for data, states in trained.states.items():
         is_whole = data == Data(corpus=data.corpus, split=data.split, languages=data.languages)

@@ -34,9 +34,9 @@ def search(
     tokens: corpus -> folder of its tokens. version: everything else that decides the results, such as a fingerprint of the
     code.
 
-    Until all are done, finished trials are kept next to `output`, in a folder named by a digest of everything that decides
-    them. So a stopped search continues after its finished trials, and does not mistake results of other settings, data or code
-    for them. Raises DataError while another process carries out the same search.
+    Finished trials are kept next to `output`, in a folder named by a digest of everything that decides them. So a stopped
+    search continues after its finished trials, and does not mistake results of other settings, data or code for them. Raises
+    DataError while another process carries out the same search.
     """
     files = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
     data = [read_checksums(verified(encoder)).sums, *(digest(verified(file)) for file in files)]

@@ -1,4 +1,4 @@
-"""The head of a masked language model, which predicts the subword of the vocabulary in each masked place."""
+"""The head of a masked language model, which predicts the subword at each masked position."""
 
 from collections.abc import Mapping
 from typing import Self

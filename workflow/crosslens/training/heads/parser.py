@@ -38,7 +38,7 @@ class Parser(Biaffine, Head):
         if self.tags is not None:
             with torch.no_grad():
                 self.tags.weight.copy_(torch.empty(self.tags.weight.shape).normal_(generator=generator))
-                self.tags.weight[-1] = 0  # the embedding of no tag is never updated
+                self.tags.weight[-1] = 0  # the row for no tag is never updated
 
     def wide(
         self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]

@@ -1,6 +1,6 @@
-"""Whether sentences lie where their translations do: similarities, neighbours and correlations of states of two languages.
+"""Alignment of sentences with their translations: similarities, neighbours and correlations of states of two languages.
 
-x, y (n, d) are states of n sentences in two languages, translations in the same row. A tie counts as a miss.
+x, y: (n, d), states of n sentences in two languages, with translations in the same row. A tie counts as a miss.
 """
 
 from dataclasses import dataclass
@@ -8,33 +8,33 @@ from typing import Self
 
 import numpy as np
 
-TIE = 1e-12  # cosines that differ by no more are equal but for rounding
+TIE = 1e-12  # cosines that differ by at most this much are equal up to rounding
 FEWEST = 100
-"""Sentences below which CKA without length is not to be computed: it costs three degrees of freedom, the same on both sides, so
-that independent states have a debiased CKA of 0.18 with 24 sentences, 0.009 with 100, 0.003 with 204 and 0.00002 with 1,000
+"""Smallest number of sentences for CKA without length. Removing length costs three degrees of freedom, the same on both sides,
+so independent states have a debiased CKA of 0.18 with 24 sentences, 0.009 with 100, 0.003 with 204 and 0.00002 with 1,000
 (simulated)."""
 
 
 @dataclass(frozen=True)
 class Cosines:
-    """Cosine similarities (n, n) of n sentences with one another, of their translations, and of sentences with translations."""
+    """Cosine similarities among n sentences, among their translations, and between the two, (n, n) each."""
 
     first: np.ndarray
     second: np.ndarray
-    between: np.ndarray  # rows of the first, columns of the second
+    between: np.ndarray  # rows: sentences of the first language; columns: of the second
 
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray) -> Self:
-        """Cosines of unit vectors x and y, (n, d): see `units`."""
+        """Cosines of unit vectors x and y, (n, d) each, as `units` returns them."""
         return cls(x @ x.T, y @ y.T, x @ y.T)
 
     def paired(self, order: np.ndarray) -> Self:
-        """Cosines with the second language's sentences in another order (n,), for pairs that are no translations."""
+        """Cosines with the second language's sentences in another order, (n,), so that pairs are not translations."""
         return type(self)(self.first, self.second[np.ix_(order, order)], self.between[:, order])
 
 
 def units(states: np.ndarray) -> np.ndarray:
-    """States (..., d) of length 1 in float64; those of length 0 stay, and have cosine 0 with all."""
+    """States (..., d) scaled to length 1, in float64; states of length 0 stay, and so have cosine 0 with all others."""
     vectors = np.asarray(states, np.float64)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: np.ndarray = vectors / np.where(lengths > 0, lengths, 1)
@@ -42,9 +42,10 @@ def units(states: np.ndarray) -> np.ndarray:
 
 
 def mexa(cosines: Cosines) -> np.ndarray:
-    """Whether a pair is nearer than either sentence is to any other of the other language, (n,).
+    """Whether the sentences of a pair are nearer to each other than to any other of the other language, (n,) bool.
 
-    Source: Kargaran et al. 2025, section 3; cisnlp/MEXA bc28c41, compute_mexa.py, lines 16-36. By chance 1 / (2 n - 1).
+    The chance level is 1 / (2 n - 1).
+    Source: Kargaran et al. 2025, section 3; cisnlp/MEXA bc28c41, compute_mexa.py, lines 16-36.
     """
     off_diagonal = _without_diagonal(cosines.between)
     nearer: np.ndarray = cosines.between.diagonal() > np.maximum(off_diagonal.max(0), off_diagonal.max(1)) + TIE
@@ -52,10 +53,10 @@ def mexa(cosines: Cosines) -> np.ndarray:
 
 
 def neighbours(cosines: Cosines) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the nearest neighbour of a sentence in the first language is its translation, and in that language; (n,) bool each.
+    """Whether the nearest neighbour of a first-language sentence is its translation, and whether it is in the first language.
 
-    The pool has the sentences of both languages without the one that is asked for. Where a sentence of its own language is as
-    near as one of the other, its own language counts. Source: Roy et al. 2020 (LAReQA), strong alignment.
+    Both are (n,) bool. Candidates are all other sentences of both languages. If the nearest of each language are equally near,
+    the sentence's own language counts. Source: Roy et al. 2020 (LAReQA), strong alignment.
     """
     nearest_same, nearest_other = (_without_diagonal(part).max(1) for part in (cosines.first, cosines.between))
     translation = cosines.between.diagonal()
@@ -65,8 +66,9 @@ def neighbours(cosines: Cosines) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mutual_neighbours(cosines: Cosines, k: int) -> np.ndarray:
-    """Share of a sentence's k nearest neighbours whose translations are those of its translation, (n,); by chance k / (n - 1).
+    """Share of a sentence's k nearest neighbours whose translations are among its translation's k nearest neighbours, (n,).
 
+    The chance level is k / (n - 1).
     Source: Huh et al. 2024, section 3; minyoungg/platonic-rep dcd76ba, metrics.py, lines 55-84.
     """
     shared = _nearest(_without_diagonal(cosines.first), k) & _nearest(_without_diagonal(cosines.second), k)
@@ -75,8 +77,9 @@ def mutual_neighbours(cosines: Cosines, k: int) -> np.ndarray:
 
 
 def occurrences(between: np.ndarray, k: int) -> np.ndarray:
-    """How often each candidate, a column of between (n, m), is among the k nearest of a row, (m,).
+    """Number of rows for which each candidate is among the k nearest, (m,).
 
+    between: (n, m), similarities; rows are items, columns are candidates.
     Source: Radovanovic et al. 2010, section 3: hubness is the skewness of these counts.
     """
     counts: np.ndarray = _nearest(between, k).sum(0)
@@ -84,11 +87,11 @@ def occurrences(between: np.ndarray, k: int) -> np.ndarray:
 
 
 def correlation(x: np.ndarray, y: np.ndarray, blocks: np.ndarray) -> tuple[float, np.ndarray]:
-    """Mean over dimensions of Pearson's correlation of a dimension in two languages, and the same without each block, (blocks,).
+    """Pearson's correlation of a dimension in two languages, mean over dimensions; and the same without each block, (blocks,).
 
-    Dimensions that do not vary do not count; nan where none varies. Signs are kept, so that independent states give 0.
+    Dimensions that do not vary are left out; nan if none varies. Signs are kept, so that independent states give 0.
 
-    blocks: (n,) number of each pair's block, from 0 without gaps.
+    blocks: (n,), number of each pair's block, from 0 without gaps.
     Source: Del and Fishel 2022, average neuron-wise correlation; TartuNLP/xsim c8a25a5, examples/run_analysis_torch_corr.py,
     lines 77-81.
     """
@@ -103,7 +106,7 @@ def correlation(x: np.ndarray, y: np.ndarray, blocks: np.ndarray) -> tuple[float
 
 
 def standardised(states: np.ndarray) -> np.ndarray:
-    """Columns of states (n, d) of mean 0 and length 1, in float64, whose products are correlations; nan where one is constant."""
+    """Columns of states (n, d) with mean 0 and length 1, in float64, so that products are correlations; nan if constant."""
     deviations = np.asarray(states, np.float64) - states.mean(0, dtype=np.float64)
     lengths = np.linalg.norm(deviations, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -112,16 +115,16 @@ def standardised(states: np.ndarray) -> np.ndarray:
 
 
 def length_out(states: np.ndarray, subwords: np.ndarray) -> np.ndarray:
-    """States (..., n, d) without what a constant, the logarithm of the number of subwords and its square explain.
+    """Residuals of states (..., n, d) regressed on a constant, the logarithm of the number of subwords and its square.
 
-    subwords: (n,) number of subwords of each sentence.
+    subwords: (n,), number of subwords in each sentence.
     """
     logarithms = np.log(subwords.astype(np.float64))
     basis, triangle = np.linalg.qr(np.stack([np.ones(len(subwords)), logarithms, logarithms**2], 1))
     diagonal = np.abs(np.diag(triangle))
     basis = basis[
         :, diagonal > diagonal.max() * len(subwords) * np.finfo(float).eps
-    ]  # sentences of one length have the constant alone
+    ]  # if all lengths are equal, only the constant is left
     rest: np.ndarray = states - basis @ (basis.T @ states)
     return rest
 
@@ -129,7 +132,7 @@ def length_out(states: np.ndarray, subwords: np.ndarray) -> np.ndarray:
 def _correlations(
     n: int | np.ndarray, x: np.ndarray, y: np.ndarray, xx: np.ndarray, yy: np.ndarray, xy: np.ndarray
 ) -> np.ndarray:  # fmt: skip
-    """Correlations from sums over n items, of the shape of these; nan where a variable does not vary."""
+    """Correlations from sums over n items, in the shape of the sums; nan if a variable does not vary."""
     squares = (xx - x * x / n) * (yy - y * y / n)
     varies = squares > np.finfo(float).eps * xx * yy
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -137,7 +140,7 @@ def _correlations(
 
 
 def _mean(correlations: np.ndarray) -> np.ndarray:
-    """Mean over the last axis without nan; nan where there is nothing else."""
+    """Mean over the last axis, ignoring nan; nan if there is nothing else."""
     finite = np.isfinite(correlations)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean: np.ndarray = np.where(finite, correlations, 0).sum(-1) / finite.sum(-1)
@@ -151,7 +154,7 @@ def _without_diagonal(cosines: np.ndarray) -> np.ndarray:
 
 
 def _nearest(similarities: np.ndarray, k: int) -> np.ndarray:
-    """Whether a column is among the k most similar of a row, (n, m) bool; k is cut to m."""
+    """Whether each column is among the k most similar to a row, (n, m) bool; k is at most m."""
     near = np.zeros(similarities.shape, bool)
     k = min(k, similarities.shape[1])
     np.put_along_axis(near, np.argpartition(-similarities, k - 1, axis=1)[:, :k], True, axis=1)

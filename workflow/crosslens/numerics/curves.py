@@ -1,13 +1,13 @@
-"""Curves: where one ends to be above another."""
+"""Points at which one curve stops being above another."""
 
 import numpy as np
 
 
 def meeting(x: np.ndarray, difference: np.ndarray) -> float:
-    """The smallest x at which a difference (m,) that is measured at x (m,), ascending, is no longer above 0.
+    """Smallest x at which a difference is no longer above 0.
 
-    Between two measured points it is taken to be linear. The last x, as a lower bound, where it remains above 0; the first one
-    where it is not above 0 there.
+    x, difference: (m,), with x ascending. Between two points the difference is interpolated linearly. If it stays above 0, the
+    last x is returned as a lower bound; if it is not above 0 at the first x, that is returned.
     """
     under = np.flatnonzero(difference <= 0)
     if not len(under):

@@ -1,24 +1,24 @@
-"""How scores are computed, by name. Names alone: the Snakefile imports them."""
+"""Names of the definitions of scores. Only names, because the Snakefile imports them."""
 
 ACCURACY = "accuracy"
 MACRO_F1 = "macro F1 over true classes"
 UNION_F1 = "macro F1 over true and predicted classes"  # a class that is only predicted counts as 0
 CEILING = "highest macro F1 that stray classes leave"
-CHUNK_MACRO_F1 = "macro F1 of chunks of bare tags"  # of seqeval 1.2.2 on tags without IOB prefixes: see f1.chunk_counts
+CHUNK_MACRO_F1 = "macro F1 of chunks of bare tags"  # as in seqeval 1.2.2, for tags without IOB prefixes: f1.chunk_counts
 CHUNK_MICRO_F1 = "micro F1 of chunks of bare tags"
 TRANSFER = "accuracy, mean of the other languages"
-CUT_TEXTS, CUT_WORDS = "texts cut at the maximum", "words cut away, not scored"  # shares, beside scores
+CUT_TEXTS, CUT_WORDS = "texts cut at the maximum", "words cut away, not scored"  # shares reported with scores
 F1 = "F1"  # spans as conlleval and seqeval's default find them, in whole sentences
-F1_BY_WINDOW = "F1 by window"  # likewise, in each window of a long sentence by itself
-ACROSS_WINDOWS = "entities that cross the edge of a window"  # a share, beside scores
-F1_STRICT = "F1 strict"  # a span opens with B- alone
+F1_BY_WINDOW = "F1 by window"  # spans found in each window of a long sentence separately
+ACROSS_WINDOWS = "entities that cross the edge of a window"  # a share reported with scores
+F1_STRICT = "F1 strict"  # a span opens only with B-
 F1_MISC_AS_O = "F1, MISC as O"
 LAS, UAS = "LAS", "UAS"
-LAS_WITHOUT_PUNCTUATION, UAS_WITHOUT_PUNCTUATION = "LAS without punctuation", "UAS without punctuation"  # and symbols
+LAS_WITHOUT_PUNCTUATION, UAS_WITHOUT_PUNCTUATION = "LAS without punctuation", "UAS without punctuation"  # without symbols too
 LAS_WITHOUT_ROOTS = "LAS without punctuation and root words"
-LAS_WITH_SUBTYPES = "LAS with subtypes"  # of a parser that names them
-LAS_SEEN = "LAS, relations unseen in training wrong"  # of one that does not: any subtype that its training data have is right
-UNSEEN_RELATIONS = "words of relations unseen in training"  # a share, beside scores; relations with subtypes
+LAS_WITH_SUBTYPES = "LAS with subtypes"  # for a parser that predicts subtypes
+LAS_SEEN = "LAS, relations unseen in training wrong"  # for a parser without subtypes: any subtype in its training data is right
+UNSEEN_RELATIONS = "words of relations unseen in training"  # a share reported with scores; relations with subtypes
 V_MEASURE = "V-measure"
 V_CHANCE = "V-measure against shuffled truth"
 AMI = "adjusted mutual information"

@@ -1,11 +1,12 @@
-"""DensRay for any number of languages: directions along which vectors of different languages differ more than those of one.
+"""DensRay for any number of languages: directions along which vectors differ more between languages than within them.
 
 Dufter and Schuetze (2019) for two classes, Liang et al. (2021), section 3.1 and appendix A, for n. With d_ij = x_i - x_j,
 
     A = mean of d_ij d_ij' over pairs of different languages - mean of d_ij d_ij' over pairs of one language,
 
-whose eigenvectors are the directions, by falling eigenvalue. Means are taken over the vectors of each pair of languages first, so
-that all languages count alike (the paper: sums over m vectors of each, weighted by 2 / n (n - 1) and 1 / n, which is m^2 A).
+the directions are the eigenvectors of A, by falling eigenvalue. Means are first taken over the vectors of each pair of
+languages, so that all languages count alike. The paper sums over m vectors of each, weighted by 2 / n (n - 1) and 1 / n, which
+gives m^2 A.
 """
 
 import numpy as np
@@ -15,9 +16,9 @@ from crosslens.numerics.subspace import Subspace
 
 
 def centroids(statistics: Statistics) -> Subspace:
-    """Principal axes of the means of languages, each counted once.
+    """Subspace of the principal axes of languages' means, each language counted once.
 
-    Eigenvalues are the variances of the means along them. At most n - 1 of them: n means around their mean have no more.
+    Eigenvalues are the variances of the means along the axes. There are at most n - 1 axes, since n centred means span no more.
     Raises DataError for fewer than two languages.
     """
     shares, means = statistics.shares(), statistics.means
@@ -28,10 +29,10 @@ def centroids(statistics: Statistics) -> Subspace:
 
 
 def densray(statistics: Statistics) -> Subspace:
-    """DensRay from sums, without a loop over pairs.
+    """DensRay's subspace, from sums, without a loop over pairs.
 
-    What vectors of one language vary is in both means of A and cancels, whatever the numbers of vectors; left is, but for a
-    factor, the scatter of the means of languages. The directions are the principal axes of these, at most n - 1.
+    The variation within languages is in both means of A and cancels, whatever the numbers of vectors. What remains is, up to a
+    factor, the scatter of languages' means. The directions are the principal axes of these means, at most n - 1.
     Raises DataError for fewer than two languages.
     """
     axes = centroids(statistics)

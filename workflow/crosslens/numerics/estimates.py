@@ -10,21 +10,21 @@ from scipy.special import digamma, polygamma, stdtr  # not scipy.stats, which ta
 
 from crosslens.numerics.intervals import EXACT, LEVEL, Interval, t_quantile, wilson
 
-NORMAL = 1.959963984540054  # quantile of the normal distribution at 97.5 %
-ENOUGH_RUNS = 5  # runs from which a moderated error needs no caution
-KINSHIP = 0.5  # share of the variance between languages that lies between families, as correlations assume
+NORMAL = 1.959963984540054  # 97.5 % quantile of the normal distribution
+ENOUGH_RUNS = 5  # number of runs from which a moderated error needs no caution
+KINSHIP = 0.5  # share of the variance between languages that correlations assume to be between families
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A value with its standard error and degrees of freedom.
 
-    error: 0 of an exact number, such as a count; nan where nothing tells how much the value varies.
+    error: standard error; 0 for an exact number, such as a count; nan if unknown.
     freedom: degrees of freedom of the error.
-    bounds: least and greatest possible value. Where both are finite the interval stays between them, as Wilson's interval of a
-    share does (`intervals.wilson`); otherwise it is that of Student's t.
+    bounds: lowest and highest possible value. If both are finite, the interval stays between them, as Wilson's interval of a
+    share does (`intervals.wilson`); otherwise it is Student's t interval, cut at a bound.
     caution: factor by which probabilities are multiplied and levels of intervals divided, for an error that is known less well
-    than its degrees of freedom say (`moderated`).
+    than its degrees of freedom suggest (`moderated`).
     """
 
     value: float
@@ -35,15 +35,18 @@ class Estimate:
 
     @classmethod
     def exact(cls, value: float) -> Self:
-        """An estimate of a number that does not vary."""
+        """Estimate of a number that is known exactly."""
         return cls(value, 0.0)
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Interval that misses the true value in a share `level` of cases; it has no width for an exact number."""
+        """Interval that misses the true value in a share `level` of cases.
+
+        It has no width for an exact number, and its ends are nan if the error is unknown.
+        """
         level /= self.caution
         share = self._share(self.value)
         if not math.isnan(share) and self.error > 0:
-            size = share * (1 - share) * (self._range() / self.error) ** 2  # of items of which a share has the same error
+            size = share * (1 - share) * (self._range() / self.error) ** 2  # number of items with which a share has this error
             ends = (self.bounds[0] + self._range() * float(end) for end in wilson(share, size, self.freedom, level))
             return Interval(self.value, *ends)
         if math.isnan(self.error):
@@ -52,10 +55,10 @@ class Estimate:
         return Interval(self.value, max(self.value - half, self.bounds[0]), min(self.value + half, self.bounds[1]))
 
     def p(self, number: float) -> float:
-        """Two-sided probability of a value at least as far from a number, if that number were the true value.
+        """Two-sided p-value of the hypothesis that the true value is `number`.
 
-        It is the level at which the interval ends at the number. Of an exact value it is 1 where the value is the number and 0
-        where it is not; it is nan where the error is.
+        It is the level at which the interval ends at the number. For an exact value it is 1 if the value equals the number,
+        else 0. It is nan if the error is nan.
         """
         if self.error == 0:
             return float(self.value == number)
@@ -66,7 +69,7 @@ class Estimate:
         return min(self.caution * float(2 * stdtr(self.freedom, -distance)), 1.0)  # nan stays nan
 
     def _share(self, value: float) -> float:
-        """Position of a value between the bounds, from 0 to 1; nan at a bound, or where one is infinite."""
+        """Position of a value between the bounds, from 0 to 1; nan if it is not between them, or if one is infinite."""
         share = (value - self.bounds[0]) / self._range() if math.isfinite(self._range()) else math.nan
         return share if 0 < share < 1 else math.nan
 
@@ -75,29 +78,30 @@ class Estimate:
 
 
 class Correlation(Estimate):
-    """A correlation, whose error is that of Fisher's z."""
+    """A correlation; the error is the standard error of its Fisher's z."""
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Interval of the correlation, from that of Fisher's z, which misses the true value in a share `level` of cases."""
+        """Interval that misses the true correlation in a share `level` of cases, from the interval of Fisher's z."""
         z, half = fisher_z(self.value), t_quantile(self.freedom, level) * self.error
         return Interval(self.value, float(np.tanh(z - half)), float(np.tanh(z + half)))
 
     def p(self, number: float) -> float:
-        """Two-sided probability of a correlation at least as far from a number on the scale of Fisher's z, if that were true."""
+        """Two-sided p-value of the hypothesis that the true correlation is `number`, by Fisher's z."""
         distance = abs(fisher_z(self.value) - fisher_z(number))
         return float(2 * stdtr(self.freedom, -distance / self.error))
 
 
 def fisher_z(r: float | np.ndarray) -> np.ndarray:
-    """Fisher's z of correlations, of the same shape; finite for -1 and 1."""
+    """Fisher's z of correlations, in their shape; finite even for -1 and 1."""
     z: np.ndarray = np.arctanh(np.clip(r, -1 + EXACT, 1 - EXACT))
     return z
 
 
 def over_runs(values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """Mean of independent runs, with an unknown error where there is one run or nothing varies.
+    """Mean of independent runs; its error is nan for a single run, or if nothing varies.
 
     values: (n_runs,), such as differences paired by seed.
+    bounds: lowest and highest possible value.
     """
     error = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
     return Estimate(float(np.mean(values)), error if error > EXACT else math.nan, len(values) - 1, bounds)
@@ -106,21 +110,22 @@ def over_runs(values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math
 def over_families(
     values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> Estimate:  # fmt: skip
-    """Mean over families of the means over their languages, with the error of families.
+    """Mean over families of the means over their languages, with the standard error over families.
 
     values: (n_languages,).
     families: family of each language.
+    bounds: lowest and highest possible value.
     """
     names, numbers = np.unique(np.asarray(families), return_inverse=True)
     return over_runs(np.bincount(numbers, values) / np.bincount(numbers), bounds)
 
 
 def add_errors(estimate: Estimate, *sources: Estimate) -> Estimate:
-    """An estimate whose squared error is the sum of its own and those of further, independent sources of variation.
+    """Copy of an estimate whose squared error includes those of further, independent sources of variation.
 
-    Degrees of freedom are Satterthwaite's (1946). A source with an unknown error adds nothing.
+    Degrees of freedom are Satterthwaite's (1946). A source with an unknown error adds nothing. The largest caution is kept.
 
-    sources: estimates of which only error and degrees of freedom count.
+    sources: estimates; their values are not used.
     """
     parts = [part for part in (estimate, *sources) if part.error > 0]
     if not parts or math.isnan(estimate.error):
@@ -132,22 +137,22 @@ def add_errors(estimate: Estimate, *sources: Estimate) -> Estimate:
 
 
 def moderated(estimates: Sequence[Estimate], terms: Sequence[int]) -> list[Estimate]:
-    """Means of runs whose variances are drawn towards what they have in common, since a few runs tell a variance badly.
+    """Estimates with variances shrunk towards a common value, since a few runs determine a variance poorly.
 
-    The variance of each mean counts as a draw from a scaled inverse chi-square distribution, whose parameters follow from all
-    variances together; degrees of freedom are then the estimate's own and those of this distribution, at most those of all
-    together. Fewer than three estimates stay as they are. With fewer than ENOUGH_RUNS runs, probabilities are doubled: where
+    Variances are taken as samples from a scaled inverse chi-square distribution, whose parameters are estimated from all of
+    them together. Degrees of freedom are the estimate's own plus those of this distribution, at most the sum over all
+    estimates. Fewer than three estimates stay as they are. With fewer than ENOUGH_RUNS runs, probabilities are doubled: if
     variances differ, errors are otherwise too small in one of forty cases more than they should be (benchmarks/claims.py).
 
-    estimates: of means of runs (`over_runs`); those with an unknown error stay as they are.
-    terms: number of scores that each run of an estimate is a sum of, whose variances add up.
+    estimates: means of runs (`over_runs`); those with an unknown error stay as they are.
+    terms: for each estimate, number of scores that are summed in each run, so that their variances add up.
     Source: Smyth (2004), sections 5 and 6.2.
     """
     places = [place for place, estimate in enumerate(estimates) if estimate.error > 0]
     if len(places) < 3:
         return list(estimates)
     freedom, error = (np.array([getattr(estimates[place], name) for place in places]) for name in ("freedom", "error"))
-    scale = np.array([terms[place] for place in places]) / (freedom + 1)  # of a squared error, in variances of a single score
+    scale = np.array([terms[place] for place in places]) / (freedom + 1)  # squared error per variance of a single score
     variance = error**2 / scale
     logs = np.log(variance) - digamma(freedom / 2) + np.log(freedom / 2)
     excess = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
@@ -166,7 +171,7 @@ def moderated(estimates: Sequence[Estimate], terms: Sequence[int]) -> list[Estim
 
 
 def _inverse_trigamma(value: float) -> float:
-    """The number whose trigamma function is a positive value, by Newton's method (Smyth 2004, appendix)."""
+    """Number at which the trigamma function has a given positive value, by Newton's method (Smyth 2004, appendix)."""
     number = 0.5 + 1 / value
     for _ in range(50):
         trigamma = float(polygamma(1, number))
@@ -175,12 +180,12 @@ def _inverse_trigamma(value: float) -> float:
 
 
 def correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False, families: Sequence[str] = ()) -> Estimate:
-    """Pearson's correlation of two variables, or Spearman's; nan for fewer than four pairs, or where a variable is constant.
+    """Pearson's or Spearman's correlation of two variables; nan for fewer than four pairs, or if a variable is constant.
 
     x, y: (n,).
-    ranks: whether it is Spearman's.
-    families: family of each unit, if units are languages; relatives then count as fewer (`effective_number`).
-    Source of the errors: Bonett and Wright (2000): 1 / sqrt(n - 3) on the scale of Fisher's z, of ranks
+    ranks: whether to return Spearman's.
+    families: family of each unit, if units are languages; related languages then count as fewer (`effective_number`).
+    Source of the errors: Bonett and Wright (2000): the error of Fisher's z is 1 / sqrt(n - 3), and for ranks
     sqrt((1 + r^2 / 2) / (n - 3)).
     """
     if ranks:
@@ -193,11 +198,10 @@ def correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False, families: 
 
 
 def effective_number(families: Sequence[str]) -> float:
-    """Number of unrelated languages between which a correlation would vary as much as it does between these.
+    """Number of unrelated languages over which a correlation would vary as much as it does over these.
 
-    Relatives have the share KINSHIP of the variance of both variables in common.
-    Source: Clifford, Richardson and Hémon (1989), effective sample size, with the covariance of languages in the place of that of
-    places.
+    Languages of one family share a part KINSHIP of the variance of both variables.
+    Source: Clifford, Richardson and Hémon (1989), effective sample size, with the covariance of languages instead of locations.
     """
     names = np.asarray(families)
     covariance = np.where(names == names[:, None], KINSHIP, 0.0) + (1 - KINSHIP) * np.eye(len(names))
@@ -208,13 +212,13 @@ def effective_number(families: Sequence[str]) -> float:
 def difference_of_correlations(
     y: np.ndarray, first: np.ndarray, second: np.ndarray, *, ranks: bool = False, families: Sequence[str] = ()
 ) -> Estimate:
-    """Difference of Fisher's z between the correlations of y with a first and with a second variable, of the same units.
+    """Difference of Fisher's z between the correlations of y with a first and with a second variable, over the same units.
 
-    There is neither value nor error for fewer than four units, or where a variable is constant.
+    Value and error are nan for fewer than four units, or if a variable is constant.
 
     y, first, second: (n,), in the same order of units.
-    ranks: whether correlations are of ranks, by the same formula.
-    families: see `correlation`.
+    ranks: whether to correlate ranks; the formula of the error is the same.
+    families: family of each unit, if units are languages; related languages then count as fewer (`effective_number`).
     Source of the error: Steiger (1980), equation 14, with the mean of both correlations.
     """
     if ranks:
@@ -234,10 +238,10 @@ def difference_of_correlations(
 def holm(ps: Sequence[float], level: float = LEVEL) -> list[float]:
     """Level at which each hypothesis is decided, so that all decisions are right in a share 1 - level of cases.
 
-    The smallest of m probabilities is compared with level / m, the next one with level / (m - 1), and so on. From the first that
-    is not below its level, all have this level, so that none of them is below it.
+    The smallest of m p-values is compared with level / m, the next one with level / (m - 1), and so on. The first that is not
+    below its level, and all larger ones, get this same level, so that none of them is below it.
 
-    ps: probabilities of the hypotheses; one that is nan is not tested, and its level is `level`.
+    ps: p-values of the hypotheses; a hypothesis with nan is not tested, and its level is `level`.
     Source: Holm (1979).
     """
     tested = sorted((p, number) for number, p in enumerate(ps) if not math.isnan(p))
@@ -249,7 +253,7 @@ def holm(ps: Sequence[float], level: float = LEVEL) -> list[float]:
 
 
 def holm_adjusted(p: np.ndarray) -> np.ndarray:
-    """Probabilities (m,) corrected for m tests (Holm 1979); nan stays nan and does not count as a test."""
+    """P-values (m,) corrected for multiple tests (Holm 1979); nan stays nan and does not count as a test."""
     adjusted = np.full(len(p), np.nan)
     order = np.argsort(p)[: np.isfinite(p).sum()]  # nan sorts last
     steps = np.arange(len(order), 0, -1) * p[order]
@@ -258,7 +262,7 @@ def holm_adjusted(p: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks (n,); equal values have the mean of theirs."""
+    """Ranks of values, (n,), from 1; equal values share the mean of their ranks."""
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: np.ndarray = (np.cumsum(counts) - (counts - 1) / 2)[numbers]
     return ranks

@@ -1,4 +1,4 @@
-"""F1 of tag sequences: over tokens, and over chunks as tanti2021's code had it. Counts first, so that intervals are cheap."""
+"""F1 of tag sequences, over tokens or over chunks as in tanti2021's code. Scores come from counts, so intervals are cheap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from crosslens.numerics.definitions import CUT_TEXTS, CUT_WORDS
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of items that a score needs, by sentence (rows, n) and class (columns, k); each (n, k) float64."""
+    """Numbers of items from which a score is computed, (n, k) float64 each: a row per sentence, a column per class."""
 
     true: np.ndarray
     predicted: np.ndarray
     correct: np.ndarray
 
     def together(self, groups: np.ndarray) -> "Counts":
-        """Sums over the rows of each group, numbered from 0 without gaps: groups (n,) -> counts of shape (groups, k)."""
+        """Counts summed over the rows of each group, (n_groups, k). groups: (n,), group of each row, from 0 without gaps."""
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         return Counts(*(np.add.reduceat(counts[order], starts) for counts in (self.true, self.predicted, self.correct)))
 
 
 def sentences(ids: Sequence[str]) -> np.ndarray:
-    """Number of the sentence of each row, (n,): its windows are rows ID, ID#2, ID#3 in this order (tokens/schema.py)."""
+    """Number of each row's sentence, (n,), from 0. ids: a sentence's windows are rows ID, ID#2, ID#3 (tokens/schema.py)."""
     numbers = np.zeros(len(ids), np.int64)
     first, window = "", 0
     for row, id in enumerate(ids):
@@ -36,7 +36,7 @@ def sentences(ids: Sequence[str]) -> np.ndarray:
 
 
 def text_ids(ids: Sequence[str]) -> np.ndarray:
-    """Id of the text of each row, which is that of its first window, (n,); rows as for `sentences`."""
+    """Id of each row's text, (n,), which is the id of the text's first window. ids: as for `sentences`."""
     numbers = sentences(ids)
     ids_of_texts: np.ndarray = np.array(ids)[np.unique(numbers, return_index=True)[1]][numbers]
     return ids_of_texts
@@ -45,16 +45,17 @@ def text_ids(ids: Sequence[str]) -> np.ndarray:
 def cut_shares(cut: np.ndarray, cut_words: np.ndarray, words: int) -> dict[str, tuple[float, int]]:
     """Share of texts that are cut, and of labelled words that were cut away, each with the number it is a share of.
 
-    cut and cut_words (n,): whether subwords of a text were cut away, and how many of its words; words: those that are left.
+    cut: (n,) bool, whether subwords of a text were cut away. cut_words: (n,), number of its labelled words that were cut away.
+    words: number of labelled words that are left in all texts.
     """
     lost = int(cut_words.sum())
     return {CUT_TEXTS: (float(cut.mean()), len(cut)), CUT_WORDS: (lost / max(words + lost, 1), words + lost)}
 
 
 def flattened(gold: Sequence[np.ndarray], predicted: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gold and predicted classes of all labelled units, and the sentence of each, each (n_tokens,).
+    """Gold and predicted classes of all labelled units, and the number of each unit's sentence, (n_tokens,) each.
 
-    gold, predicted: an array of classes for each sentence; a gold class below 0 is no label.
+    gold, predicted: an array of classes for each sentence; units whose gold class is below 0 have no label.
     """
     sentences = np.repeat(np.arange(len(gold)), [len(classes) for classes in gold])
     flat_gold, flat_predicted = (np.concatenate(classes).astype(np.int64) for classes in (gold, predicted))
@@ -63,7 +64,10 @@ def flattened(gold: Sequence[np.ndarray], predicted: Sequence[np.ndarray]) -> tu
 
 
 def token_counts(gold: np.ndarray, predicted: np.ndarray, sentences: np.ndarray, n: int, k: int) -> Counts:
-    """Counts of labels: gold, predicted (n_tokens,) class numbers; sentences (n_tokens,) row of each token."""
+    """Counts of token labels for n sentences and k classes.
+
+    gold, predicted: (n_tokens,), class numbers. sentences: (n_tokens,), number of each token's sentence.
+    """
 
     def count(rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
         return np.bincount(rows * k + classes, minlength=n * k).reshape(n, k).astype(np.float64)
@@ -88,8 +92,11 @@ def chunk_counts(gold: np.ndarray, predicted: np.ndarray, sentences: np.ndarray,
     """Counts of chunks as seqeval 1.2.2 finds them in bare tags: the metric behind tanti2021's token scores.
 
     The first character of a tag is read as its prefix and the rest as its type, so CCONJ and SCONJ, or the language codes et
-    and pt, are one type; equal neighbours merge to one chunk, which counts only if both ends are right. `sentences` must not
-    decrease. A chunk counts for the sentence it ends in.
+    and pt, are one type. Equal neighbours merge into one chunk, which is correct only if both its ends are. A chunk counts for
+    the sentence in which it ends.
+
+    gold, predicted: (n_tokens,), class numbers. sentences: (n_tokens,), number of each token's sentence, not decreasing.
+    n: number of sentences. labels: tags in the order of their class numbers.
     """
     prefixes = np.array([ord(label[0]) for label in labels] + [ord("O")])
     names = chunk_types(labels)
@@ -119,7 +126,7 @@ def chunk_counts(gold: np.ndarray, predicted: np.ndarray, sentences: np.ndarray,
 def _chunks(prefix: np.ndarray, kind: np.ndarray, outside: int) -> _Chunks:
     """Chunks by seqeval's transition rules (metrics/sequence_labeling.py: start_of_chunk, end_of_chunk)."""
     before = np.concatenate([[ord("O")], prefix[:-1]])
-    kind_before = np.concatenate([[outside + 1_000_000], kind[:-1]])  # '' is no type
+    kind_before = np.concatenate([[outside + 1_000_000], kind[:-1]])  # a number that is no type
     changed = kind_before != kind
 
     def has(array: np.ndarray, letters: str) -> np.ndarray:
@@ -133,9 +140,9 @@ def _chunks(prefix: np.ndarray, kind: np.ndarray, outside: int) -> _Chunks:
 
 
 def macro_f1(counts: Counts, classes: Literal["true", "union"]) -> np.ndarray:
-    """Mean F1 over classes, a fraction; counts (..., k) summed over sentences.
+    """Mean F1 over classes, a fraction, (...). counts: (..., k), summed over sentences.
 
-    true: over classes that occur in the truth; union: also over classes that were only predicted, which count as 0
+    classes: "true": those that occur in the truth; "union": also those that were only predicted, which count as 0
     (scikit-learn's and seqeval's rule).
     """
     total = counts.true + counts.predicted
@@ -147,24 +154,24 @@ def macro_f1(counts: Counts, classes: Literal["true", "union"]) -> np.ndarray:
 
 
 def micro_f1(counts: Counts) -> np.ndarray:
-    """F1 of all classes together, a fraction; counts (..., k)."""
+    """F1 of all classes together, a fraction, (...). counts: (..., k)."""
     total = (counts.true + counts.predicted).sum(-1)
     f1: np.ndarray = 2 * counts.correct.sum(-1) / np.maximum(total, 1)
     return f1
 
 
 def true_share(counts: Counts) -> np.ndarray:
-    """Share of the true classes among those that are true or predicted: the most that macro F1 over the union can be."""
+    """Share of true classes among those that are true or predicted, the highest possible macro F1 over the union."""
     share: np.ndarray = (counts.true > 0).sum(-1) / np.maximum((counts.true + counts.predicted > 0).sum(-1), 1)
     return share
 
 
 def accuracy(counts: Counts) -> np.ndarray:
-    """Share of the true items that were found, a fraction; for tokens the accuracy."""
+    """Share of the true items that were found, a fraction; for tokens this is the accuracy."""
     share: np.ndarray = counts.correct.sum(-1) / np.maximum(counts.true.sum(-1), 1)
     return share
 
 
 def overall(counts: Counts) -> Counts:
-    """Sums over all sentences, (k,)."""
+    """Counts summed over all sentences, (k,) each."""
     return Counts(counts.true.sum(0), counts.predicted.sum(0), counts.correct.sum(0))

@@ -9,21 +9,21 @@ from sklearn.metrics.cluster import expected_mutual_information
 
 
 def distances(means: np.ndarray) -> np.ndarray:
-    """Cosine distances of the means of K languages (K, d) around their mean, condensed: (K (K - 1) / 2,)."""
+    """Cosine distances of the centred means of K languages, condensed: (K (K - 1) / 2,). means: (K, d)."""
     cosines = pdist(means - means.mean(0), "cosine")
     condensed: np.ndarray = np.clip(np.nan_to_num(cosines, nan=1.0), 0, None)  # a mean at 0 has no direction
     return condensed
 
 
 def genealogical(families: Sequence[str], genera: Sequence[str]) -> np.ndarray:
-    """Genealogical distances of K languages, condensed: 0 in one genus, 1 in one family, 2 otherwise."""
+    """Genealogical distances of K languages, condensed: 0 within a genus, 1 within a family, 2 otherwise."""
     pairs = [(i, j) for i in range(len(families)) for j in range(i + 1, len(families))]
     same = [(families[i] == families[j], families[i] == families[j] and genera[i] == genera[j]) for i, j in pairs]
     return np.array([2.0 - family - genus for family, genus in same])
 
 
 def clusters(condensed: np.ndarray, count: int) -> np.ndarray:
-    """Clusters of K languages, (K,), at most `count`, by average linkage of condensed distances."""
+    """Cluster number of each of K languages, (K,): at most `count` clusters, by average linkage of condensed distances."""
     numbers: np.ndarray = fcluster(linkage(condensed, "average"), count, "maxclust")
     return numbers
 
@@ -31,7 +31,8 @@ def clusters(condensed: np.ndarray, count: int) -> np.ndarray:
 def mutual_information(kinds: np.ndarray, clusters: np.ndarray, orders: np.ndarray) -> tuple[float, np.ndarray]:
     """Adjusted mutual information of kinds and clusters of K items, and the same after permutations of the items, (draws,).
 
-    It is scikit-learn's, with the arithmetic mean of entropies; permutations keep these and the expectation.
+    It is defined as in scikit-learn, with the arithmetic mean of entropies. Permutations change neither the entropies nor the
+    expectation.
 
     kinds, clusters: (K,) numbers.
     orders: (draws, K) permutations.

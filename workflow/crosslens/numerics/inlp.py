@@ -1,4 +1,4 @@
-"""Iterative nullspace projection, which needs the vectors themselves."""
+"""Iterative nullspace projection (INLP), which needs the vectors themselves instead of sums over them."""
 
 from collections.abc import Mapping
 
@@ -8,16 +8,16 @@ from crosslens.jobs.errors import DataError
 from crosslens.numerics.logistic import fit
 from crosslens.numerics.subspace import Subspace
 
-PENALTY, TOLERANCE = 1.0, 1e-4  # C of the probes, and the largest component of the gradient where a fit ends
+PENALTY, TOLERANCE = 1.0, 1e-4  # C of the probes, and the largest gradient component at which a fit ends
 
 
 def inlp(states: Mapping[str, np.ndarray], rounds: int) -> Subspace:
-    """Directions of linear probes for the language, each round's learned where those before see nothing (Ravfogel et al. 2020).
+    """Subspace of linear probes for the language, each round's trained in the nullspace of the earlier (Ravfogel et al. 2020).
 
-    states: a sample, by language (m, d). Probes are multinomial logistic regressions; the released code takes any linear
-    classifier (shauli-ravfogel/nullspace_projection, src/debias.py, lines 98-136). Rounds of at most n - 1 directions
-    follow each other in the basis, within each by falling singular value of the weights. Eigenvalues are these, squared: they
-    fall within a round alone. Raises DataError for fewer than two languages.
+    states: language -> (m, d), a sample. rounds: largest number of rounds. Probes are multinomial logistic regressions; the
+    released code takes any linear classifier (shauli-ravfogel/nullspace_projection, src/debias.py, lines 98-136). The basis has
+    the directions round by round, at most n - 1 each, by falling singular value of the weights. Eigenvalues are these values
+    squared, so they fall only within a round. Raises DataError for fewer than two languages.
     """
     languages = tuple(sorted(states))
     if len(languages) < 2:

@@ -1,4 +1,4 @@
-"""95 % intervals: by leaving out one text or language at a time, and of means over repeated runs (docs/intervals.md)."""
+"""95 % intervals: by leaving out one text or language at a time, or from the spread of repeated runs (docs/intervals.md)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ import numpy as np
 from crosslens.config.translations import shared_id
 from crosslens.numerics.f1 import Counts, overall
 
-EXACT = 1e-12  # a standard error up to which nothing varies
+EXACT = 1e-12  # largest standard error that counts as no variation
 LEVEL = 0.05  # share of cases in which an interval misses the true value
 
 
 class Interval(NamedTuple):
-    """A value and the ends of its 95 % interval, nan where there is none."""
+    """A value and the ends of its 95 % interval, which are nan if there is no interval."""
 
     value: float
     low: float
@@ -23,16 +23,16 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """The texts that n units are drawn with: a text and its translations are one, drawn within strata of fixed sizes."""
+    """Sampling design of n units: they are sampled by whole texts, translations together, within strata of fixed sizes."""
 
     numbers: np.ndarray  # (n,) number of each unit's text, from 0
     strata: np.ndarray  # (texts,) number of each text's stratum, from 0
 
     @classmethod
     def of(cls, ids: Sequence[str] | np.ndarray, languages: Sequence[str] | np.ndarray) -> "Sample":
-        """Units whose ids translations share are one text, (n,) each.
+        """Sample of units with these ids and languages, (n,) each; units whose ids denote translations belong to one text.
 
-        The texts of one language alone are a stratum, and those that several languages share are another one.
+        The texts that occur in one language only are a stratum for that language. Those shared by several are another stratum.
         """
         numbers = np.unique([shared_id(id) for id in ids], return_inverse=True)[1]
         codes = np.unique(languages, return_inverse=True)[1]
@@ -43,9 +43,10 @@ class Sample:
 
 
 def score_interval(counts: Counts, score: Callable[[Counts], np.ndarray], sample: Sample | None = None) -> Interval:
-    """A score from 0 to 1 and its interval over texts; sample: of the rows of counts, None: each row is a text.
+    """A score from 0 to 1 with its interval over texts.
 
-    `score` maps counts of shape (..., k) to values of shape (...).
+    score: function that maps counts of shape (..., k) to values of shape (...). sample: sampling design of the rows of counts;
+    None: each row is a text.
     """
     if sample:
         counts = counts.together(sample.numbers)
@@ -57,14 +58,15 @@ def score_interval(counts: Counts, score: Callable[[Counts], np.ndarray], sample
 
 
 def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means over pairs of languages of scores from 0 to 1, (pairs, c), and their intervals over languages; (c,) each.
+    """Means over pairs of languages, and the ends of their intervals over languages, (c,) each.
 
-    Pairs that share a language are not independent: what is left out is a language, with all pairs that it is in.
+    values: (n_pairs, c), scores from 0 to 1. Pairs that share a language are not independent, so the jackknife leaves out one
+    language at a time, with all its pairs.
     """
     names = sorted({name for pair in pairs for name in pair})
     member = np.array([[name in pair for pair in pairs] for name in names], dtype=float)
     mean = values.mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):  # no pair is left without a language that is in all
+    with np.errstate(invalid="ignore", divide="ignore"):  # if a language is in all pairs, no pair is left without it
         leave_one_out = (values.sum(axis=0) - member @ values) / (len(pairs) - member.sum(axis=1))[:, None]
     return mean, *jackknife(mean, leave_one_out, len(names))
 
@@ -72,11 +74,11 @@ def pairs_intervals(values: np.ndarray, pairs: Sequence[tuple[str, str]]) -> tup
 def jackknife(
     value: float | np.ndarray, leave_one_out: np.ndarray, number: int, strata: np.ndarray | None = None, *, score: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Ends of the intervals of values (...) by those without each of m items, (m, ...).
+    """Ends of the intervals of values, (...) each, by the delete-one jackknife (Efron and Stein 1981).
 
-    number: of items that the values rest on; strata: (m,) in which the items were drawn, None: there is one; score: as of
-    `mean_interval`. The standard error is that of the delete-one jackknife (Efron and Stein 1981), the degrees of freedom are m
-    less the number of strata.
+    value: (...). leave_one_out: (m, ...), the values without each of m items. number: number of items that the values rest on.
+    strata: (m,), stratum in which each item was sampled; None: there is one. score: whether values are scores from 0 to 1, so
+    that the ends stay there too. Degrees of freedom are m minus the number of strata.
     """
     strata = np.zeros(len(leave_one_out), int) if strata is None else strata
     sizes = np.bincount(strata)
@@ -89,18 +91,19 @@ def jackknife(
 
 
 def mean_interval(values: np.ndarray, *, score: bool = True, items: bool = False) -> Interval:
-    """Mean of m values (m,) and the t interval of that mean; none for a single value.
+    """Mean of values (m,) and its interval by Student's t; a single value has none.
 
-    score: the values are from 0 to 1, and so are the ends (see `bounded`); those that are not, such as scores below chance that
-    are corrected for it, are taken for what has no bounds. items: values of single items, such as words, which tell how near 0 or
-    1 the mean may be where all are 0 or 1; equal values of repeated runs tell nothing, and have no interval.
+    score: whether values are scores from 0 to 1, so that the ends stay there too (`bounded`). If some are outside, such as
+    chance-corrected scores below chance, the interval is not bounded. items: whether values are those of single items, such as
+    words. Their number then bounds how near 0 or 1 the mean may be if all are 0 or all are 1. Equal values of repeated runs
+    tell nothing about that, and have no interval.
     """
     means, low, high = mean_intervals(np.asarray(values, float)[:, None], score=score, items=items)
     return Interval(float(means[0]), float(low[0]), float(high[0]))
 
 
 def mean_intervals(values: np.ndarray, *, score: bool = True, items: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means of the columns of values (m, c), whose NaNs do not count, and their intervals as of `mean_interval`; (c,) each."""
+    """Means of columns and the ends of their intervals, (c,) each, as in `mean_interval`. values: (m, c); nan is left out."""
     inside = np.isfinite(values)
     number = inside.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -113,9 +116,9 @@ def mean_intervals(values: np.ndarray, *, score: bool = True, items: bool = Fals
 
 
 def prediction_interval(mean: float, deviation: float, number: int) -> Interval:
-    """The 95 % interval of one new run, from the mean and the standard deviation of so many runs; none where nothing varies.
+    """The 95 % interval of one new run, from the mean and standard deviation of `number` runs; none if nothing varies.
 
-    Student's t: a new run differs from the mean by its own spread and by the error of the mean.
+    It is Student's t interval: a new run differs from the mean by its own spread and by the error of the mean.
     """
     low, high = _unbounded(mean, np.asarray(deviation * np.sqrt(1 + 1 / max(number, 1))), number - 1)
     return Interval(mean, float(low), float(high))
@@ -124,14 +127,14 @@ def prediction_interval(mean: float, deviation: float, number: int) -> Interval:
 def bounded(
     value: float | np.ndarray, error: float | np.ndarray, freedom: int | np.ndarray, number: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Ends of the 95 % intervals of scores from 0 to 1, which stay between these; all arguments are broadcast.
+    """Ends of the 95 % intervals of scores from 0 to 1, which stay within 0 and 1; all arguments are broadcast.
 
-    The interval is Wilson's of a share, with as many items as have this error: value (1 - value) / error^2, the effective size of
-    Korn and Graubard (1998). Where a value other than 0 and 1 does not vary there is no interval: nan.
+    The interval is Wilson's interval of a share over as many items as would give this error: value (1 - value) / error^2, the
+    effective size of Korn and Graubard (1998). If a value other than 0 or 1 does not vary, there is no interval: nan.
 
     error: standard errors.
     freedom: degrees of freedom of the errors.
-    number: size that takes the place of the effective one where the value is 0 or 1 and nothing varies; nan where there is none.
+    number: size used instead of the effective size if a value is 0 or 1; nan: such a value has no interval.
     """
     value, error = np.clip(value, 0, 1), np.asarray(error)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -148,7 +151,8 @@ def wilson(
 
     share: from 0 to 1.
     size: number of items that the share is of.
-    freedom, level: see `t_quantile`.
+    freedom: degrees of freedom.
+    level: share of cases in which the interval misses the true value.
     """
     ratio = t_quantile(freedom, level) ** 2 / size
     half = np.sqrt(ratio * share * (1 - share) + ratio**2 / 4)
@@ -163,12 +167,12 @@ def _unbounded(
 
 
 def t_quantile(freedom: float | np.ndarray, level: float = LEVEL) -> np.ndarray:
-    """Quantile of Student's t at 1 - level / 2, of the shape of `freedom`; nan without a degree of freedom.
+    """Quantile of Student's t at 1 - level / 2, in the shape of `freedom`; nan if there are no degrees of freedom.
 
-    freedom: degrees of freedom; as good as normal, and cut, from 1e9.
+    freedom: degrees of freedom; cut at 1e9, where the distribution is practically normal.
     level: share of cases in which a two-sided interval with this quantile misses the true value.
     """
-    from scipy.special import stdtrit  # late, and not scipy.stats: every table imports this module, most need no interval of runs
+    from scipy.special import stdtrit  # imported late, and not scipy.stats, because every table imports this module
 
     degrees = np.asarray(freedom, float)
     with np.errstate(invalid="ignore"):

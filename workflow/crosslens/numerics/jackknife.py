@@ -11,25 +11,26 @@ BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Deletions:
-    """CKA without each block, from the adjusted matrices of all m sentences.
+    """CKA without each block of sentences, from the adjusted kernels of all m sentences.
 
-    With A and B adjusted, D a block and R = rows outside D: sum over R x R of A * B, then centred again. Rows of A sum to zero
-    where it is centred, so that what is left of row j sums to minus its part in D.
+    Let A and B be adjusted kernels, D a block and R the rows outside D. A * B is summed over R x R, then corrected for centring
+    on R alone. If A is centred, its rows sum to zero, so what is left of row j sums to minus its part in D.
     """
 
     def __init__(self, labels: np.ndarray, centring: Centring) -> None:
-        """labels: (m,) block of each sentence, rising by at most one."""
+        """Find the blocks. labels: (m,), number of each sentence's block, which rises by at most one from row to row."""
         self.first = int(labels[0]) if len(labels) else 0
         self.starts = np.flatnonzero(np.diff(labels, prepend=-1))
         self.centring = centring
         self.rest = len(labels) - np.diff(self.starts, append=len(labels))
-        self.within = np.nonzero(labels[:, None] == labels)  # pairs in one block, by row
+        self.within = np.nonzero(labels[:, None] == labels)  # pairs of sentences in one block, by row
         self.within_starts = np.searchsorted(self.within[0], np.arange(len(labels)))
 
     def values(self, sides: Sequence[Side], whole: np.ndarray, blocks: int) -> np.ndarray:
-        """CKA of the first side with the L others without each block, (L, blocks); blocks that are not here change nothing.
+        """CKA of the first side with each of the L others, without each block, (L, blocks).
 
-        whole: (L,) CKA of all sentences; blocks: how many there are, those of other windows included.
+        whole: (L,), CKA of all sentences; it is also the value for blocks that are not in this window. blocks: number of blocks
+        in all windows.
         """
         values = np.repeat(whole[:, None], blocks, axis=1)
         if not len(self.starts):
@@ -45,13 +46,13 @@ class Deletions:
         return values
 
     def _sums(self, matrix: np.ndarray) -> BlockSums:
-        """Sums of columns of each block (m, blocks), of them those of a row's own block (m,), and entries within blocks."""
+        """Sums of each row over each block (m, blocks) and over its own block (m,), and the entries within blocks."""
         within = matrix[self.within]
         sums = matrix if len(self.starts) == len(matrix) else np.add.reduceat(matrix, self.starts, axis=1)
         return sums, np.add.reduceat(within, self.within_starts), within
 
     def _products(self, a: np.ndarray, sums_of_a: BlockSums, b: np.ndarray, sums_of_b: BlockSums) -> np.ndarray:
-        """Sum of A * B without each block, centred again: (blocks,)."""
+        """Sum of A * B without each block, centred again, (blocks,); nan if too few sentences are left."""
         (sums_a, own_a, within_a), (sums_b, own_b, within_b) = sums_of_a, sums_of_b
         rows = np.einsum("ij,ij->i", a, b)
         products: np.ndarray = rows.sum() - 2 * np.add.reduceat(rows, self.starts)
@@ -67,9 +68,9 @@ class Deletions:
 
 
 def half_width(value: float, leave_one_out: np.ndarray, sizes: np.ndarray) -> float:
-    """Half the 95 % interval of a value from those without each of G blocks (G,) of unequal sizes (G,): Busing et al. 1999.
+    """Half the width of a value's 95 % interval, by leaving out blocks of unequal sizes; nan for a single block.
 
-    nan for a single block.
+    leave_one_out: (G,), the value without each of G blocks. sizes: (G,), sentences in each block. Source: Busing et al. 1999.
     """
     blocks = len(sizes)
     if blocks < 2:

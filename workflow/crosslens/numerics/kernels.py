@@ -10,13 +10,13 @@ from crosslens.jobs.errors import DataError
 
 Centring = Literal["none", "centred", "unbiased"]
 
-LEAST = {"none": 1, "centred": 2, "unbiased": 4}  # sentences below which a centring is undefined
-ROUNDING = 1e-24  # a sum of squares this small beside what was subtracted from it is rounding, hence zero
-CANCELLED = 1e-12  # the same for a difference of sums of squares
+LEAST = {"none": 1, "centred": 2, "unbiased": 4}  # number of sentences below which a centring is undefined
+ROUNDING = 1e-24  # a sum of squares this small relative to what was subtracted is rounding and counts as zero
+CANCELLED = 1e-12  # the same limit for a difference of sums of squares
 
 
 def checked(states: np.ndarray, n: int, name: str) -> np.ndarray:
-    """States (n, d) in float64. Raises DataError, which names them, where the shape is another or a value is not finite."""
+    """States (n, d) in float64. Raises DataError, with `name`, if the shape is another or a value is not finite."""
     states = np.asarray(states, np.float64)
     if states.ndim != 2 or len(states) != n:
         raise DataError(f"{name}: expected states of shape ({n}, d), found {states.shape}; both sides need the same sentences")
@@ -26,19 +26,19 @@ def checked(states: np.ndarray, n: int, name: str) -> np.ndarray:
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Sum of a * b (m, k). Not np.vdot: BLAS starts threads for it, which costs more than the sum on a busy machine."""
+    """Sum of a * b, (m, k) each. np.vdot would start BLAS threads, which cost more than the sum on a busy machine."""
     return float(np.einsum("ij,ij->i", a, b).sum())
 
 
 def cosine(product: np.ndarray | float, squares_x: np.ndarray | float, squares_y: np.ndarray | float) -> np.ndarray:
-    """Cosine from sum(A * B), sum(A * A) and sum(B * B), each of any shape; nan where one of the squares is 0 or nan."""
+    """Cosine from sum(A * B), sum(A * A) and sum(B * B), each of any shape; nan if one of the squares is 0 or nan."""
     with np.errstate(invalid="ignore", divide="ignore"):
         value: np.ndarray = product / np.sqrt(squares_x) / np.sqrt(squares_y)
     return value
 
 
 def deviations(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (d,) of states (n, d), and the states minus it; zeros for no states."""
+    """Mean (d,) of states (n, d), and the states minus it; the mean of no states is 0."""
     mean = states.mean(0) if len(states) else np.zeros(states.shape[1])
     return mean, states - mean
 
@@ -47,7 +47,7 @@ def deviations(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class Gram:
     """Inner products of n states: x_i . x_j = centred_ij + shift_i + shift_j."""
 
-    centred: np.ndarray  # (n, n) of x - mean: a large mean vector would cost digits of what varies
+    centred: np.ndarray  # (n, n) products of x - mean, since a large mean would cost digits of what varies
     shift: np.ndarray  # (n,)
 
     @classmethod
@@ -57,7 +57,10 @@ class Gram:
         return cls(centred @ centred.T, centred @ mean + mean @ mean / 2)
 
     def linear(self, window: slice, *, centred: bool) -> np.ndarray:
-        """A new linear kernel of m rows, (m, m): of the states, or of the states minus the mean of all n."""
+        """New linear kernel of a window of m states, (m, m).
+
+        centred: whether the mean of all n states is subtracted first.
+        """
         products = self.centred[window, window]
         shift = np.zeros(len(products)) if centred else self.shift[window]
         kernel: np.ndarray = products + shift
@@ -65,14 +68,17 @@ class Gram:
         return kernel
 
     def rbf(self, window: slice, bandwidth: float) -> np.ndarray:
-        """A new kernel exp(-distance^2 / (2 b^2)) of m rows, (m, m); b in roots of the median non-zero squared distance."""
+        """New kernel exp(-distance^2 / (2 b^2)) of a window of m states, (m, m).
+
+        bandwidth: b, as a multiple of the root of the median non-zero squared distance.
+        """
         products = self.centred[window, window]
         squares = products.diagonal()
         distances = -2 * products
         distances += squares
         distances += squares[:, None]
         distances = squareform(distances, checks=False)  # each pair once
-        # Equal sentences are at distance zero but for rounding; as released, they do not count for the median.
+        # Equal sentences are at distance zero up to rounding; as in the released code, the median ignores them.
         apart = distances[distances > CANCELLED * distances.max(initial=0)]
         if not len(apart):
             return np.zeros_like(products)
@@ -84,14 +90,14 @@ class Gram:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a cosine."""
+    """One of the two adjusted kernels whose cosine is CKA."""
 
     matrix: np.ndarray  # (m, m) adjusted kernel
-    squares: float  # sum of its squares, nan where CKA is undefined
+    squares: float  # sum of its squares; nan if CKA is undefined
 
 
 def adjusted(kernel: np.ndarray, centring: Centring) -> Side:
-    """A kernel (m, m), which is overwritten, as it is, centred, or U-centred."""
+    """A kernel (m, m), overwritten by its adjusted form: "none" as it is, "centred", or "unbiased" (U-centred)."""
     m = len(kernel)
     if m < LEAST[centring]:
         return Side(np.zeros((m, m)), np.nan)

@@ -1,4 +1,4 @@
-"""Further language subspaces from the same sums: LDA, LEACE and LSAR."""
+"""Further language subspaces from the sums in `Statistics`: LDA, LEACE and LSAR."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from crosslens.numerics.densray import centroids
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.subspace import Subspace
 
-TOLERANCE = 1e-4  # of LDA: singular values below it are none, as by scikit-learn's default
+TOLERANCE = 1e-4  # for LDA: singular values below it count as 0, as by scikit-learn's default
 
 
 def lda(statistics: Statistics) -> Subspace:
-    """Linear discriminant analysis as scikit-learn's default, the solver "svd" with the shares of languages as priors.
+    """Subspace of linear discriminant analysis: scikit-learn's default solver "svd", with languages' shares as priors.
 
-    Filters are scikit-learn's `scalings_` but for signs, coordinates those of its `transform`, centred at the weighted mean of
-    languages: states have unit covariance within languages there. They are not orthogonal; the basis is. Eigenvalues: variance
-    between means, over n - 1, in units of that within languages.
-    Raises DataError where there are no more vectors than languages.
+    Filters equal scikit-learn's `scalings_` up to signs. Coordinates equal those of its `transform`, centred at the weighted
+    mean of languages; in them, states have unit covariance within languages. Filters are not orthogonal; the basis is.
+    Eigenvalues are variances between means, with divisor n - 1, in units of the variance within languages.
+    Raises DataError unless there are more vectors than languages.
     """
     sizes, means = statistics.sizes, statistics.means
     centre = statistics.shares(sizes) @ means
@@ -36,13 +36,16 @@ def lda(statistics: Statistics) -> Subspace:
 
 
 def leace(statistics: Statistics) -> Subspace:
-    """Least-squares concept erasure of the language (Belrose et al. 2023, theorem 4.3): https://arxiv.org/abs/2306.03819.
+    """Subspace of LEACE, least-squares concept erasure of the language.
 
-    To take from centred states what filters read, along the covariance of all states times the filters, is the smallest change,
-    in mean squared distance, after which states and language are uncorrelated, so that no linear probe that minimises a convex
-    loss beats the shares of languages. With W the root of the inverse covariance of all states, filters are W U, U the left
-    singular vectors of W Cov(x, language); eigenvalues are squared singular values. Unlike the defaults of concept-erasure 0.2.4,
-    the covariance is not shrunk, the trace not constrained, and singular values are cut where they are rounding, not at 0.01.
+    Erasure takes the coordinates along the filters and subtracts them from centred states, along the covariance of all states
+    times the filters. In mean squared distance, this is the smallest change after which states and language are uncorrelated,
+    so that no linear probe that minimises a convex loss beats the shares of languages.
+
+    Let W be the root of the inverse covariance of all states, and U the left singular vectors of W Cov(x, language). Filters
+    are W U; eigenvalues are squared singular values. Unlike the defaults of concept-erasure 0.2.4, the covariance is not
+    shrunk, the trace is not constrained, and singular values are cut at rounding, not at 0.01.
+    Source: Belrose et al. 2023, theorem 4.3: https://arxiv.org/abs/2306.03819.
     """
     sizes, means = statistics.sizes, statistics.means
     shares = statistics.shares(sizes)
@@ -58,11 +61,11 @@ def leace(statistics: Statistics) -> Subspace:
 
 
 def lsar(statistics: Statistics, rank: int) -> Subspace:
-    """Low-rank subtraction (Xie et al. 2022, algorithm 1; fffffarmer/LSAR, src/alignment/_low_rank.py, lines 4-24).
+    """Subspace of low-rank subtraction (Xie et al. 2022, algorithm 1; fffffarmer/LSAR, src/alignment/_low_rank.py, lines 4-24).
 
-    The means of languages are approximated by a point and a subspace of some rank orthogonal to it. That subspace is spanned by
-    the first principal axes of the means, those of `centroids`; it turns them to where the means, not centred, are largest.
-    Eigenvalues are their mean squares there. Raises DataError where the means do not have that rank.
+    The means of languages are approximated by a point plus a subspace of this rank, orthogonal to the point. The subspace is
+    spanned by the first principal axes of the means (`centroids`), rotated to the directions in which the uncentred means are
+    largest. Eigenvalues are the means' mean squares there. Raises DataError if the means do not have this rank.
     """
     axes = centroids(statistics)
     if not 0 < rank <= axes.rank:

@@ -1,11 +1,12 @@
 """Many logistic regressions solved at once.
 
-Each has the objective of scikit-learn's LogisticRegression(C): mean cross entropy of its n items + |weights|^2 / (2 n C), the
-intercept not penalised; two classes have one vector of weights, more have one each. A fit has converged where no component of
-the gradient of that is above the tolerance, which is what scikit-learn compares with `tol`.
+Each has the objective of scikit-learn's LogisticRegression(C): mean cross entropy of its n items + |weights|^2 / (2 n C),
+without a penalty on the intercept. Two classes share one vector of weights; more classes have one each. A fit has converged if
+no component of the objective's gradient is above the tolerance, as with scikit-learn's `tol`.
 
-Regressions on the same items share products of matrices, whichever columns they use. They descend by L-BFGS, preconditioned by
-the curvature X' S X where a round starts, S averaged over the regressions; the next round has those that have not converged.
+Regressions on the same items share products of matrices, whichever columns they use. They descend by L-BFGS in rounds. A round
+is preconditioned by the curvature X' S X at its start, with S averaged over the regressions. Only those that have not converged
+enter the next round.
 """
 
 from collections.abc import Sequence
@@ -20,30 +21,30 @@ from torch.nn.functional import one_hot, pad
 from crosslens.jobs.errors import DataError
 
 LEFT_OUT = -1  # class of an item that a target does not use
-ITERATIONS = 1000  # of each regression, at most; the gradient tells whether they were enough
-ROUND = 6  # iterations of the first round; each is twice as long as the one before, and L-BFGS remembers half of it
-LOGITS = 2**20  # in memory at once: few enough to stay in a processor's cache
-VECTORS = 40  # of weights, in one product of matrices; more where items are few:
-PRODUCT = 2**17  # logits of all groups in one product of matrices, below which the call costs more than the product
-OVERSHOT = 0.5  # a step is shortened where the slope at its end is steeper than this share of that at its start
-SHORTENED = 20  # times, at most
+ITERATIONS = 1000  # largest number for each regression; its gradient tells whether they were enough
+ROUND = 6  # iterations of the first round; each round is twice as long as the last, and L-BFGS remembers half of its steps
+LOGITS = 2**20  # number of logits in memory at once, few enough to stay in a processor's cache
+VECTORS = 40  # number of weight vectors in one product of matrices; more if there are few items (see PRODUCT)
+PRODUCT = 2**17  # number of logits of all groups in one product, below which the call costs more than the product
+OVERSHOT = 0.5  # a step is shortened if the slope at its end is steeper than this share of the slope at its start
+SHORTENED = 20  # largest number of times that a step is shortened
 
 
 @dataclass(frozen=True)
 class Regressions:
-    """Fits to G groups of items, with V sets of columns, of T targets; c vectors of weights, 1 for two classes, else k."""
+    """Regressions on G groups of items, with V sets of columns, for T targets; c weight vectors: 1 for two classes, else k."""
 
-    weights: Tensor  # (G, V, T, c, d), 0 at columns that a fit does not use
+    weights: Tensor  # (G, V, T, c, d), 0 at columns that a regression does not use
     intercepts: Tensor  # (G, V, T, c)
-    gradients: np.ndarray  # (G, V, T) largest component, in absolute value, where the fit ended
+    gradients: np.ndarray  # (G, V, T) largest component of the gradient, in absolute value, at the end of the fit
 
     def logits(self, states: np.ndarray | Tensor) -> Tensor:
-        """Logits of states (G, m, d): (G, V, T, c, m); minus infinity for classes that a target does not have."""
+        """Logits, (G, V, T, c, m), minus infinity for classes that a target does not have. states: (G, m, d)."""
         items = torch.as_tensor(states).to(self.weights)
         return _products(self.weights, items) + self.intercepts[..., None]
 
     def predict(self, states: np.ndarray | Tensor) -> np.ndarray:
-        """Classes of states (G, m, d): (G, V, T, m)."""
+        """Predicted classes, (G, V, T, m). states: (G, m, d)."""
         logits = self.logits(states)
         chosen = logits[..., 0, :] > 0 if logits.shape[-2] == 1 else logits.argmax(-2)
         return chosen.long().numpy()
@@ -58,12 +59,13 @@ def fit(
     penalties: float | Sequence[float],
     tolerance: float,
 ) -> Regressions:
-    """The regression of each group on each set of columns for each target.
+    """Fit a regression for each group of items, each set of columns and each target.
 
-    states (G, n, d): float32 or float64, in which all is computed. classes (G, T, n): integers from 0, LEFT_OUT for items that a
-    target does not use. columns: V arrays of column numbers; None: one set, all. penalties: C, of each target or of all.
+    states: (G, n, d), float32 or float64, the precision of the computation. classes: (G, T, n), integers from 0, LEFT_OUT for
+    items that a target does not use. columns: V arrays of column numbers; None: one set with all columns. penalties: C of each
+    target, or of all. tolerance: largest component of the gradient at which a fit ends.
 
-    Raises DataError where shapes do not fit, a state is not finite, or a target has items of fewer than two classes.
+    Raises DataError if shapes do not fit, a state is not finite, or a target has items of fewer than two classes.
     """
     items, targets = torch.as_tensor(states), torch.as_tensor(classes).long()
     present = _present(items, targets)
@@ -75,7 +77,7 @@ def fit(
     strength = torch.as_tensor(penalties, dtype=items.dtype).expand(count)
     weights = items.new_zeros(groups, len(sets), count, vectors, width + 1)
     gradients = items.new_zeros(weights.shape[:3])
-    order = sorted(range(len(sets)), key=lambda number: sets[number].tolist()[::-1])  # side by side what ends alike
+    order = sorted(range(len(sets)), key=lambda number: sets[number].tolist()[::-1])  # sets that end alike become neighbours
     at_once = max(VECTORS, PRODUCT // (groups * n))
     targets_at_once = min(count, max(1, at_once // vectors))
     sets_at_once = min(len(sets), max(1, at_once // (targets_at_once * vectors)))
@@ -98,7 +100,7 @@ def fit(
 
 
 def _present(items: Tensor, targets: Tensor) -> Tensor:
-    """Whether a target of a group has items of a class, (G, T, k). Raises DataError: see `fit`."""
+    """Whether each target of each group has items of each class, (G, T, k) bool. Raises DataError as `fit` does."""
     if items.ndim != 3 or targets.ndim != 3 or targets.shape[::2] != items.shape[:2]:
         raise DataError(f"probes: expected states (G, n, d) and classes (G, T, n), found {[*items.shape]} and {[*targets.shape]}")
     present = torch.stack([(targets == number).any(-1) for number in range(max(2, int(targets.max()) + 1))], -1)
@@ -110,18 +112,18 @@ def _present(items: Tensor, targets: Tensor) -> Tensor:
 
 
 def _run(rising: Tensor) -> Tensor | slice:
-    """Rising numbers as an index, a slice where they are consecutive: that copies nothing."""
+    """Index of rising numbers: a slice if they are consecutive, since indexing with it copies nothing."""
     first, last = int(rising[0]), int(rising[-1])
     return slice(first, last + 1) if last - first + 1 == len(rising) else rising
 
 
 def _products(weights: Tensor, items: Tensor) -> Tensor:
-    """Inner products of weights (G, V, T, c, d) with items (G, n, d): (G, V, T, c, n)."""
+    """Inner products of weights (G, V, T, c, d) with items (G, n, d), (G, V, T, c, n)."""
     return torch.bmm(weights.flatten(1, 3), items.mT).view(*weights.shape[:4], -1)
 
 
 def _dots(a: Tensor, b: Tensor) -> Tensor:
-    """Inner product for each regression, of (G, V, T, c, d): (G, V, T)."""
+    """Inner product of a and b for each regression, (G, V, T). a, b: (G, V, T, c, d)."""
     products: Tensor = torch.linalg.vecdot(a.flatten(3), b.flatten(3))
     return products
 
@@ -144,7 +146,7 @@ class _Batch:
         if k == 2:
             self.absent, self.truth = None, (targets == 1).to(dtype)[:, None, :, None]  # (G, 1, T, 1, n)
         else:
-            # Two vectors of two classes are w / 2 and -w / 2: half the penalty of one.
+            # A target with two of k classes has the vectors w / 2 and -w / 2, which have half the penalty of one vector w.
             ridge = ridge * torch.where(present.sum(-1) == 2, 2, 1)[:, None, :, None, None]
             self.absent = None if present.all() else ~present[:, None, ..., None]
             self.truth = one_hot(targets.clamp_min(0), k).to(dtype).mT[:, None]  # (G, 1, T, k, n)
@@ -153,28 +155,28 @@ class _Batch:
         self.errors, self.change, self.products = (items.new_empty(shape) for _ in range(3))  # (G, V, T, c, n), written over
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """Probabilities of the second class, or of each, written in the place of the errors."""
+        """Probabilities of the second of two classes, or of each of k, written into the memory of `errors`."""
         if logits.shape[-2] == 1:
             return torch.sigmoid(logits, out=self.errors)
         logits = logits if self.absent is None else logits.masked_fill(self.absent, -torch.inf)
         return torch.softmax(logits, -2, out=self.errors)
 
     def slopes(self, logits: Tensor) -> Tensor:
-        """Derivative of the summed cross entropy by the logits: the errors."""
+        """Errors: the derivative of the summed cross entropy with respect to the logits."""
         errors = self.probabilities(logits).sub_(self.truth)
         return errors if self.used is None else errors.mul_(self.used)
 
     def gradient(self, errors: Tensor, weights: Tensor) -> Tensor:
-        """Gradient of n times the objective by the weights."""
+        """Gradient of n times the objective with respect to the weights."""
         gradient = torch.bmm(errors.flatten(1, 3), self.items).view(weights.shape)
         return gradient.mul_(self.inside).addcmul_(self.ridge, weights)
 
     def largest(self, gradient: Tensor) -> Tensor:
-        """Largest component of the objective's gradient, in absolute value: (G, V, T)."""
+        """Largest component of the objective's gradient, in absolute value, (G, V, T)."""
         return gradient.abs().amax((-2, -1)) / self.sizes
 
     def curvature(self, logits: Tensor) -> list[Tensor]:
-        """Cholesky factors for each set of w columns, (G, T, w, w), of n times an approximate Hessian, alike for all classes."""
+        """Cholesky factors of n times an approximate Hessian, alike for all classes: (G, T, w, w) for each set of w columns."""
         shares = self.probabilities(logits)
         shares.addcmul_(shares, shares, value=-1)
         shares = (shares if self.used is None else shares.mul_(self.used)).mean(-2)  # (G, V, T, n)
@@ -189,13 +191,13 @@ class _Batch:
             matrix = block[:, None] * scales[:, number, :, None, None]
             matrix.diagonal(dim1=-2, dim2=-1).add_(self.ridge[:, number, :, 0, part]).add_(jitter[:, None, None])
             factor, failed = torch.linalg.cholesky_ex(matrix)
-            if failed.any():  # singular but for rounding: the diagonal alone
+            if failed.any():  # singular up to rounding: use only the diagonal
                 factor[failed > 0] = torch.diag_embed(matrix.diagonal(dim1=-2, dim2=-1)[failed > 0].sqrt())
             factors.append(factor)
         return factors
 
     def precondition(self, factors: list[Tensor], gradient: Tensor) -> Tensor:
-        """Inverse of the approximate Hessian times a gradient."""
+        """Product of the inverse of the approximate Hessian with a gradient."""
         product = torch.zeros_like(gradient)
         for number, (part, factor) in enumerate(zip(self.sets, factors, strict=True)):
             right = gradient[:, number].index_select(-1, part)
@@ -203,7 +205,7 @@ class _Batch:
         return product
 
     def descend(self, start: Tensor, tolerance: float, iterations: int) -> tuple[Tensor, Tensor, int]:
-        """Weights, largest component of their gradients (G, V, T), and iterations that were done, at least 1."""
+        """Run L-BFGS; return weights, largest gradient component (G, V, T), and number of iterations, at least 1."""
         weights = start[..., self.union]
         logits = _products(weights, self.items)
         gradient = self.gradient(self.slopes(logits), weights)
@@ -227,10 +229,10 @@ class _Batch:
         return end, largest, max(1, done)
 
     def move(self, logits: Tensor, weights: Tensor, step: Tensor, slope: Tensor) -> Tensor:
-        """Take a step, in place, and return the errors there; shorten it where the objective rises too steeply at its end.
+        """Take a step and return the errors at its end; shorten it if the objective rises too steeply there.
 
-        slope (G, V, T): of n times the objective along the step, at its start. The objective is convex, so that a secant leads to
-        where it is flat.
+        logits and step are changed in place. slope: (G, V, T), slope of n times the objective along the step, at its start. The
+        objective is convex, so a secant leads to where it is flat.
         """
         torch.bmm(step.flatten(1, 3), self.items.mT, out=self.change.flatten(1, 3))
         logits += self.change
@@ -256,7 +258,7 @@ class _Step:
     """A step of L-BFGS, and what it changed."""
 
     step: Tensor  # (G, V, T, c, d)
-    change: Tensor  # of the gradient
+    change: Tensor  # change of the gradient
     preconditioned: Tensor  # change of the preconditioned gradient
     inverse: Tensor  # (G, V, T) 1 / (step . change), 0 for regressions that did not move
 
@@ -268,7 +270,10 @@ class _Step:
 
 
 def _direction(gradient: Tensor, preconditioned: Tensor, steps: list[_Step]) -> Tensor:
-    """Where L-BFGS goes (Nocedal and Wright 2006, algorithm 7.4, its first Hessian being the preconditioner's): a new tensor."""
+    """Next direction of L-BFGS, as a new tensor; the preconditioner gives the initial Hessian.
+
+    Source: Nocedal and Wright 2006, algorithm 7.4.
+    """
     rest, direction, shares = gradient.clone(), preconditioned.clone(), []
     for last in reversed(steps):
         share = (last.inverse * _dots(last.step, rest))[..., None, None]

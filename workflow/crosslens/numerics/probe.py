@@ -1,4 +1,4 @@
-"""A converged linear probe: multinomial logistic regression on standardised states, its penalty selected on groups left out."""
+"""A linear probe: multinomial logistic regression on standardised states, trained to convergence, with a selected penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from crosslens.numerics.logistic import Regressions, fit
 
-VALIDATION = 0.2  # share of the texts on which a penalty is selected
+VALIDATION = 0.2  # share of the texts that are held out to select a penalty
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Fitted:
 
     predicted: np.ndarray  # (n_test,)
     penalty: float  # C selected by validation
-    gradient: float  # largest component of the objective's gradient where the fit ended
+    gradient: float  # largest component of the objective's gradient at the end of the fit
     converged: bool  # whether the gradient is at most the tolerance
 
     def convergence(self) -> dict[str, float | bool]:
@@ -28,7 +28,7 @@ class Fitted:
 class Standardisation:
     """Mean and standard deviation of each of d columns, (d,) each; a column without variation is divided by 1.
 
-    The numbers are those of scikit-learn's StandardScaler, bit for bit, without the package, which is not there where encoders
+    The numbers equal those of scikit-learn's StandardScaler, bit for bit. The package itself is not installed where encoders
     run.
     """
 
@@ -52,9 +52,9 @@ class Standardisation:
 
 
 def draw_evenly(groups: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Return at most `most` random items, ascending, evenly from the groups: none has a second one before each has a first.
+    """Return the numbers of at most `most` random items, ascending, spread evenly over groups.
 
-    groups: (n,) group of each item, such as its text.
+    No group gets a second item before each group has one. groups: (n,), group of each item, such as its text.
     """
     order = np.random.default_rng(seed).permutation(len(groups))
     sizes = np.unique(groups, return_counts=True)[1]
@@ -64,7 +64,7 @@ def draw_evenly(groups: np.ndarray, most: int, seed: int) -> np.ndarray:
 
 
 def split_by_text(texts: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Return a mask of about `share` of the items, (n,) bool, by whole texts, so that words of one text stay together."""
+    """Return a random mask of whole texts, (n,) bool, true for a share `share` of the texts. texts: (n,), text of each item."""
     names = np.unique(texts)
     chosen = np.random.default_rng(seed).permutation(names)[: max(1, round(share * len(names)))]
     return np.isin(texts, chosen)
@@ -82,9 +82,10 @@ def logistic_probe(
 ) -> list[Fitted]:
     """Fit multinomial logistic regression on standardised states to convergence, and return predictions for each test set.
 
-    train: (n, d); truth: (n,) classes; texts: (n,) text of each item, or another group that must not be divided; tests: (m, d)
-    each. penalties: values of C; among several, the one that is best on a fifth of the texts is used. A fit has converged if no
-    component of the gradient exceeds `tolerance`; it runs in float64, since in float32 the gradient stays at 1e-5 to 1e-4.
+    train: (n, d). truth: (n,), classes. texts: (n,), text of each item, or another group that must not be divided. tests: (m,
+    d) each. penalties: values of C; of several, the one with the highest accuracy on a held-out fifth of the texts is used. A
+    fit has converged if no component of the gradient exceeds `tolerance`. It runs in float64, since in float32 the gradient
+    stays at 1e-5 to 1e-4.
     """
     states, (names, classes) = train.astype(np.float64), np.unique(truth, return_inverse=True)
 

@@ -1,4 +1,4 @@
-"""Sums over the vectors of languages, gathered in blocks: all that most language subspaces are fitted from."""
+"""Sums over the vectors of languages, collected in blocks; most language subspaces are fitted from them alone."""
 
 from typing import Self
 
@@ -7,19 +7,18 @@ import torch
 
 from crosslens.jobs.errors import DataError
 
-BLOCK = 4096  # vectors that are centred at once
+BLOCK = 4096  # number of vectors that are centred at once
 
 
 class Statistics:
     """Total weight, mean and scatter (sum of squared deviations from the mean) of the vectors of n languages, in float64.
 
-    `update` takes vectors as they come, in blocks of any size, whichever language's. Memory does not grow with the number of
-    vectors: d (d + n) numbers.
-    Means and scatters are combined as Chan, Golub and LeVeque (1983) do it, which costs no digits where means are large.
+    `update` takes vectors of any language, in blocks of any size. Memory is d (d + n) numbers, however many vectors there are.
+    Means and scatters are combined as in Chan, Golub and LeVeque (1983), which costs no digits if means are large.
     """
 
     def __init__(self, width: int, *, scatters: bool = True) -> None:
-        """width: d. scatters: whether any scatter is kept."""
+        """Start without vectors. width: d, dimensions of a vector. scatters: whether to keep the scatter within languages."""
         self.width, self.scatters = width, scatters
         self.within = np.zeros((width, width) if scatters else (0, 0))
         """Scatter around the means of languages, summed over languages, (d, d)."""
@@ -33,12 +32,12 @@ class Statistics:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Total weight of each language, (n,): the number of its vectors where they have no weights."""
+        """Total weight of each language, (n,): the number of its vectors if they have no weights."""
         return np.array([self._sizes[language] for language in self.languages])
 
     @property
     def means(self) -> np.ndarray:
-        """(n, d)."""
+        """Mean vector of each language, (n, d)."""
         return np.array([self._means[language] for language in self.languages]).reshape(-1, self.width)
 
     @property
@@ -48,7 +47,10 @@ class Statistics:
         return scatter
 
     def shares(self, sizes: np.ndarray | None = None) -> np.ndarray:
-        """Share of each language in the sum of `sizes` (n,), None: all alike. Raises DataError for fewer than two languages."""
+        """Share of each language in the sum of sizes, (n,). Raises DataError for fewer than two languages.
+
+        sizes: (n,); None: all languages have the same share.
+        """
         n = len(self._means)
         if n < 2:
             raise DataError(f"subspaces: expected vectors of at least two languages, found {n}")
@@ -56,9 +58,10 @@ class Statistics:
         return shares
 
     def update(self, states: np.ndarray, language: str, weights: np.ndarray | None = None) -> Self:
-        """Add vectors (m, d) of a language, of any float type, each counted `weights` (m,) times.
+        """Add vectors of a language and return self.
 
-        Raises DataError, which names the language, where a shape is another, a vector is not finite or a weight is negative.
+        states: (m, d), of any float type. weights: (m,), how many times each vector counts; None: once.
+        Raises DataError, which names the language, if a shape is wrong, a vector is not finite or a weight is negative.
         """
         states, weights = np.asarray(states), None if weights is None else np.asarray(weights, np.float64)
         if states.ndim != 2 or states.shape[1] != self.width:
@@ -86,7 +89,7 @@ class Statistics:
             np.subtract(states, mean, out=rows[1:])
             if weights is not None:
                 rows[1:] *= np.sqrt(weights)[:, None]
-            # By torch, whose threads an encoder leaves busy waiting: those of numpy beside them would take twice the time.
+            # With torch, whose threads an encoder leaves busy waiting: beside them, numpy's threads would take twice the time.
             factor = torch.from_numpy(rows)
             torch.from_numpy(self.within).addmm_(factor.T, factor)
         self._sizes[language] = after
@@ -94,7 +97,7 @@ class Statistics:
 
 
 def between(means: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Scatter of n means (n, d) around their weighted mean, each counted `weights` (n,) times: (d, d)."""
+    """Scatter of n means around their weighted mean, (d, d). means: (n, d). weights: (n,), times that each mean counts."""
     rows = np.sqrt(weights)[:, None] * (means - weights @ means / weights.sum())
     scatter: np.ndarray = rows.T @ rows
     return scatter

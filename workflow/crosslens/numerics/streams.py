@@ -1,4 +1,4 @@
-"""Random streams by name: what draws from one never moves what draws from another."""
+"""Named random streams: drawing from one never changes what another one yields."""
 
 import hashlib
 
@@ -6,8 +6,8 @@ import hashlib
 def stream(seed: int, *names: str | int) -> int:
     """Seed of a named stream, 0 to 2^63 - 1: `stream(0, "block", 3)` and `stream(0, "head", "task")` are independent.
 
-    Raises TypeError for a part that is not exactly an int or a str: the stream comes from the parts' representations, and that of
-    an np.str_ or np.int64 differs between versions of NumPy.
+    Raises TypeError for a part that is not exactly an int or a str. The seed is a hash of the parts' representations, and those
+    of np.str_ and np.int64 differ between versions of NumPy.
     """
     for part in (seed, *names):
         if type(part) not in (int, str):

@@ -1,4 +1,4 @@
-"""Dependency trees (muller2021, wu2019): the best tree under scores of arcs, and attachment scores.
+"""Dependency trees (muller2021, wu2019): the tree with the best arc scores, and attachment scores.
 
 A word's head is numbered as in CoNLL-U: words count from 1, and 0 is the root.
 """
@@ -12,22 +12,23 @@ from crosslens.numerics.f1 import Counts
 
 
 def decode(scores: np.ndarray) -> np.ndarray:
-    """Heads of the tree with the largest sum of scores among all trees with one root word; scores (w, w + 1) -> (w,) int64.
+    """Heads of the tree with the largest sum of scores among all trees with one root word, (w,) int64.
 
-    Rows are words, columns their possible heads; a word's own column is never read. One of the best where several are equal.
-    Raises ValueError where a score is not finite.
+    scores: (w, w + 1); rows are words, columns their possible heads. A word's own column is never read. If several trees are
+    best, one of them is returned. Raises ValueError if a score is not finite.
     """
     heads: np.ndarray = decode_batch(scores[None], np.array([len(scores)]))[0]
     return heads
 
 
 def decode_batch(scores: np.ndarray, words: np.ndarray, *, one_root: bool = True) -> np.ndarray:
-    """Heads of b sentences at once: scores (b, w, w + 1), words (b,) in each -> heads (b, w) int64, 0 beyond its words.
+    """Heads of the best trees of b sentences, (b, w) int64; 0 beyond a sentence's words.
 
-    one_root: otherwise as many words as score best hang on the root. Each sentence may cost as much as the longest: give
-    sentences of like length.
+    scores: (b, w, w + 1), as for `decode`. words: (b,), number of words in each sentence. one_root: whether a tree has one root
+    word; if not, it has as many as score best. Each sentence may take as long as the longest, so pass sentences of similar
+    length. Raises ValueError if a score is not finite.
     """
-    if not one_root:  # the root as the word that all others hang on: it alone may have no head among words
+    if not one_root:  # make the root an extra word, the only one that may depend on the new root
         b, w = scores.shape[:2]
         worst = -(4.0 * w * np.nanmax(np.abs(scores), initial=1.0, where=np.isfinite(scores)) + 1)
         wide = np.full((b, w + 1, w + 2), worst)
@@ -43,7 +44,7 @@ def decode_batch(scores: np.ndarray, words: np.ndarray, *, one_root: bool = True
     if wrong.any():
         raise ValueError(f"scores of sentence {wrong.argmax()}: expected finite numbers")
     scores[~readable] = -np.inf
-    heads: np.ndarray = scores.argmax(2)  # of most sentences a tree already, under a trained parser
+    heads: np.ndarray = scores.argmax(2)  # with a trained parser, already a tree for most sentences
     unsolved = np.flatnonzero(~_are_trees(heads, words))
     if len(unsolved):
         heads[unsolved] = _edmonds(scores[unsolved], words[unsolved])
@@ -51,7 +52,10 @@ def decode_batch(scores: np.ndarray, words: np.ndarray, *, one_root: bool = True
 
 
 def _are_trees(heads: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """Whether all words of a sentence (b, w) hang on one root word, (b,): no cycle lasts while paths double in length."""
+    """Whether all words of a sentence depend, directly or not, on one root word, (b,) bool. heads: (b, w).
+
+    Paths towards the root double in length at each step; words of a cycle never reach it.
+    """
     above = np.pad(heads, ((0, 0), (1, 0)))
     for _ in range(heads.shape[1].bit_length()):
         above = np.take_along_axis(above, above, 1)
@@ -61,19 +65,21 @@ def _are_trees(heads: np.ndarray, words: np.ndarray) -> np.ndarray:
 
 
 def _edmonds(worth: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """Edmonds' algorithm in the order of Tarjan (1977), all sentences in step; worth as `scores`, -inf for no arc, is changed.
+    """Heads of the best trees, (b, w), by Edmonds' algorithm in the order of Tarjan (1977), for all sentences in parallel.
 
-    From a first word on, the newest group of words takes the best arc into it from a word outside, and that head becomes the
-    newest group; where the head is on the path already, a cycle closes, which becomes one group. An arc into a group is then
-    worth what it adds to the arc taken. Root arcs wait until all words are one group, so that the tree is the best of one root
-    word exactly: the penalty on root arcs of Stanojevic and Cohen (2021) taken to its limit. To try each root word would cost w
-    times as much.
+    worth: (b, w, w + 1), scores of arcs, -inf for no arc; it is overwritten. words: (b,), number of words in each sentence.
+
+    The first word is the first group. In each step the newest group of words takes the best arc into it from a word outside,
+    and that head becomes the newest group. If the head is on the path already, a cycle closes, which becomes one group. An arc
+    into a group is then worth its gain over the arc already taken. Root arcs wait until all words are one group, so the tree is
+    exactly the best with one root word: the penalty on root arcs of Stanojevic and Cohen (2021) taken to its limit. Trying each
+    root word would cost w times as much.
     """
     b, n = worth.shape[:2]
     real = np.arange(n) < words[:, None]
     place = np.where(np.arange(n) == 0, 0, -np.ones((b, 1), np.int64))  # place on the path of each word's group, -1 for none
-    top = np.zeros(b, np.int64)  # of the newest group
-    arcs_taken = []  # sentences, dependents, heads, groups; one of each a step
+    top = np.zeros(b, np.int64)  # place of the newest group
+    arcs_taken = []  # for each step: sentences, dependents, heads, groups
     at = np.flatnonzero(words > 1)
     while len(at):
         group = place[at] == top[at, None]
@@ -107,12 +113,12 @@ def attachment(
     roots: bool = True,
     subtypes: bool = False,
 ) -> dict[str, Counts]:
-    """Counts of `uas` and `las` by sentence, (n, 1) each, for `accuracy` and intervals; a sequence a sentence.
+    """Counts by sentence for UAS and LAS, (n, 1) each, under the keys `uas` and `las`; `accuracy` turns them into scores.
 
-    As the official evaluation of CoNLL 2018 on gold words: every word counts, punctuation too, and `nsubj:pass` is `nsubj`
-    unless `subtypes`. A head that is no head, as of a word cut away, is wrong. `without`: gold UPOS tags that do not count;
-    wu2019 leaves out PUNCT and SYM. roots: whether words whose gold head is the root count. Raises DataError where sentences
-    differ in length.
+    The arguments have one sequence per sentence. As in the official evaluation of CoNLL 2018 on gold words, every word counts,
+    even punctuation, and `nsubj:pass` is `nsubj` unless `subtypes`. A negative head, as of a word that was cut away, is wrong.
+    without: gold UPOS tags of words that do not count; wu2019 leaves out PUNCT and SYM. roots: whether words whose gold head is
+    the root count. Raises DataError if the sequences of a sentence differ in length.
     """
 
     def name(relation: str) -> str:

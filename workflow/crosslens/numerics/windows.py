@@ -1,4 +1,4 @@
-"""Windows of the coordinates along a language subspace: the first ones, those that follow, narrow bands, random ones."""
+"""Windows of coordinates along a language subspace: the first ones, the following ones, narrow bands, random ones."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,11 +13,11 @@ WINDOWS = (FIRST, FOLLOWING, BAND, CONTIGUOUS, BEYOND, SCATTERED)
 
 
 class Window(NamedTuple):
-    """Coordinates that a probe reads; random ones are drawn several times."""
+    """Coordinates that a probe reads; random windows are drawn several times."""
 
-    kind: str  # of WINDOWS
-    x: int
-    draws: tuple[np.ndarray, ...]  # coordinates of each draw
+    kind: str  # one of WINDOWS
+    x: int  # number of coordinates; of a band, its end
+    draws: tuple[np.ndarray, ...]  # numbers of the coordinates in each draw
 
 
 def first(x: int) -> np.ndarray:
@@ -26,37 +26,38 @@ def first(x: int) -> np.ndarray:
 
 
 def following(x: int, width: int) -> np.ndarray:
-    """Window [x:2x], cut at the width."""
+    """Window [x:2x], the next x coordinates, cut at the width."""
     return np.arange(x, min(2 * x, width))
 
 
 def band(x: int, size: int) -> np.ndarray:
-    """Window [x - size:x], as in figure 2."""
+    """Window [x - size:x], as in figure 2 of liang2021."""
     return np.arange(x - size, x)
 
 
 def contiguous(x: int, width: int, low: int, high: int, generator: np.random.Generator) -> np.ndarray:
-    """A window of x consecutive coordinates that starts at random in [low, high), cut at the width.
+    """Window of x consecutive coordinates that starts at random in [low, high), cut at the width.
 
-    The paper's "random dimensions": the released code starts in [x, width - x) for figure 1 (densray_lda.py, lines 29 and 36)
-    and in [105, width - 10) for figure 2 (LI_figure2.py, line 102), so that the first coordinates are never drawn.
+    These are the "random dimensions" of liang2021. The released code starts in [x, width - x) for figure 1 (densray_lda.py,
+    lines 29 and 36) and in [105, width - 10) for figure 2 (LI_figure2.py, line 102), so the first coordinates are never drawn.
     """
     start = int(generator.integers(low, high))
     return np.arange(start, min(start + x, width))
 
 
 def scattered(x: int, width: int, generator: np.random.Generator) -> np.ndarray:
-    """Random coordinates, x of all, without replacement."""
+    """Window of x random coordinates, sampled without replacement, ascending."""
     return np.sort(generator.choice(width, x, replace=False))
 
 
 def windows(
     kinds: Sequence[str], xs: Sequence[int], width: int, rank: int, *, size: int, draws: int, seed: int
 ) -> list[Window]:  # fmt: skip
-    """Windows of some kinds at each x, as far as a width has room for them.
+    """Windows of the given kinds at each x, except those that do not fit into the width.
 
-    width: coordinates that there are; rank: those that the method determines. size: of bands, and of what is beyond the rank,
-    for which x says nothing. draws: of random windows. Each kind and x has a stream of its own.
+    width: number of coordinates. rank: number of coordinates that the method determines. size: number of coordinates in a band,
+    and in a window beyond the rank, which does not depend on x. draws: number of draws of each random window. Each kind and x
+    has its own random stream.
     """
     return [window for kind in kinds for window in _of_kind(kind, xs, width, rank, size, draws, seed)]
 
@@ -65,7 +66,11 @@ def of_layer(
     last: bool, *, dimensions: Sequence[int], bands: Sequence[int], layer_dimension: int, width: int, rank: int, size: int,
     draws: int, seed: int,
 ) -> list[Window]:  # fmt: skip
-    """Windows that the figures of liang2021 show of a layer: of all kinds at the last one, else the first few and random ones."""
+    """Windows that the figures of liang2021 show for a layer: all kinds for the last layer, else first and random ones.
+
+    last: whether it is the last layer. dimensions: sizes of windows. bands: ends of bands. layer_dimension: size of the windows
+    at layers below the last. The other parameters are those of `windows`.
+    """
     if not last:
         return windows((FIRST, SCATTERED), [layer_dimension], width, rank, size=size, draws=draws, seed=seed)
     kinds, xs = (FIRST, FOLLOWING, CONTIGUOUS, BEYOND, SCATTERED), sorted({*dimensions, layer_dimension, size})

@@ -20,19 +20,19 @@ from crosslens.training.objectives import subspace_distance
 
 
 class Anchor(nn.Module):
-    """A frozen copy of an encoder, and the directions of each layer along which states are compared with its states.
+    """A frozen copy of an encoder and, for each layer, the directions along which states are compared with the copy's states.
 
-    Anchor "pretrained": the encoder from which the run starts, without dropout, as the paper describes. Then the distance is
-    0 at the first step if the encoder's own dropout is off. Anchor "released": what the released code does in effect
-    (run_tag_LDAR.py; likewise run_tag_LDAR_miltisource.py). Its anchor, a second BertModel (line 91), has parameter names that no
-    checkpoint of BERT has, so that the random weights of line 92 stay; line 93 puts it in evaluation mode, which line 219 undoes
-    at each step, so that it has dropout.
+    Anchor "pretrained": the encoder from which the run starts, without dropout, as the paper describes. The distance is then 0
+    at the first step if the encoder's own dropout is off. Anchor "released": what the released code does in effect
+    (run_tag_LDAR.py; likewise run_tag_LDAR_miltisource.py). Its anchor is a second BertModel (line 91) whose parameter names
+    match no BERT checkpoint, so it keeps the random weights of line 92. Line 93 puts it in evaluation mode, but line 219 undoes
+    this at each step, so it has dropout.
     """
 
     def __init__(
         self, encoder: nn.Module, penalty: Penalty, units: Units, subspaces: Mapping[tuple[str, int], Subspace], seed: int
     ):
-        """Copy the encoder and take the directions from the subspaces, keyed by method and layer.
+        """Copy the encoder and take the directions from the subspaces, which are keyed by method and layer.
 
         Raises DataError if a layer of the penalty has no subspace.
         """
@@ -78,8 +78,8 @@ class Anchor(nn.Module):
 def weighted(subspace: Subspace, dimensions: int) -> torch.Tensor:
     """Return Q w, (d, k): a layer's first k directions, each times its share of the sum of their eigenvalues.
 
-    k: `dimensions`, but at most the rank. The paper's 105 exceed by two the n - 1 directions that the centred centroids of its
-    n = 104 languages span; the last two eigenvalues are rounding errors, so that their shares are 0 in effect.
+    k: `dimensions`, or the rank if that is smaller. The paper uses 105, two more than the n - 1 directions that the centred
+    centroids of its n = 104 languages span. Its last two eigenvalues are rounding errors, so their shares are 0 in effect.
     Source: run_tag_LDAR.py, lines 77 and 98-101.
     """
     eigenvalues = subspace.eigenvalues[:dimensions]

@@ -1,4 +1,4 @@
-"""Batches of texts for the phases of a training run, and the parts of them whose gradients are computed at once."""
+"""Batches of texts for the phases of a training run, and the micro-batches that they are split into."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ POOL = 50  # batches that are shuffled together before they are sorted by length
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """Texts of a term whose gradient is computed at once."""
+    """Texts of a loss term whose gradient is computed in one pass."""
 
-    seed: int | None  # of its dropout; None where that goes on in the training run's own stream
-    batch: Batch | Concatenated | None  # None where the states are read from a cache
-    states: torch.Tensor | None  # (n_words, width) from the cache
-    labels: dict[str, torch.Tensor]  # kind -> (n_words,)
-    counted: torch.Tensor  # (n_counted,) those of its words that count in the loss; n_words stands for none
-    padding: Padding  # of the labelled words of each text
-    words: Number  # that count in the whole batch
-    sentences: Number  # in the whole batch
+    seed: int | None  # seed of its dropout; None: dropout continues the training run's own random stream
+    batch: Batch | Concatenated | None  # None if the states come from a cache
+    states: torch.Tensor | None  # (n_words, width) from the cache; None if they are computed
+    labels: dict[str, torch.Tensor]  # kind of label -> (n_words,)
+    counted: torch.Tensor  # (n_counted,) rows of the words that count in the loss; the row n_words is padding
+    padding: Padding  # padding of each text's labelled words
+    words: Number  # number of words that count in the whole batch
+    sentences: Number  # number of sentences in the whole batch
 
 
 class Place(NamedTuple):
-    """Where an update stands in a training run; it names the update's random streams."""
+    """Position of an update in a training run; the update's random streams are named by it."""
 
     stage: str
     epoch: int
@@ -44,10 +44,10 @@ class Place(NamedTuple):
 def phase_batches(
     recipe: Recipe, stage: Stage, number: int, epoch: int, texts: Mapping[Data, Texts], seed: int
 ) -> list[list[np.ndarray]]:  # fmt: skip
-    """Return the numbers of the texts of each term and each step in one pass of a phase.
+    """Return the numbers of the texts in each step of one pass over a phase: a list of steps for each term.
 
-    number: of the phase in its stage. epoch: number of the pass, which is an epoch or, where the stage has an `interval`, that
-    many updates.
+    number: number of the phase in its stage. epoch: number of the pass. A pass is an epoch or, if the stage has an `interval`,
+    that many updates.
     """
     phase, batches = stage.phases[number], []
     if stage.interval:
@@ -71,12 +71,13 @@ def phase_batches(
 def random_batches(
     lengths: np.ndarray, size: int, seed: int, *, items: int | None = None, pools: bool = False
 ) -> list[np.ndarray]:
-    """Return batches of numbers of texts in random order.
+    """Return batches of text numbers in random order.
 
-    lengths: subwords of each text, (n,). size: texts in a batch. items: number of texts to draw, in further shuffles if it
-    exceeds n; None: n. pools: whether texts of similar length are batched together, sorted within pools of POOL batches.
-    A batch may span two shuffles, does not repeat a text while there are enough others, and the last batch may be smaller. The
-    same seed gives the same batches, so that a killed training resumes exactly.
+    lengths: (n,), number of subwords in each text. size: texts per batch. items: number of texts to draw, in further shuffles
+    if it exceeds n; None: n. pools: whether texts of similar length are batched together, sorted within pools of POOL batches.
+
+    A batch may span two shuffles, but repeats no text while there are enough others. The last batch may be smaller. The same
+    seed gives the same batches, so a killed training run resumes exactly.
     Source: tanti2021's code (common/dataset/dataset.py 316-352).
     """
     generator = np.random.default_rng(seed)
@@ -90,18 +91,18 @@ def random_batches(
 
 
 def rehearsed(batches: Sequence[np.ndarray], lengths: np.ndarray, updates: int) -> list[np.ndarray]:
-    """Return the batches of a rehearsal: one of the longest texts, which takes the most memory, then the first of the pass.
+    """Return the batches of a rehearsal: one of the longest texts, which needs the most memory, then the first of the pass.
 
-    lengths: subwords of each text, (n,). updates: number of batches, fewer where the pass has fewer.
+    batches: those of the whole pass. lengths: (n,), number of subwords in each text. updates: largest number of batches.
     """
     longest = np.argsort(-lengths, kind="stable")[: max(map(len, batches))]
     return [longest, *batches][:updates]
 
 
 def stretch(number: int, size: int, start: int, stop: int, name: Sequence[int | str]) -> list[np.ndarray]:
-    """Return batches of the texts at places `start` to `stop` - 1 of an endless sequence of shuffles of `number` texts.
+    """Return batches of the texts at positions `start` to `stop` - 1 in an endless sequence of shuffles of `number` texts.
 
-    name: seed and name of the random stream of the shuffles. A stretch does not depend on those before it.
+    size: texts per batch. name: seed and name of the shuffles' random stream. A stretch does not depend on earlier stretches.
     """
     seed, *names = name
     parts = []
@@ -112,7 +113,7 @@ def stretch(number: int, size: int, start: int, stop: int, name: Sequence[int | 
 
 
 def _shuffled(lengths: np.ndarray, size: int, generator: np.random.Generator, pools: bool) -> np.ndarray:
-    """Return the numbers of all texts in random order, in which batches of similar lengths follow each other if `pools`."""
+    """Return the numbers of all texts in random order; if `pools`, each batch of `size` has texts of similar length."""
     order = generator.permutation(len(lengths))
     if not pools:
         return order

@@ -1,7 +1,7 @@
 """A biaffine dependency parser on the states of words (muller2021, wu2019; Dozat and Manning 2017).
 
 Heads are numbered as in CoNLL-U: words count from 1, and 0 is the root. A batch has b sentences of at most w words, each padded
-at its end; IGNORED stands for the head of padding and of a word whose head was cut off.
+at its end. IGNORED marks the head of padding, and of a word whose head was cut off.
 """
 
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ CutHeads = Literal["masked", "last_word"]
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of a batch's arcs, and the factors of the scores of relations."""
+    """Scores of a batch's arcs, and the two factors whose product scores relations."""
 
-    arcs: torch.Tensor  # (b, w, w + 1) score of each possible head of each word; -inf where a head is padding
+    arcs: torch.Tensor  # (b, w, w + 1) score of each possible head of each word; -inf for padding, and for an as_released root
     of_dependents: torch.Tensor  # (b, w, k, l) units of dependents, multiplied by the weights of each of k relations
     of_heads: torch.Tensor  # (b, w + 1, l) units of heads, the root first
 
     def relations(self, heads: torch.Tensor) -> torch.Tensor:
-        """Return the scores of each word's relations to its head, (b, w, k). heads: (b, w); IGNORED counts as the root."""
+        """Return the scores of the relations of each word to its head, (b, w, k). heads: (b, w); IGNORED counts as the root."""
         chosen = heads.clamp(min=0)[..., None].expand(-1, -1, self.of_heads.shape[-1])
         return torch.einsum("bwkl,bwl->bwk", self.of_dependents, self.of_heads.gather(1, chosen))
 
@@ -42,36 +42,37 @@ class Scores:
 
 
 class Biaffine(nn.Module):
-    """Scores of arcs and relations from states of words.
+    """Biaffine scorer of arcs and relations from states of words.
 
-    Four one-layer perceptrons (arc and relation, head and dependent), dropout of the same units throughout a sentence, and a
-    bilinear form for arcs and one for each relation, as in Dozat and Manning. The defaults are wu2019's; muller2021's code has
-    arc 500, relation 200, dropout 0.1 and leaky_relu.
+    As in Dozat and Manning, it has four one-layer perceptrons (arc and relation, head and dependent), a bilinear form for
+    arcs, and one for each relation. Dropout drops the same units throughout a sentence. The defaults are wu2019's; muller2021's
+    code has arc 500, relation 200, dropout 0.1 and leaky_relu.
 
-    root: the root's state, which is trained and scored as a head like a word's: `vector`, a learned one; `first`, that of the
-    first special subword. `as_released` is `first` with the defect of wu2019's code (dependency_parser.py masks that subword as
-    if it were not a word): the softmax over heads excludes the root, root words have no arc loss, and arcs from the root weigh 0
-    in decoding, whatever their relation. So the root word is the one without which the rest of the tree loses least, and its
-    relation is never correct (here IGNORED, there the first one, `_`).
+    root: source of the root's state, which is trained and scored as a head just as a word's state is. `vector`: a learned
+    vector. `first`: the state of the first special subword. `as_released`: as `first`, with the defect of wu2019's code
+    (dependency_parser.py masks that subword as if it were not a word). The softmax over heads then excludes the root, root
+    words have no arc loss, and arcs from the root weigh 0 in decoding, whatever their relation. So the root word is the one
+    that leaves the rest of the tree the largest sum, and its relation is never correct (IGNORED here; the first relation, `_`,
+    in wu2019's code).
 
-    decoding: `log`, the tree of the most probable arcs, then the most probable relation of each; `probability`, the tree with the
-    largest sum of `Scores.probabilities`, as in wu2019's code, its defect included. Both have one root word unless `one_root` is
-    false: wu2019's code does not require one (chu_liu_edmonds.py, 6-91). muller2021's sibling code sums probabilities too, but
-    with the root's arcs at 0 and the relations' scores transposed (model/decoding/decoding.py, lines 15, 37 and 44), and in
-    training its softmax includes all subwords, special ones and padding too (model/architecture/modeling_multitask.py, line 206);
-    neither is implemented here.
+    decoding: `log`: the tree of the most probable arcs, then the most probable relation of each. `probability`: the tree with
+    the largest sum of `Scores.probabilities`, as in wu2019's code (with its defect if the root is `as_released`). Either tree
+    has one root word unless `one_root` is false: wu2019's code does not require one (chu_liu_edmonds.py, 6-91). muller2021's
+    sibling code sums probabilities too, but with the root's arcs at 0 and the relations' scores transposed
+    (model/decoding/decoding.py, lines 15, 37 and 44). In training its softmax includes all subwords, even special ones and
+    padding (model/architecture/modeling_multitask.py, line 206). Neither is implemented here.
 
-    initialisation: `orthogonal`, as in muller2021's code: orthogonal perceptrons, zero biases and zero bilinear forms; `pytorch`,
-    as in wu2019's: perceptrons and the forms of relations as in PyTorch's Linear and Bilinear, the form of arcs and its biases by
-    Glorot's rule for a tensor (1, arc + 1, arc + 1) (module.py, 88-94), for which PyTorch takes a fan-in of (arc + 1) squared:
-    about sqrt(arc / 2) times smaller than by Glorot's rule for a matrix.
+    initialisation: `orthogonal`, as in muller2021's code: orthogonal perceptrons, zero biases and zero bilinear forms.
+    `pytorch`, as in wu2019's: perceptrons and the forms of relations as in PyTorch's Linear and Bilinear. The form of arcs and
+    its biases then follow Glorot's rule for a tensor (1, arc + 1, arc + 1) (module.py, 88-94). PyTorch takes its fan-in as
+    (arc + 1)^2, so the weights are about sqrt(arc / 2) times smaller than by Glorot's rule for a matrix.
 
-    Departures: of wu2019's biases of arcs only those that a softmax over heads does not cancel are kept; relations have
-    muller2021's biases.
-
-    cut_heads: the loss of a word whose head was cut off: `masked`, none; `last_word`, that of its relation to the last remaining
-    word, approximately as in wu2019's code, which takes the state at the end of the batch's padding for the head
+    cut_heads: loss of a word whose head was cut off. `masked`: none. `last_word`: the loss of its relation to the last
+    remaining word, approximately as in wu2019's code, which takes the state at the end of the batch's padding for the head
     (dependency_parser.py, 121 and 295-308).
+
+    Departures: of wu2019's arc biases, only those that a softmax over heads does not cancel are kept. Relations have
+    muller2021's biases.
     """
 
     def __init__(
@@ -95,14 +96,14 @@ class Biaffine(nn.Module):
         self.sizes = [arc, arc, relation, relation]
         self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
         self.initialisation, self.cut_heads, self.one_root = initialisation, cut_heads, one_root
-        self.perceptrons = nn.Linear(size, sum(self.sizes))  # side by side
-        self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # no bias of dependents: it would be the same for all heads
+        self.perceptrons = nn.Linear(size, sum(self.sizes))  # all four, side by side
+        self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # no bias for dependents: it would be the same for all heads
         self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
         self.vector = nn.Parameter(torch.zeros(size)) if root == "vector" else None
-        Biaffine.initialise(self, torch.Generator().manual_seed(0))  # a subclass may draw more, later
+        Biaffine.initialise(self, torch.Generator().manual_seed(0))  # a subclass's may need weights it does not have yet
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw new weights; the root's vector has unit variance, like states."""
+        """Draw new weights; the root's vector has unit variance, as states do."""
         with torch.no_grad():
             if self.initialisation == "pytorch":
                 self._initialise_as_pytorch(generator)
@@ -132,8 +133,10 @@ class Biaffine(nn.Module):
             self.vector.copy_(torch.empty(self.vector.shape).normal_(generator=generator))
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None) -> Scores:
-        """Return the scores of a batch. states: of words, (b, w, d); mask: (b, w), true for words; first: the first special
-        subwords' states, (b, d), if they are the root's.
+        """Return the scores of a batch.
+
+        states: (b, w, d), states of words. mask: (b, w), True for words. first: (b, d), states of the first special subwords;
+        None if the root is a learned vector.
         """  # fmt: skip
         if self.vector is not None:
             first = self.vector.expand(len(states), -1)
@@ -152,8 +155,8 @@ class Biaffine(nn.Module):
     ) -> torch.Tensor:  # fmt: skip
         """Return the sum over words of -log p(head) - weight log p(relation | head), in nats.
 
-        heads, relations: gold, (b, w). A word whose head is IGNORED adds nothing, or only the loss of its relation (`cut_heads`);
-        one whose relation is IGNORED adds only the loss of its arc.
+        heads, relations: (b, w), gold. weight: factor of the loss of relations. A word whose head is IGNORED adds nothing, or
+        only the loss of its relation (`cut_heads`). A word whose relation is IGNORED adds only the loss of its arc.
         """
         has_head, of_relations = heads != IGNORED, heads
         if self.cut_heads == "last_word":
@@ -169,7 +172,7 @@ class Biaffine(nn.Module):
     def parse(
         self, states: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return heads and relations of the best trees, (b, w) each, IGNORED for padding; arguments are those of `forward`."""
+        """Return heads and relations of the best trees, (b, w) each, IGNORED for padding; takes the arguments of `forward`."""
         scores = self(states, mask, first)
         # A log-softmax over heads would subtract the same from every tree, so plain scores suffice.
         weights = scores.probabilities() if self.decoding == "probability" else scores.arcs

@@ -1,4 +1,4 @@
-"""Frozen bottom layers, whose states of a text are the same in every step and therefore computed once."""
+"""States above frozen bottom layers, which are the same in every step and therefore computed once."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -20,14 +20,18 @@ from crosslens.training.model import EncoderWithHeads
 class Bottom:
     """Output of an encoder's frozen bottom layers for all subwords of a training run's texts.
 
-    Within `in_place` the embeddings look these states up and the frozen layers pass them on, whatever the kind of encoder.
+    In the context `in_place` the embeddings look up these states, and the frozen layers pass them on.
     """
 
     def __init__(
         self, encoder: nn.Module, number: int, texts: Mapping[Data, Texts], segments: bool,
         autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ):  # fmt: skip
-        """Compute the states; the encoder must be in eval mode. number: of frozen layers; the embeddings are frozen too."""
+        """Compute the states; the encoder must be in eval mode.
+
+        number: number of frozen layers; the embeddings are frozen too. segments: whether the second text of a pair has token
+        type 1. autocast: context of the encoder's passes.
+        """
         self.encoder, self.number = encoder, number
         self.tables: dict[Data, torch.Tensor] = {}
         self.texts: dict[Data, Texts] = {}
@@ -37,7 +41,7 @@ class Bottom:
             self.texts[data] = replace(part, subwords=np.arange(len(part.subwords)))
 
     def _states(self, texts: Texts, segments: bool) -> torch.Tensor:
-        """Return the states of all subwords of texts, (n_pieces, d), on the CPU."""
+        """Return the states of all subwords of texts, (n_subwords, d), on the CPU."""
         parts: list[torch.Tensor] = []
         rows: list[np.ndarray] = []
         device = device_of(self.encoder)
@@ -63,7 +67,7 @@ class Bottom:
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
     def in_place(self, data: Data) -> AbstractContextManager[None]:
-        """Return a context in which the encoder reads `texts`, whose subwords are rows of the table of states."""
+        """Return a context in which the encoder reads `texts`, where each subword is a row number of the table of states."""
         table = self.tables[data]
 
         def look_up(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
@@ -78,8 +82,8 @@ def below(
 ) -> Bottom | None:  # fmt: skip
     """Return the output of a stage's frozen layers for its texts; None if they must run in each step, or it is too large.
 
-    They must run where the recipe says so (`frozen_bottom`), or if a layer norm may follow the last layer, as in kinds of
-    encoders other than BERT and XLM-R. It is too large above BYTES.
+    They must run if the recipe says so (`frozen_bottom`), or if a layer norm may follow the last layer, as it may in encoders
+    other than BERT and XLM-R. The output is too large if it takes more than BYTES.
     """
     number = recipe.frozen_bottom(stage)
     if number is None or str(model.encoder.config.model_type) not in KNOWN:  # type: ignore[union-attr]

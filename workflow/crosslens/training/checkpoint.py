@@ -1,6 +1,6 @@
-"""Everything that a killed training needs to go on as if nothing had happened, in one safetensors file with JSON in it.
+"""Checkpoints: everything that a killed training run needs to continue as if nothing had happened, in one safetensors file.
 
-A digest of the content stands beside it: of a file that was altered, by whatever, nothing is used.
+The file's metadata holds plain values as JSON and a digest of the content. Nothing is used from a file that was altered.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from crosslens.training.state import Position
 
 
 def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Tensor]) -> str:
-    """Return the digest by which a checkpoint is known: of settings, ready for JSON, data and the encoder's first weights."""
+    """Return the digest that identifies a checkpoint: of settings (JSON values), texts and the encoder's initial weights."""
     digester = hashlib.sha256(json.dumps(settings).encode())
     for part in texts:
         for values in (
@@ -41,7 +41,7 @@ def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Te
 
 
 def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Split an optimiser's state into tensors and plain values; its settings are those of the stage."""
+    """Split an optimiser's state into tensors and plain values, without its settings, which the stage determines."""
     tensors, values = {}, {}
     for number, state in optimiser["state"].items():
         for name, value in state.items():
@@ -53,7 +53,7 @@ def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str,
 
 
 def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
-    """Digest of all that a checkpoint says."""
+    """Return the digest of a checkpoint's content. state: its plain values as JSON."""
     digester = hashlib.sha256(state.encode())
     for name in sorted(tensors):
         value = tensors[name]
@@ -64,18 +64,21 @@ def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
 
 @dataclass
 class CheckpointFile:
-    """The file of a training run's checkpoint. key: digest of settings and data; a checkpoint of others is not resumed."""
+    """The file of a training run's checkpoint.
+
+    key: digest of settings, texts and initial weights (`digest`); a checkpoint with another key is not resumed.
+    """
 
     path: Path
     key: str
     log: logging.Logger
-    seconds: float = 300.0  # between two checkpoints
-    at: float = field(default_factory=time.monotonic)  # time of the last one
+    seconds: float = 300.0  # time between two checkpoints
+    at: float = field(default_factory=time.monotonic)  # time of the last checkpoint, or of the start
 
     def read(self) -> tuple[Any, dict[str, torch.Tensor]] | None:
-        """Return the values and tensors of the checkpoint, or None.
+        """Return the values and tensors of the checkpoint; None if there is none with this key.
 
-        One that is not as it was written is set aside under another name; one that cannot be read now (OSError) stays.
+        A damaged file is renamed and ignored. Raises OSError if the file cannot be read now; it then stays in place.
         """
         try:
             with safe_open(self.path, "pt") as stream:
@@ -86,7 +89,7 @@ class CheckpointFile:
             return None
         except (OSError, MemoryError):
             raise
-        except Exception as error:  # whatever an altered file leads to
+        except Exception as error:  # an altered file may cause any error
             aside = self.path.with_name(f"{self.path.name}.damaged")
             if parallel.rank() == 0:
                 self.path.replace(aside)
@@ -99,7 +102,7 @@ class CheckpointFile:
         return (state["values"], tensors) if state["key"] == self.key else None
 
     def write(self, values: Any, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Put values, ready for JSON, and tensors in its place, whole or not at all."""
+        """Replace the checkpoint with these values, which JSON can encode, and tensors: whole or not at all."""
         state = json.dumps({"key": self.key, "values": values})
         contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
         # One file, so that a kill at any moment leaves the last checkpoint or this one.
@@ -109,7 +112,7 @@ class CheckpointFile:
 
     @property
     def due(self) -> bool:
-        """Whether the last one is old."""
+        """Whether the last checkpoint is at least `seconds` old."""
         return time.monotonic() - self.at >= self.seconds
 
 
@@ -121,7 +124,7 @@ def save(
     optimiser: dict[str, Any],
     scaler: dict[str, Any],
 ) -> None:
-    """Write the state of a training run of the loop."""
+    """Write the state of a training run, and of torch's random generators, to its checkpoint."""
     tensors, plain = _flat(optimiser)
     tensors |= {f"weights.{name}": value for name, value in weights.items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
@@ -133,24 +136,24 @@ def save(
 
 @dataclass
 class Checkpoint:
-    """A checkpoint read back."""
+    """State of a training run as read from its checkpoint."""
 
     position: Position
     weights: dict[str, torch.Tensor]
     best: dict[str, torch.Tensor]
     optimiser: dict[str, Any]
-    scaler: dict[str, Any]  # scaler of float16's losses
+    scaler: dict[str, Any]  # state of the loss scaler for float16
     random: dict[str, torch.Tensor]
 
     def set_random_state(self) -> None:
-        """Let torch draw what it would have drawn next."""
+        """Set torch's random generators to their state at the checkpoint."""
         torch.set_rng_state(self.random["cpu"])
         if "cuda" in self.random and torch.cuda.is_available():
             torch.cuda.set_rng_state(self.random["cuda"])
 
 
 def load(file: CheckpointFile) -> Checkpoint | None:
-    """Return what `save` has written, or None."""
+    """Return the state that `save` wrote; None if there is no checkpoint to resume."""
     if not (content := file.read()):
         return None
     values, tensors = content

@@ -11,7 +11,7 @@ from crosslens.encoding.texts import Texts
 from crosslens.jobs.progress import Progress
 
 CHUNK = 1 << 21  # subwords whose pairs are in memory at once: about 0.5 GB with a window of 10
-DISTANCE_BITS = 5  # windows of at most 31
+DISTANCE_BITS = 5  # bits for the distance in a packed pair; a window is at most 31
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,16 @@ class Cooccurrence:
 
     first: np.ndarray  # (n,) int32
     second: np.ndarray  # (n,) int32, at least as large as `first`
-    counts: np.ndarray  # (n,) float64: sum of 1 / distance; twice that for a subword with itself, once for either order
+    counts: np.ndarray  # (n,) float64, sum of 1 / distance; doubled for a subword with itself, which counts in both orders
 
 
 def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = CHUNK) -> Cooccurrence:
     """Return the counts, weighted by 1 / distance, of pairs at most `window` subwords apart within a text.
 
-    The special subwords at the ends of a text are left out. vocabulary: its size. chunk: number of subwords whose pairs are
-    counted at a time; sums are of integers, in units of 1 / lcm(1, ..., window), and so do not depend on it.
-    Source: the released code of GloVe (stanfordnlp/GloVe 52f7dbc, src/cooccur.c:328-347, symmetric and weighted by distance;
-    there a line is a text).
+    The special subwords at the ends of a text are left out. vocabulary: number of subwords in it. chunk: number of subwords
+    whose pairs are counted at a time. It does not affect the sums, which are integers in units of 1 / lcm(1, ..., window).
+    Source: the released code of GloVe (stanfordnlp/GloVe 52f7dbc, src/cooccur.c:328-347, symmetric and weighted by distance),
+    where each line is a text.
     """
     unit = lcm(*range(1, window + 1))
     weights = np.array([0, *(unit // distance for distance in range(1, window + 1))])
@@ -38,7 +38,7 @@ def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = 
         for chosen in _chunks(texts, chunk):
             subwords, ids = _inside(texts, chosen)
             part = _summed(*_weighted(_pairs(subwords, ids, vocabulary, window), weights))
-            # Merged like the digits of a binary counter: each pair is merged once for each doubling of the count.
+            # Parts are merged like the digits of a binary counter: each pair once for each doubling of the count.
             while parts and len(parts[-1][0]) <= 2 * len(part[0]):
                 part = _merged(parts.pop(), part)
             parts.append(part)
@@ -52,7 +52,7 @@ def count(texts: Texts, vocabulary: int, window: int, log: Logger, chunk: int = 
 
 
 def _chunks(texts: Texts, size: int) -> Iterator[np.ndarray]:
-    """Yield numbers of consecutive texts that have about `size` subwords together."""
+    """Yield the numbers of consecutive texts, about `size` subwords at a time."""
     number = texts.subword_offsets[:-1] // size
     yield from np.split(np.arange(len(texts)), np.flatnonzero(np.diff(number)) + 1)
 
@@ -90,5 +90,5 @@ def _summed(keys: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def _merged(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     keys, sums = (np.concatenate(arrays) for arrays in zip(first, second, strict=True))
-    order = np.argsort(keys, kind="stable")  # which merges two sorted parts in linear time
+    order = np.argsort(keys, kind="stable")  # a stable sort merges two sorted parts in linear time
     return _summed(keys[order], sums[order])

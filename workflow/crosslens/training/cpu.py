@@ -1,13 +1,15 @@
 """Faster training on a CPU: dropout masks, little padding, bfloat16. The function that is trained is the same, up to rounding.
 
-A GPU has its own dropout and layer norms, and reads concatenated texts too; crosslens.training.gpu has the rest of its own.
+A GPU uses torch's dropout and layer norms, but also reads concatenated texts. The rest of its code is in
+crosslens.training.gpu.
 
-torch draws each element of dropout from a Bernoulli distribution, which takes up to a tenth of a step; four 16-bit draws from one
-64-bit number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so that
-a resumed training repeats them.
+torch draws each element of dropout from a Bernoulli distribution, which takes up to a tenth of a step; four 16-bit draws from
+one 64-bit number take a seventh of that. The rate is rounded to a multiple of 2^-16. The draws come from torch's generator, so
+a resumed training run repeats them.
 
-With bfloat16, autocast casts the factors of products; weights, layer norms and the sums that these normalise stay float32, as on
-a GPU. Sums in bfloat16 would save 7 % of the time and cost more where blocks are re-initialised (benchmarks/README.md).
+With bfloat16, autocast casts the factors of products. Weights, layer norms and the sums that these normalise stay float32, as
+on a GPU. Sums in bfloat16 would save 7 % of the time, but double the median error of gradients if layers are re-initialised
+(benchmarks/README.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,17 +29,17 @@ GROUP = 8  # texts that are padded to the same length in attention
 
 @dataclass(frozen=True)
 class Concatenated:
-    """Texts of n subwords in all, one after the other without padding."""
+    """Texts concatenated without padding, n subwords in all."""
 
     input_ids: torch.Tensor  # (1, n)
     position_ids: torch.Tensor  # (1, n)
-    token_types: torch.Tensor | None  # (1, n); None where all are 0
-    paddings: list[Padding]  # of groups of texts, for attention
-    words: torch.Tensor  # (n_words,) subword of each labelled word, among n
+    token_types: torch.Tensor | None  # (1, n); None if all are 0
+    paddings: list[Padding]  # padding of each group of texts, for attention
+    words: torch.Tensor  # (n_words,) index among the n subwords of each labelled word's subword
 
 
 def dropped_out(values: torch.Tensor, rate: float) -> torch.Tensor:
-    """Return values times 0 with probability `rate`, else times 1 / (1 - rate)."""
+    """Return values after dropout: times 0 with probability `rate`, else times 1 / (1 - rate)."""
     shape, size, dropped = values.shape, values.numel(), round(rate * 2**16)
     bits = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None).view(torch.int16)[:size].view(shape)
     mask = torch.ge(bits, dropped - 2**15, out=torch.empty(shape, dtype=values.dtype))
@@ -45,7 +47,7 @@ def dropped_out(values: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 class Dropout(nn.Dropout):
-    """nn.Dropout with faster random draws on a CPU."""
+    """nn.Dropout that draws its masks faster on a CPU."""
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         """Return values with dropout in training, unchanged otherwise."""
@@ -55,7 +57,7 @@ class Dropout(nn.Dropout):
 
 
 class _Move(torch.autograd.Function):
-    """Scatter the rows of a matrix to places of a larger matrix of zeros; the gradient is gathered from them."""
+    """Scatter the rows of a matrix into a larger matrix of zeros; the gradient is gathered from the same places."""
 
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, places: torch.Tensor, size: int) -> torch.Tensor:
@@ -68,7 +70,7 @@ class _Move(torch.autograd.Function):
 
 
 class _Pick(torch.autograd.Function):
-    """Gather rows of a matrix; the gradient is scattered to them."""
+    """Gather rows of a matrix; the gradient is scattered back to these rows."""
 
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
@@ -89,10 +91,10 @@ def attention(
     module: nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None,
     dropout: float = 0.0, scaling: float | None = None, packed: Sequence[Padding] | None = None, **options: Any,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
-    """Return attention's output, by the interface of transformers.
+    """Return the output of attention; the signature is the one that transformers expects.
 
-    query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: the padding of groups
-    of texts that are concatenated without padding in a batch of one, (1, heads, n, d).
+    query, key, value: (B, heads, T, d). attention_mask: True where a position may be attended to. packed: padding of each group
+    of texts, if all texts are concatenated in a batch of one, (1, heads, n, d); None: texts are padded side by side.
     """
     if packed is not None:
         sizes = [len(padding.places) for padding in packed]
@@ -102,7 +104,7 @@ def attention(
         return torch.cat(outputs)[None], None
     if query.device.type == "cpu" and dropout:
         return _dropping(query, key, value, attention_mask, dropout, scaling), None
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward  # late: see `prepare`
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward  # late, since it takes seconds
 
     states, _ = sdpa_attention_forward(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options)
     return states, None
@@ -134,10 +136,10 @@ def _dropping(
 
 
 def concatenates(encoder: nn.Module, batch: Batch, state: str, *, whole: bool) -> bool:
-    """Whether a batch's texts are concatenated in training: the encoder is prepared and of a known kind.
+    """Return whether a batch's texts are concatenated in training: only if the encoder is prepared and of a known kind.
 
-    state: of `Units`; only states of single subwords can be read. whole: whether a batch is one group, as on a GPU. On a CPU
-    texts of one length remain side by side, and so do texts whose pooler is read, so that earlier results repeat bit for bit.
+    state: `Units.state`; only states of single subwords can be read. whole: whether a batch is one group, as on a GPU. On a CPU
+    texts of equal length stay side by side, and so do texts whose pooler is read, so that earlier results repeat bit for bit.
     """
     config: Any = encoder.config
     if config._attn_implementation != NAME or config.model_type not in KNOWN:
@@ -148,7 +150,7 @@ def concatenates(encoder: nn.Module, batch: Batch, state: str, *, whole: bool) -
 
 
 def concatenated(encoder: nn.Module, batch: Batch, group: int) -> Concatenated:
-    """Return the texts of a batch one after the other, sorted by length. group: number of texts in a group of attention."""
+    """Return the concatenated texts of a batch, sorted by length. group: number of texts padded alike in attention."""
     config: Any = encoder.config
     mask = torch.ones_like(batch.input_ids) if batch.attention_mask is None else batch.attention_mask
     lengths = mask.sum(1)
@@ -167,9 +169,9 @@ def concatenated(encoder: nn.Module, batch: Batch, group: int) -> Concatenated:
 
 
 def concatenated_states(encoder: nn.Module, texts: Concatenated, layers: Sequence[int] = ()) -> dict[str, torch.Tensor]:
-    """Return states of the labelled words, `layer_I` -> (n_words, d), at `layers`, and last those of the last layer.
+    """Return the states of labelled words, `layer_I` -> (n_words, d), at `layers` and, as the last entry, at the last layer.
 
-    Nothing is padded outside attention. Within it each text is padded to the longest of its group, texts sorted by length.
+    Texts are padded only in attention, each to the longest of its group.
     """
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     below = [layer for layer in layers if layer < top]
@@ -187,23 +189,23 @@ def resolve_precision(setting: str, device: torch.device) -> str:
     if device.type == "cuda":
         native = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        native = device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()  # every processor with AMX has these as well
+        native = device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()  # processors with AMX have these instructions too
     return "bfloat16" if native else "float32"
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Return a context in which products are computed in half precision, if that is the precision.
+    """Return a context in which products are computed in bfloat16 or float16, if that is the precision.
 
-    A GPU casts weights at each use, since a captured step must not read a cast that another one has made.
+    A GPU casts weights at each use, since a captured step must not read a copy that another step has cast.
     """
     half = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
     return torch.autocast(device.type, half, cache_enabled=device.type == "cpu") if half else nullcontext()
 
 
 def prepare(encoder: nn.Module, device: torch.device) -> None:
-    """Let an encoder use this module's attention, and on a CPU its dropout.
+    """Make an encoder use this module's attention and, on a CPU, its dropout.
 
-    device: the one on which the encoder will be trained. transformers is imported late, since that takes seconds.
+    device: device on which the encoder will be trained. transformers is imported only here, since that takes seconds.
     """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask

@@ -1,4 +1,4 @@
-"""Re-initialisation of an encoder's layers before its training (RANDOM-INIT, muller2021, section 2.1)."""
+"""Re-initialisation of an encoder's layers before it is trained (RANDOM-INIT, muller2021, section 2.1)."""
 
 import torch
 from torch import nn
@@ -10,7 +10,7 @@ from crosslens.numerics.streams import stream
 
 
 def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
-    """Raise DataError if a recipe names a layer, or freezes a layer, that an encoder does not have."""
+    """Raise DataError if a recipe reads or freezes a layer that an encoder does not have."""
     top = int(encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
     terms = [term for stage in recipe.stages for phase in stage.phases for term in phase.terms]
     numbers = [head.layer for head in recipe.heads.values()] + [term.layer for term in terms]
@@ -25,12 +25,14 @@ def check_layers(recipe: Recipe, encoder: nn.Module) -> None:
 def apply(encoder: nn.Module, edit: Edit, seed: int) -> None:
     """Re-initialise the layers that the edit names, and the embeddings if it says so; everything else stays bit-identical.
 
-    Initialisation "bert": weights N(0, 0.02), or of the edit's standard deviation, biases 0, norms 1 and 0, as before BERT's
-    pretraining (the paper's code of its time, mbert-unseen-languages, loads the other layers into such a model). "released":
-    weights and biases uniform within 1 / sqrt(fan in), PyTorch's default, which the code published for users gets by the way it
-    loads. Each layer has its own random stream: its weights do not depend on which others are re-initialised, and nothing else
-    (heads, order of the data, dropout) depends on them, so that differences from the reference are paired. The embeddings are
-    layer 0. Raises DataError if a layer number is out of range.
+    Initialisation "bert": weights normal with the edit's standard deviation (None: the encoder's, 0.02 in BERT), biases 0,
+    norms 1 and 0, as before BERT's pretraining. The code that the paper used, mbert-unseen-languages, loads the other layers
+    into such a model. "released": weights and biases uniform within 1 / sqrt(fan in), PyTorch's default, a side effect of
+    how the code published for users loads the model; embeddings N(0, 0.02).
+
+    Each layer has its own random stream, so its weights do not depend on which others are re-initialised. Nothing else (heads,
+    order of the data, dropout) depends on the edit, so differences from the reference are paired. The embeddings are layer 0.
+    Raises DataError if a layer number is out of range.
     """
     if not edit.changes():
         return
@@ -59,6 +61,6 @@ def _draw(module: nn.Module, sd: float | None) -> None:
         module.weight.normal_(0, sd or 0.02)
         if isinstance(module, nn.Linear) and module.bias is not None:
             module.bias.zero_()
-    elif type(module).__name__.endswith("RMSNorm"):  # a class of each architecture; begins at 1 or, Gemma's, at 0
+    elif type(module).__name__.endswith("RMSNorm"):  # each architecture has its own class; weights start at 1, or at 0 in Gemma
         (weight,) = module.parameters()
         weight.copy_(next(type(module)(len(weight)).parameters()))

@@ -25,7 +25,10 @@ class Features:
         self.states.clear()
 
     def of(self, model: EncoderWithHeads, data: Data, texts: Texts, layer: Layer, layers: Iterable[Layer]) -> torch.Tensor:
-        """Return the states at a layer; if they must be computed, those at `layers` are cached in the same pass."""
+        """Return the states at a layer, (n_words, width).
+
+        layers: layers whose states are cached in the same pass if those at `layer` must be computed.
+        """
         if (data, layer) not in self.states:
             missing = [number for number in dict.fromkeys([layer, *layers]) if (data, number) not in self.states]
             arrays = hidden_states(model, texts, missing)
@@ -33,6 +36,6 @@ class Features:
         return self.states[data, layer]
 
     def room(self, model: EncoderWithHeads, texts: Mapping[Data, Texts], layers: Sequence[Layer]) -> bool:
-        """Whether the states of the texts' labelled words at layers, with those cached already, take at most BYTES."""
+        """Return whether the texts' states at layers, together with those already cached, take at most BYTES."""
         needed = {(data, layer): len(part.positions) * model.width(layer) for data, part in texts.items() for layer in layers}
         return 4 * sum((needed | {key: states.numel() for key, states in self.states.items()}).values()) <= BYTES

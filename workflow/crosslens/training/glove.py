@@ -1,6 +1,7 @@
-"""GloVe: vectors whose products, with a bias a subword, are the logarithms of how often two subwords stand near each other.
+"""GloVe: vectors whose products, plus a bias per subword, approximate the logarithms of co-occurrence counts.
 
-Pennington, Socher and Manning 2014, equations 8 and 9; as the released code trains them (stanfordnlp/GloVe 52f7dbc, src/glove.c).
+Pennington, Socher and Manning 2014, equations 8 and 9, trained as in the released code (stanfordnlp/GloVe 52f7dbc,
+src/glove.c).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,11 +32,11 @@ def train(
     log: Logger,
     checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Return vectors (vocabulary, size), float32, and for each epoch the mean loss of a pair before the update with it.
+    """Return vectors, (vocabulary, size) float32, and for each epoch the mean loss of a pair, measured before its update.
 
-    A subword's vector is the sum of those that it has as a word and as a context (src/glove.c:315-318); a subword of no pair has
-    zeros. checkpoint_file: from which a stopped training goes on. Raises DataError where nothing stands near anything, or where
-    the loss is not finite.
+    A subword's vector is the sum of its vectors as a word and as a context (src/glove.c:315-318). Subwords without a pair have
+    zeros. checkpoint_file: file from which a stopped training run continues; None: no checkpoints. Raises DataError if there
+    are no pairs, or if the loss is not finite.
     """
     if not len(pairs.first):
         raise DataError("GloVe: expected texts of at least two subwords, found none: name other texts")
@@ -47,7 +48,7 @@ def train(
     values, tensors = (checkpoint_file and checkpoint_file.read()) or ({"epoch": 1, "start": 0, "history": []}, {})
     model.restore(tensors)
     history: list[dict[str, Any]] = values["history"]
-    ordered_pairs = n + int((first != second).sum())  # in both orders; a subword with itself has one
+    ordered_pairs = n + int((first != second).sum())  # pairs in both orders; a subword with itself has only one
     log.info("%d pairs of %d subwords", ordered_pairs, len(subwords))
     with Progress(settings.epochs * n, "pairs", log) as progress, signals.held():
         progress.advance((values["epoch"] - 1) * n + values["start"])
@@ -75,10 +76,10 @@ def train(
 
 
 class Model:
-    """Vectors (m, d) of m subwords as words and contexts, biases (m,) of both, and AdaGrad's sums of squares, from 1."""
+    """Vectors (m, d) and biases (m,) of m subwords as words and as contexts, with AdaGrad's sums of squares."""
 
     def __init__(self, m: int, size: int, settings: GloVe, *, seed: int, device: torch.device) -> None:
-        """Uniform within 1/2 of 0, divided by the size, biases too (src/glove.c:125)."""
+        """Draw vectors and biases uniformly from -1/2 to 1/2, divided by the size (src/glove.c:125); sums of squares are 1."""
         generator = torch.Generator().manual_seed(stream(seed, "glove", "vectors"))
         initial = ((torch.rand(2, m, size + 1, generator=generator) - 0.5) / size).to(device)
         self.settings = settings
@@ -86,23 +87,23 @@ class Model:
         self.squares = [torch.ones_like(values) for values in self.parameters]
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Everything that a step changes."""
+        """Return all tensors that a step changes, by name."""
         return {f"{i}": values for i, values in enumerate([*self.parameters, *self.squares])}
 
     def restore(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Set what `state` returned, or as much of it as there is."""
+        """Copy the tensors that `state` returned; those missing from it keep their values."""
         for name, values in self.state().items():
             values.copy_(state.get(name, values))
 
     def vectors(self) -> torch.Tensor:
-        """Sums of both vectors of each subword, (m, d)."""
+        """Return the sum of both vectors of each subword, (m, d)."""
         words, contexts, *_ = self.parameters
         return words + contexts
 
     def step(self, first: torch.Tensor, second: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-        """Update the rows of B different pairs, both orders of each, and return the sum of their losses before.
+        """Update the vectors and biases of B different pairs, in both orders, and return their summed loss before the update.
 
-        first, second: (B,) rows. counts: (B,).
+        first, second: (B,), rows of the pairs' subwords. counts: (B,), their co-occurrence counts.
         """
         subwords, rows = torch.unique(torch.cat([first, second]), return_inverse=True)
         first, second = rows.view(2, -1)
@@ -113,9 +114,9 @@ class Model:
         before = [values.index_select(0, subwords) for values in self.parameters]
         loss, gradients = loss_and_gradients(words, contexts, counts, before, self.settings)
         for values, squares, old_values, gradient in zip(self.parameters, self.squares, before, gradients, strict=True):
-            # The gradient is multiplied by the rate before it is squared, as released (src/glove.c:209-217): AdaGrad with rate 1
-            # and sums from 1 / rate^2. Departure: biases too, as in the code before 2019, and a step counts its own gradient,
-            # without which the summed gradients of a batch would overshoot at first.
+            # The gradient is multiplied by the rate before it is squared, as released (src/glove.c:209-217). This equals
+            # AdaGrad with rate 1 and sums that start at 1 / rate^2. Departure: this holds for biases too, as in the code before
+            # 2019, and sums include the step's own gradient, without which a batch's summed gradients would overshoot at first.
             gradient *= self.settings.rate
             sums = squares.index_select(0, subwords).addcmul_(gradient, gradient)
             squares.index_copy_(0, subwords, sums)
@@ -126,16 +127,16 @@ class Model:
 def loss_and_gradients(
     words: torch.Tensor, contexts: torch.Tensor, counts: torch.Tensor, parameters: Sequence[torch.Tensor], settings: GloVe
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Return the sum of the losses of pairs, f(X) (w c + b + b' - log X)^2 / 2 of each, and its gradients.
+    """Return the summed loss of pairs, f(X) (w c + b + b' - log X)^2 / 2 each, and its gradient for each parameter.
 
     words, contexts: (P,) rows of the pairs, sorted by word, each pair in both orders; every row is in a pair. counts: (P,), X.
-    parameters: vectors (u, d) as words and as contexts, biases (u,) as either.
+    parameters: vectors (u, d) as words and as contexts, biases (u,) as words and as contexts.
     """
     word_vectors, context_vectors, word_biases, context_biases = parameters
     products = word_vectors.index_select(0, words).mul_(context_vectors.index_select(0, contexts)).sum(1)
     errors = products + word_biases[words] + context_biases[contexts] - counts.log()
     weighted = (counts / settings.x_max).clamp_(max=1).pow_(settings.exponent).mul_(errors)
-    # Since each pair is there in both orders, a row has as many pairs as a word as it has as a context.
+    # Each pair occurs in both orders, so a row has as many pairs as a word as it has as a context.
     lengths = torch.bincount(words, minlength=len(word_vectors))
     starts, order = lengths.cumsum(0) - lengths, torch.argsort(contexts, stable=True)
     sides = ((contexts, weighted, context_vectors), (words[order], weighted[order], word_vectors))

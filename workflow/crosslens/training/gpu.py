@@ -1,12 +1,13 @@
 """Updates on a GPU: captured as CUDA graphs, one for each shape of inputs, and replayed.
 
-An update is about a thousand small kernels, which the host issues one by one more slowly than the GPU computes them. A graph is
-issued at once. It reads and writes the same memory each time, so inputs are copied to buffers, and what a batch has less than its
-buffers is filled with padding that changes neither losses nor gradients. Shapes are few, since each is captured by itself.
+An update is about a thousand small kernels. The host issues them one by one more slowly than the GPU computes them, whereas a
+graph is issued at once. A graph reads and writes the same memory each time, so inputs are copied to buffers. A batch smaller
+than its buffers is filled up with padding that changes neither losses nor gradients. There are few shapes, since each is
+captured separately.
 
-The first use of a shape runs as it will be captured, kernel by kernel, which also prepares libraries and compiles layers; the
-second is captured and replayed. Dropout's random numbers are those of torch's generator in either case, so that a resumed
-training run repeats them. Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
+The first use of a shape runs kernel by kernel, which also prepares libraries and compiles layers. The second is captured and
+replayed. In either case dropout takes its random numbers from torch's generator, so a resumed training run repeats them.
+Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
 """
 
 import logging
@@ -27,27 +28,30 @@ from crosslens.encoding.texts import IGNORED, Texts
 from crosslens.training.batches import MicroBatch
 from crosslens.training.cpu import Concatenated
 
-LOSSES_AT_ONCE = 100  # updates whose losses are read together: reading one makes the host wait for all work that it has queued
-SHAPES = 10  # of the micro-batches of a term
-BATCHES = 1000  # from which shapes are chosen
-COMPILED_FROM = 5000  # updates of a stage that repay the quarter of a minute that compiling takes
+LOSSES_AT_ONCE = 100  # updates whose losses are read together, since reading makes the host wait for all queued work
+SHAPES = 10  # largest number of shapes for the micro-batches of a term
+BATCHES = 1000  # number of batches whose sizes determine the shapes
+COMPILED_FROM = 5000  # updates of a stage from which compiling, which takes about 15 seconds, pays off
 
 
 class Shape(NamedTuple):
-    """Size of a micro-batch, or of the buffers to which it is padded; 0 where states are read from a cache."""
+    """Size of a micro-batch, or of the buffers that it is padded to.
+
+    If states come from a cache, `subwords` and `longest` are 0.
+    """
 
     texts: int
     subwords: int
-    longest: int  # subwords of the longest text
-    words: int  # labelled words
-    most_words: int  # labelled words of the text that has most
+    longest: int  # number of subwords in the longest text
+    words: int  # number of labelled words
+    most_words: int  # largest number of labelled words in one text
 
 
 def shapes(sizes: Sequence[Shape]) -> list[Shape]:
     """Return at most SHAPES shapes for micro-batches, the smallest first.
 
-    Sorted by size, micro-batches are parted into groups of equal size in all, and each group by the length of its longest text;
-    a shape holds all of a part.
+    sizes: one per micro-batch. Sorted by size, they are split into groups of about equal total size, and each group into two by
+    the length of the longest text. Each shape is large enough for all micro-batches of one half.
     """
     rows = np.array(sizes)
     rows = rows[np.lexsort((rows[:, 3], rows[:, 1]))]
@@ -62,7 +66,10 @@ def shapes(sizes: Sequence[Shape]) -> list[Shape]:
 
 
 def fitting(shapes: Sequence[Shape], size: Shape) -> Shape:
-    """Return the first shape that holds a micro-batch; one that none holds gets a shape of its own, in steps of an eighth."""
+    """Return the first shape that is large enough for a micro-batch.
+
+    If none is, return a new shape: each dimension of the largest ones, enlarged in steps of an eighth where it is too small.
+    """
     for shape in shapes:
         if all(most >= number for most, number in zip(shape, size, strict=True)):
             return shape
@@ -87,7 +94,8 @@ def size_of(part: MicroBatch) -> Shape:
 def size_of_texts(texts: Texts, chosen: np.ndarray, masked: float, cached: bool) -> Shape:
     """Return the size of a micro-batch before it is made.
 
-    masked: share of subwords that will be masked and be its words, at most six standard deviations more; 0: texts have words.
+    masked: share of subwords that will be masked and become the labelled words; six standard deviations are added to their
+    expected number. 0: the labelled words are those of the texts. cached: whether states come from a cache.
     """
     lengths, words = texts.lengths_of(chosen), texts.word_offsets[chosen + 1] - texts.word_offsets[chosen]
     subwords, longest = int(lengths.sum()), int(lengths.max())
@@ -97,14 +105,14 @@ def size_of_texts(texts: Texts, chosen: np.ndarray, masked: float, cached: bool)
 
 
 def padded(part: MicroBatch, shape: Shape) -> MicroBatch:
-    """Return a micro-batch that is padded to a shape, on the CPU.
+    """Return a micro-batch padded to a shape, on the CPU.
 
-    A last text takes all added subwords and words: these have no label, and no other text attends to them.
+    All added subwords and words belong to an extra last text. They have no label, and no other text attends to them.
     """
     words, subwords, batch = shape.words, shape.subwords, part.batch
     if isinstance(batch, Concatenated):
         padding = _padded(batch.paddings[0], shape.texts + 1, shape.longest, subwords)
-        padding.inside[:, 0] = True  # softmax over no place is not a number
+        padding.inside[:, 0] = True  # a softmax over no position would be nan
         batch = Concatenated(
             _filled(batch.input_ids, subwords, 0),
             _filled(batch.position_ids, subwords, int(batch.position_ids.min())),
@@ -125,12 +133,12 @@ def padded(part: MicroBatch, shape: Shape) -> MicroBatch:
 
 
 def _filled(values: torch.Tensor, number: int, fill: int) -> torch.Tensor:
-    """Return values, (..., n), with `fill` after them, (..., number)."""
+    """Return values (..., n) extended to (..., number) with `fill`."""
     return nn.functional.pad(values, (0, number - values.shape[-1]), value=fill)
 
 
 def _padded(padding: Padding, texts: int, longest: int, items: int) -> Padding:
-    """Return the padding of more and longer texts, the last of which has the items that are added."""
+    """Return padding enlarged to `texts` texts of up to `longest` items, `items` in all; the last text has the added ones."""
     few, short = padding.inside.shape
     inside = torch.zeros(texts, longest, dtype=torch.bool)
     inside[:few, :short] = padding.inside
@@ -151,7 +159,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def on_device(value: Any, device: torch.device) -> Any:
-    """Return a micro-batch whose tensors are on a device; texts that are padded side by side are copied where they are read."""
+    """Return a micro-batch with its tensors on a device; a `Batch` is left alone, since `unit_states` copies it."""
     if isinstance(value, torch.Tensor):
         return device_copy(value, device)
     if isinstance(value, list):
@@ -164,38 +172,40 @@ def on_device(value: Any, device: torch.device) -> Any:
 
 
 class Eager:
-    """Gradients and updates that are computed kernel by kernel, as on a CPU."""
+    """Computation of gradients and updates kernel by kernel, as on a CPU."""
 
     def __init__(self, device: torch.device, description: str = "eager"):
-        self.device, self.description = device, description  # the latter for the record
-        self.whole = device.type != "cpu"  # whether attention pads texts to the longest of a batch, not to that of some texts
-        self.gradients: dict[int, dict[nn.Parameter, torch.Tensor]] = {}  # by phase, where they have to stay in place
+        self.device, self.description = device, description  # the description goes into the record
+        self.whole = device.type != "cpu"  # whether attention pads texts to the longest of the batch, not of a small group
+        self.gradients: dict[int, dict[nn.Parameter, torch.Tensor]] = {}  # phase -> gradients that must stay in place
 
     def backward(
         self, term: tuple[int, int], part: MicroBatch, shapes: Callable[[], Sequence[Shape]],
         work: Callable[[MicroBatch], torch.Tensor],
     ) -> torch.Tensor:  # fmt: skip
-        """Add the gradient of a micro-batch and return its losses.
+        """Add the gradient of a micro-batch and return its losses, (1,) or (2,).
 
-        term: numbers of its phase and term. shapes: gives those of the term. work: does so on the device.
+        term: numbers of the phase and of the term. shapes: function that returns the shapes of the term's micro-batches.
+        work: function that adds the gradient of a micro-batch on the device and returns its losses.
         """
         return work(on_device(part, self.device))
 
     def update(self, phase: int, work: Callable[[], None]) -> None:
-        """Call `work`, which takes the optimiser's step. phase: its number."""
+        """Call `work`, which takes the optimiser's step. phase: number of the phase."""
         work()
 
     def keep(self, phase: int, model: nn.Module) -> None:
-        """Note where the gradients of a phase are, which the first update has made."""
+        """Do nothing; a subclass notes where the gradients of a phase, created by its first update, are in memory."""
 
     def clear(self) -> None:
-        """Forget all that depends on a stage or on the size of micro-batches."""
+        """Do nothing; a subclass forgets everything that depends on a stage or on the size of micro-batches."""
 
 
 class Captured(Eager):
-    """Gradients and updates that a GPU replays. On a CPU, which captures nothing, they are computed on the same buffers.
+    """Computation of gradients and updates from captured graphs that a GPU replays.
 
-    compiled: forward methods of the encoder's layers.
+    A CPU captures nothing, but computes on the same padded buffers. compiled: module -> compiled forward method, for the
+    encoder's layers; None: layers are not compiled.
     """
 
     def __init__(
@@ -204,7 +214,7 @@ class Captured(Eager):
         super().__init__(device, "captured, layers compiled" if compiled else "captured")
         self.whole = True
         self.log, self.compiled = log, compiled or {}
-        self.captures = device.type == "cuda"  # and nothing has failed
+        self.captures = device.type == "cuda"  # whether to capture; False after a failure
         self.stream = torch.cuda.Stream(device) if self.captures else None  # type: ignore[no-untyped-call]
         self.clear()
 
@@ -221,7 +231,10 @@ class Captured(Eager):
         self, term: tuple[int, int], part: MicroBatch, shapes: Callable[[], Sequence[Shape]],
         work: Callable[[MicroBatch], torch.Tensor],
     ) -> torch.Tensor:  # fmt: skip
-        """Copy a micro-batch to the buffers of its shape, add its gradient and return its losses; see `Eager.backward`."""
+        """Copy a micro-batch to the buffers of its shape, add its gradient and return its losses, (1,) or (2,).
+
+        The parameters are those of `Eager.backward`.
+        """
         if term not in self.shapes:
             self.shapes[term] = shapes()
         shape = fitting(self.shapes[term], size_of(part))
@@ -240,7 +253,10 @@ class Captured(Eager):
         self._run(phase, work)
 
     def keep(self, phase: int, model: nn.Module) -> None:
-        """Note where the gradients of a phase are: graphs add to them there. Parameters without one have none in any update."""
+        """Note where the gradients of a phase are in memory, because graphs add to them there.
+
+        A parameter without a gradient now has none in any update of the phase.
+        """
         if phase not in self.gradients:
             self.gradients[phase] = {values: values.grad for values in model.parameters() if values.grad is not None}
 
@@ -255,7 +271,7 @@ class Captured(Eager):
         return output
 
     def _beside(self, work: Callable[[], torch.Tensor | None]) -> torch.Tensor | None:
-        """Call `work` on the stream on which it will be captured: what it makes first, such as AdamW's moments, belongs there."""
+        """Call `work` on the CUDA stream that will capture it, where what it creates, such as AdamW's moments, belongs."""
         if self.stream is None:
             return work()
         self.stream.wait_stream(torch.cuda.current_stream())
@@ -265,11 +281,11 @@ class Captured(Eager):
         return output
 
     def _capture(self, key: Hashable, work: Callable[[], torch.Tensor | None]) -> bool:
-        """Capture `work`, which computes nothing meanwhile, and return whether that was possible."""
+        """Capture `work` without computing anything, and return whether that was possible."""
         graph = torch.cuda.CUDAGraph()
         try:
             with (
-                torch.cuda.stream(torch.cuda.current_stream()),  # which torch leaves set to the other one after an error
+                torch.cuda.stream(torch.cuda.current_stream()),  # after an error torch would leave the other stream set
                 torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"),
             ):
                 self.graphs[key] = graph, work()
@@ -281,14 +297,14 @@ class Captured(Eager):
             self.description = f"eager: an update could not be captured ({' '.join(str(error).split())[:200]})"
             self.log.warning("continuing without CUDA graphs, %s", self.description)
             generator = torch.cuda.default_generators[torch.cuda.current_device()]
-            generator.graphsafe_set_state(generator.clone_state())  # else it would go on counting for the graph
+            generator.graphsafe_set_state(generator.clone_state())  # else it would keep counting for the failed graph
             return False
         return True
 
 
 @contextmanager
 def _forward_methods(methods: Mapping[nn.Module, Callable[..., Any]]) -> Iterator[None]:
-    """Let modules compute with other methods."""
+    """Return a context in which these methods replace the forward methods of modules."""
     for module, method in methods.items():
         module.forward = method
     try:
@@ -301,13 +317,16 @@ def _forward_methods(methods: Mapping[nn.Module, Callable[..., Any]]) -> Iterato
 def compiled_layers(encoder: nn.Module) -> dict[nn.Module, Callable[..., Any]]:
     """Return compiled forward methods of an encoder's layers, for inputs of any length.
 
-    They are compiled when they are first called, once for all layers, or read from the folder TORCHINDUCTOR_CACHE_DIR.
+    They are compiled on the first call, once for all layers, or read from the folder TORCHINDUCTOR_CACHE_DIR.
     """
     return {layer: torch.compile(layer.forward, dynamic=True) for layer in transformer_layers(encoder)}
 
 
 def why_eager(recipe: Recipe, stage: Stage, encoder: nn.Module, precision: str, cached: bool) -> str | None:
-    """Return why a stage's updates are not captured; None if they are. cached: whether heads read states from a cache."""
+    """Return the reason why a stage's updates are not captured; None if they are.
+
+    cached: whether heads read states from a cache.
+    """
     mixed = [term.head for phase in stage.phases for term in phase.terms if recipe.heads[term.head].mix]
     kind = str(encoder.config.model_type)  # type: ignore[union-attr]
     if recipe.gpu_step == "eager":
@@ -327,9 +346,9 @@ def path(
     recipe: Recipe, stage: Stage, encoder: nn.Module, precision: str, device: torch.device, log: logging.Logger,
     *, updates: int, cached: bool,
 ) -> Eager:  # fmt: skip
-    """Return how a stage's updates are computed.
+    """Return the object that computes a stage's updates: eager or captured.
 
-    updates: their number. cached: whether heads read states from a cache.
+    updates: number of updates in the stage. cached: whether heads read states from a cache.
     """
     if device.type != "cuda":
         return Eager(device)

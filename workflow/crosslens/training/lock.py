@@ -1,7 +1,7 @@
-"""A lock file that admits one run of a training at a time on all machines of a cluster.
+"""A lock file that lets only one process at a time carry out a training run, across all machines of a cluster.
 
-Creating a file only if it does not exist works on every shared file system; kernel locks do not. filelock's SoftFileLease takes
-a dead holder's place only where two names can be exchanged, which NFS cannot, and knows nothing of SLURM.
+Creating a file only if it does not exist works on every shared file system; kernel locks do not. filelock's SoftFileLease can
+replace a dead holder only if two file names can be exchanged, which NFS does not support, and it knows nothing of SLURM.
 """
 
 import os
@@ -22,15 +22,15 @@ from crosslens.jobs.files import remove
 from crosslens.jobs.training_folders import CHECKPOINT, HALF_WRITTEN
 
 ENDED = "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT".split()
-"""SLURM's states of jobs that are over."""
-UNKNOWN = "unknown"  # start of a process that runs, on a system that does not tell
+"""SLURM's states of jobs that have ended."""
+UNKNOWN = "unknown"  # start time of a running process, on a system that does not report it
 
 
 class Holder(BaseModel, frozen=True):
-    """Process that holds a lock.
+    """A process that holds a lock.
 
-    machine: its host and the namespace of its process numbers, since a container has its own. began: see `_began`. job: of
-    SLURM; "" without.
+    machine: host name and namespace of process numbers, since a container has its own namespace. began: boot id and start time
+    of the process (`_began`). job: SLURM's job number; "" outside SLURM.
     """
 
     machine: str
@@ -40,19 +40,19 @@ class Holder(BaseModel, frozen=True):
 
     @classmethod
     def here(cls) -> "Holder":
-        """This process."""
+        """Return the current process."""
         return cls(machine=_machine(), pid=os.getpid(), began=_began(os.getpid()), job=os.environ.get("SLURM_JOB_ID", ""))
 
     def is_dead(self) -> bool:
-        """Whether the process is certainly no longer running."""
+        """Return whether the process is certainly no longer running."""
         if self.machine == _machine():
             return _began(self.pid) not in (self.began, UNKNOWN)
         if not self.job:
             return False
-        return self.job == os.environ.get("SLURM_JOB_ID") or _left_queue(self.job)  # a requeued job runs once at a time
+        return self.job == os.environ.get("SLURM_JOB_ID") or _left_queue(self.job)  # a requeued job never runs twice at once
 
     def __str__(self) -> str:
-        """How messages name the process."""
+        """Return a description of the process for messages."""
         return f"process {self.pid} on {self.machine.partition(' ')[0]}" + f", SLURM job {self.job}" * bool(self.job)
 
 
@@ -60,7 +60,8 @@ class Holder(BaseModel, frozen=True):
 def alone(lock: Path, folder: Path, training: str) -> Iterator[None]:
     """Hold the lock of a training run and remove half-written files of killed runs from its folder.
 
-    training: its name in messages. The message of a signal says from which checkpoint the next run continues.
+    training: name of the training run in messages. If a signal ends the work, its message says from which checkpoint the next
+    attempt continues.
     """
     with locked(lock, training):
         for pattern in HALF_WRITTEN:
@@ -76,9 +77,9 @@ def alone(lock: Path, folder: Path, training: str) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, training: str) -> Iterator[None]:
-    """Hold a lock while the block runs. A holder that is certainly dead is replaced.
+    """Hold a lock during a `with` statement. A holder that is certainly dead is replaced.
 
-    training: its name in messages. Raises DataError if another holder is alive, or may be.
+    training: name of the training run in messages. Raises DataError if another holder is alive, or may be.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     content = Holder.here().model_dump_json()
@@ -89,16 +90,16 @@ def locked(path: Path, training: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError, DataError):  # somebody else has removed it
+        with suppress(OSError, DataError):  # another process has removed it
             if read_text(path) == content:
                 path.unlink()
 
 
 def holders(results: Path) -> dict[Path, Holder]:
-    """Holders of the locks below a folder of results that run, or may run on another machine, by lock."""
+    """Return lock -> holder for all locks below a folder of results, without holders that are certainly dead."""
     running = {}
     for lock in sorted((*results.rglob(".running"), *results.rglob(".*.running"))):
-        with suppress(OSError, DataError, ValidationError):  # released meanwhile, or no lock
+        with suppress(OSError, DataError, ValidationError):  # released meanwhile, or not a lock
             holder = Holder.model_validate_json(read_text(lock))
             if not holder.is_dead():
                 running[lock] = holder
@@ -130,7 +131,7 @@ def _remove_dead(path: Path, training: str) -> None:
         aside = Path(folder, path.name)
         if read_text(path) == text:
             path.rename(aside)
-            if read_text(aside) != text:  # another process has taken the dead one's place meanwhile
+            if read_text(aside) != text:  # another process has taken the lock meanwhile
                 aside.rename(path)
 
 
@@ -142,13 +143,16 @@ def _machine() -> str:
 
 
 def _began(pid: int) -> str:
-    """Boot and start time of a process, which no other process of its number shares; "" if it does not run."""
+    """Return the boot id and start time of a process, which together with its number identify it.
+
+    "" if it does not run; UNKNOWN if the system does not report them.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return ""
     except PermissionError:
-        pass  # another user's
+        pass  # another user's process
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
@@ -158,7 +162,7 @@ def _began(pid: int) -> str:
 
 
 def _left_queue(job: str) -> bool:
-    """Whether SLURM reports that a job is not or no longer in its queue."""
+    """Return whether SLURM reports that a job is not, or no longer, in its queue."""
     try:
         answer = subprocess.run(["squeue", "-h", "-o", "%T", "-j", job], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.SubprocessError):

@@ -34,16 +34,16 @@ from crosslens.training.step import Step
 
 
 class Loop:
-    """One training of an encoder and heads.
+    """One training run of an encoder and heads.
 
-    texts: the data of `recipe.data()`.
+    texts: texts of each Data in `recipe.data()`.
     encoder: the encoder with its initial weights.
-    version: versions of what decides the results; a checkpoint of another version is not resumed.
-    subspaces: by method and layer, those that the recipe's penalties and projections name.
-    shared: cache of states, for training runs with the same fixed encoder and the same texts.
-    mask: number of the mask subword, for a recipe that trains a language model.
-    checkpoints: file of the checkpoint; None: no checkpoints. checkpoint_seconds: time between two checkpoints.
-    after_step: called with the position after each update.
+    version: versions of everything that decides the results; a checkpoint of another version is not resumed.
+    subspaces: (method, layer) -> subspace, for the recipe's penalties and projections.
+    shared: cache of states, shared by training runs with the same fixed encoder and the same texts; None: a new cache.
+    mask: number of the mask subword; needed only by a recipe that trains a language model.
+    checkpoints: file of the checkpoint; None: no checkpoints. checkpoint_seconds: time between two checkpoints, in seconds.
+    after_step: function called with the position after each update.
     """
 
     def __init__(
@@ -88,18 +88,18 @@ class Loop:
         self.position = Position()
         self.optimiser = torch.optim.AdamW(self.model.parameters())  # each stage builds its own
         self.best: dict[str, torch.Tensor] = {}  # trained weights of the stage's best epoch
-        self.losses: Losses | None = None  # of the current pass over a phase's data
+        self.losses: Losses | None = None  # losses of the current pass over a phase's data
         on_gpu = self.device.type == "cuda"
         self.losses_at_once = gpu.LOSSES_AT_ONCE if on_gpu else 1  # updates whose losses are read together
         self.paths: dict[str, str] = {}  # how the updates of each stage are computed on a GPU
-        # The times of a rehearsal are compared with those of `make cost`, whatever else a processor has to do.
+        # Rehearsed times are compared with those of `make cost`, so other work of the processor must not count.
         self.clock = processor_clock(torch.get_num_threads()) if self.rehearse and not on_gpu else time.monotonic
 
     def run(self) -> Trained:
         """Train all stages and return the model, its history and predictions; resume a checkpoint of the same settings and data.
 
-        The checkpoint is not removed, because the result is not on disk yet. After a signal the training writes a checkpoint and
-        stops, after a step or within an evaluation.
+        The checkpoint is not removed, because the result is not on disk yet. After a signal the run writes a checkpoint and
+        stops, at the end of a step or during an evaluation.
         """
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
@@ -113,7 +113,7 @@ class Loop:
         self.head_inputs.end(score.data for score in self.recipe.scores)
         predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
-        # On a GPU a batch may have been halved, or products rounded to TF32: the weights, loaded anew, would give other states.
+        # On a GPU a batch may have been halved, or products rounded to TF32, so reloaded weights might give other states.
         exact = self.head_inputs.cached and self.device.type == "cpu"
         states = {data: states for (data, layer), states in self.head_inputs.features.states.items() if exact and layer is None}
         return Trained(self.model, changed, self.position.history, predictions, states)
@@ -130,7 +130,7 @@ class Loop:
                 while at.epoch < stage.passes(self.sizes) and not optimiser.too_low(stage, at.history):
                     while at.phase < len(stage.phases):
                         self.train_phase(stage, progress)
-                    score = self.score(stage)  # may be ended by a signal, so the position changes only afterwards
+                    score = self.score(stage)  # a signal may interrupt scoring, so the position changes only afterwards
                     at.epoch, at.phase = at.epoch + 1, 0
                     self._end_epoch(stage, score)
             except signals.Stopped:
@@ -152,7 +152,7 @@ class Loop:
         self.optimiser = optimiser.build(self.model, self.recipe, stage, self.optimiser)
         if resumed:
             self.position, self.best = resumed.position, resumed.best
-            self.model.load_state_dict(resumed.weights, strict=False)  # without the encoder if no stage trains it
+            self.model.load_state_dict(resumed.weights, strict=False)  # a checkpoint lacks the encoder if no stage trains it
             optimiser.restore(self.optimiser, resumed.optimiser)
             if resumed.scaler:
                 self.step.scaler.load_state_dict(resumed.scaler)
@@ -191,7 +191,7 @@ class Loop:
             place = Place(stage.name, at.epoch, at.phase, at.step)
             optimiser.set_rates(self.optimiser, self.recipe, at.updates, progress.total, optimiser.share(stage, at.history))
             self.step.update(phase, place, chosen, self.optimiser, losses)
-            if self.rehearse and not at.step:  # the longest texts: not a batch of the study, whose updates are to be timed
+            if self.rehearse and not at.step:  # not timed: the first batch has the longest texts and is not typical
                 losses.read()
                 began = self.clock()
             else:
@@ -205,7 +205,7 @@ class Loop:
                 self.after_step(at)
         losses.read()
         at.seconds += self.clock() - began
-        if parallel.size() > 1:  # else an interrupted evaluation would lose these steps; see `interruptible`
+        if parallel.size() > 1:  # else a kill during the evaluation, which then cannot be interrupted, would lose these steps
             self._save()
         last = at.phase == len(stage.phases) - 1
         at.watched |= self.watched(stage, "" if last else f", after phase {at.phase + 1}")
@@ -228,7 +228,7 @@ class Loop:
     def watched(self, stage: Stage, when: str = "") -> dict[str, float]:
         """Return the accuracies and distances that a stage monitors on held-out texts, by column of the history.
 
-        when: suffix of the columns' names.
+        when: suffix of the column names.
         """
         columns: dict[str, float] = {}
         for item in stage.watch:
@@ -241,7 +241,7 @@ class Loop:
         return columns
 
     def _end_epoch(self, stage: Stage, score: float) -> None:
-        """Keep the weights if they are the best so far and add the epoch to the history."""
+        """Keep the weights if they are the best so far, or if the stage keeps the last; add the pass to the history."""
         at = self.position
         if (
             stage.keep == "last" or score > at.best_score
@@ -258,7 +258,7 @@ class Loop:
         self.log.info("%s", ", ".join(fields))
 
     def _save_if_due(self) -> None:
-        """Write a checkpoint if one is due. Raises Stopped, whose handler writes one, after a signal to any of the processes."""
+        """Write a checkpoint if one is due. After a signal to any process, raise Stopped, whose handler writes one."""
         if parallel.agreed(signals.asked() is not None, self.device):
             raise signals.Stopped(signals.asked() or signal.SIGTERM)
         if self.checkpoint_file and self.checkpoint_file.due:
@@ -274,12 +274,12 @@ class Loop:
 
     @cached_property
     def checkpoint_file(self) -> CheckpointFile | None:
-        """Its checkpoint, where one is asked for."""
+        """File of the run's checkpoint; None if checkpoints are off."""
         return CheckpointFile(self.checkpoints, self.key, self.log, self.checkpoint_seconds) if self.checkpoints else None
 
     @cached_property
     def key(self) -> str:
-        """Return the digest that identifies checkpoints of this training run; must be computed before the first step."""
+        """Digest that identifies checkpoints of this training run; must be computed before the first step."""
         settings = [self.recipe.settings(), self.precision, self.seed, self.version, *filter(None, [self.rehearse])]
         arrays = [array for subspace in self.subspaces.values() for array in (subspace.basis, subspace.eigenvalues)]
         tensors = {f"subspace {i}": torch.from_numpy(array) for i, array in enumerate(arrays)}

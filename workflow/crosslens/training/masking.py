@@ -16,9 +16,9 @@ HELD_OUT = stream(0, "mask", "held out")
 def masked(texts: Texts, seed: int, settings: Masking, mask: int, vocabulary: int) -> Texts:
     """Return texts with masked subwords, which become the labelled words; their labels are the original subwords.
 
-    mask: number of the mask subword. vocabulary: its size, from which random replacements are drawn.
-    Each subword but the special ones around a text is masked independently, as by transformers' collator (data_collator.py,
-    DataCollatorForLanguageModeling), instead of a fixed number in each text, as by BERT's code.
+    mask: number of the mask subword. vocabulary: number of subwords from which random replacements are drawn.
+    Each subword except the special ones around a text is masked independently, as in transformers' collator (data_collator.py,
+    DataCollatorForLanguageModeling). BERT's code masks a fixed number in each text instead.
     """
     generator, n = np.random.default_rng(seed), len(texts.subwords)
     is_masked = generator.random(n) < settings.share

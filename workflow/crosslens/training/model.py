@@ -31,7 +31,8 @@ Layer = int | Literal["all"] | None
 class EncoderWithHeads(nn.Module):
     """A transformer encoder with heads on the states of labelled units.
 
-    subspaces: by method and layer, for heads with projections. dropout, init_sd: of linear heads.
+    subspaces: (method, layer) -> subspace, for heads with projections. dropout, init_sd: dropout before linear heads, and
+    standard deviation of their initial weights (None: PyTorch's default).
     """
 
     def __init__(
@@ -55,25 +56,25 @@ class EncoderWithHeads(nn.Module):
 
     @property
     def hidden_size(self) -> int:
-        """Return the dimensions of a hidden state."""
+        """Number of dimensions of a hidden state."""
         return int(self.encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
 
     @property
     def vocabulary(self) -> int:
-        """Return the number of subwords."""
+        """Number of subwords in the vocabulary."""
         return int(self.encoder.config.vocab_size)  # type: ignore[union-attr, arg-type]
 
     @property
     def padding(self) -> int:
-        """Return the number of the padding subword."""
+        """Number of the padding subword."""
         return int(self.encoder.config.pad_token_id or 0)  # type: ignore[union-attr, arg-type]
 
     def states(self, batch: Batch | Concatenated, layers: Sequence[int]) -> dict[str, torch.Tensor]:
-        """Return states of labelled units at layers, column name -> (n_words, d), and last those of the units' own layer."""
+        """Return the states of labelled units at layers and, last, those that the units name: column name -> (n_words, d)."""
         return states(self.encoder, batch, self.units, layers)
 
     def width(self, layer: Layer) -> int:
-        """Return the dimensions of a unit's states at a layer."""
+        """Return the number of dimensions that a unit's states have at a layer."""
         return self.hidden_size * self.units.width() * (self.top + 1 if layer == ALL else 1)
 
     def hidden_states(self, batch: Batch | Concatenated, layers: Sequence[Layer] = (None,)) -> list[torch.Tensor]:
@@ -95,7 +96,7 @@ class EncoderWithHeads(nn.Module):
             self.head(name).initialise(torch.Generator().manual_seed(stream(seed, "head", name)))
 
     def weights(self, *, with_encoder: bool = True) -> dict[str, torch.Tensor]:
-        """Return all weights by name, or those of the heads alone, without copying."""
+        """Return all weights by name, or only those of the heads, without copying them."""
         return {name: value for name, value in self.state_dict().items() if with_encoder or not name.startswith("encoder.")}
 
 
@@ -105,15 +106,15 @@ class Trained:
 
     model: EncoderWithHeads
     encoder_changed: bool
-    history: list[dict[str, Any]]  # a row for each pass, 0 before the first: stage, epoch, score, losses, monitored values, ...
+    history: list[dict[str, Any]]  # a row per pass, numbered from 0 for the initial weights: stage, epoch, score, losses, ...
     predictions: list[dict[str, np.ndarray]]  # kind of label -> classes, for each Score of the recipe
-    states: Mapping[Data, torch.Tensor]  # (n_units, d) under the final weights, of texts that were encoded with them on a CPU
+    states: Mapping[Data, torch.Tensor]  # (n_units, d) for the texts that a CPU encoded with the final weights
 
 
 def states(
     encoder: nn.Module, batch: Batch | Concatenated, units: Units, layers: Sequence[int] = ()
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Return the states of labelled units, column name -> (n_words, d); see `unit_states`."""
+    """Return the states of labelled units, column name -> (n_words, d), as `unit_states` does."""
     if isinstance(batch, Batch):
         return unit_states(encoder, batch, units, layers)
     columns = cpu.concatenated_states(encoder, batch, layers)
@@ -125,5 +126,5 @@ def states(
 def save(model: EncoderWithHeads, path: Path, *, with_encoder: bool) -> None:
     """Write the heads, and the encoder's weights if with_encoder, to one safetensors file."""
     state = {name: value.cpu().contiguous() for name, value in model.weights(with_encoder=with_encoder).items()}
-    with checksummed(path) as temporary:  # a single key, since safetensors writes several in random order
+    with checksummed(path) as temporary:  # one metadata key only: safetensors writes several in random order
         save_file(state, temporary, metadata={"encoder": "yes" if with_encoder else "no"})

@@ -1,4 +1,4 @@
-"""Losses as sums over labelled words; heads divide them by the number in the whole batch, so that micro-batches add up."""
+"""Losses as sums over labelled words; heads divide them by the batch's number of words, so that micro-batches add up."""
 
 import torch
 from torch.nn import functional
@@ -25,10 +25,10 @@ def reverse_gradient(states: torch.Tensor, scale: float) -> torch.Tensor:
 
 
 def shared_dropout(states: torch.Tensor, padding: Padding, rate: float, layers: int = 1) -> torch.Tensor:
-    """Return states after dropout of the same units for all words of a text.
+    """Return states after dropout that drops the same units for all words of a text.
 
-    states: (n, d) of texts one after the other; padding: of their words. layers: number of layers whose states are concatenated;
-    all lose the same units, so that their weighted sum does.
+    states: (n, d), of consecutive texts. padding: padding of their words. layers: number of layers whose states are
+    concatenated; the same units are dropped in all layers and therefore in their weighted sum.
     """
     if not rate:
         return states
@@ -45,14 +45,14 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 def uniformity(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the sum over words and classes of -log p: tanti2021's equation 1, called negative entropy there.
 
-    It is k times the cross entropy from the uniform distribution: k ln k at its minimum, unbounded above, and about k times
-    the scale of a label's cross entropy.
+    It is k times the cross entropy from the uniform distribution: k ln k at its minimum and unbounded above. It is about k
+    times as large as the cross entropy of a label.
     """
     return -logits.log_softmax(-1).masked_fill((labels == IGNORED)[:, None], 0).sum()
 
 
 def entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the sum over words of the negative entropy sum p log p, in nats; each is at least -ln k and at most 0."""
+    """Return the sum over words of the negative entropy, sum p log p, in nats; each word's is from -ln k to 0."""
     log_p = logits.log_softmax(-1).masked_fill((labels == IGNORED)[:, None], 0)
     return (log_p.exp() * log_p).sum()
 
@@ -61,8 +61,8 @@ def subspace_distance(moved: torch.Tensor, anchored: torch.Tensor, directions: t
     """Return |(E - F) Q w| of each state, (n,), the distance of liang2021's L-DAR.
 
     moved: E, (n, d); anchored: F, (n, d); directions: Q w, (d, k). The norm is not squared (run_tag_LDAR.py, lines 74-78). The
-    gradient of vector_norm at a difference of 0 is 0; that of sqrt(sum of squares) would be nan, and with the pretrained encoder
-    as the anchor every difference is 0 at the first step.
+    gradient of vector_norm at a difference of 0 is 0; that of sqrt(sum of squares) would be nan, and with the pretrained
+    encoder as the anchor every difference is 0 at the first step.
     """
     distances: torch.Tensor = torch.linalg.vector_norm((moved - anchored) @ directions, dim=1)
     return distances

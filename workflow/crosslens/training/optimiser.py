@@ -15,7 +15,7 @@ from crosslens.training.model import EncoderWithHeads
 def build(model: EncoderWithHeads, recipe: Recipe, stage: Stage, previous: torch.optim.Optimizer) -> torch.optim.AdamW:
     """Return AdamW (Adam if weight decay is 0) with a learning rate for each head and one for the encoder if it is trained.
 
-    previous: optimiser of the stage before, whose moments are kept for the heads that the stage carries.
+    previous: optimiser of the previous stage; its moments are kept for the heads that the stage carries.
     """
     rates = {name: stage.head_rates.get(name, stage.head_rate) for name in recipe.heads}
     groups = [group for name, rate in rates.items() for group in _groups(model.head(name), rate, recipe, False)]
@@ -33,9 +33,10 @@ def build(model: EncoderWithHeads, recipe: Recipe, stage: Stage, previous: torch
 
 
 def _groups(module: nn.Module, rate: float, recipe: Recipe, encoder: bool) -> list[dict[str, Any]]:
-    """Return groups of parameters with rate and weight decay, the latter 0 for biases and layer norms if the recipe says so.
+    """Return groups of a module's parameters, each with its learning rate and weight decay.
 
-    Source: wu2019's code (model/base.py, 331-352).
+    encoder: whether the module is the encoder. If the recipe's `decays` is "encoder", the weights of heads do not decay; if it
+    is "matrices", only biases and layer norms do not. Source: wu2019's code (model/base.py, 331-352).
     """
     if recipe.decays == "encoder":
         return [_group(module.parameters(), rate, recipe.weight_decay if encoder else 0.0)]
@@ -52,14 +53,14 @@ def _group(parameters: Iterable[nn.Parameter], rate: float, decay: float) -> dic
 
 
 def restore(optimiser: torch.optim.Optimizer, moments: dict[str, Any]) -> None:
-    """Set an optimiser's moments to those of a checkpoint; its settings remain its own."""
+    """Set an optimiser's moments to those of a checkpoint; its settings stay unchanged."""
     optimiser.load_state_dict(moments | {"param_groups": optimiser.state_dict()["param_groups"]})
 
 
 def share(stage: Stage, history: Iterable[Mapping[str, Any]]) -> float:
-    """Return the share of a stage's rates that remains: halved after each epoch without a new best score, if the stage halves.
+    """Return the factor of a stage's learning rates: halved after each epoch without a new best score if the stage halves them.
 
-    history: rows of all epochs.
+    history: rows of all epochs so far, of all stages.
     """
     scores = [row["score"] for row in history if row["stage"] == stage.name] if stage.halving else []
     halvings = sum(score <= max(scores[:epoch]) for epoch, score in enumerate(scores) if epoch)
@@ -67,14 +68,14 @@ def share(stage: Stage, history: Iterable[Mapping[str, Any]]) -> float:
 
 
 def too_low(stage: Stage, history: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a stage that halves its rates has reached its lowest rate, and so its end."""
+    """Return whether a stage that halves its rates must end, because the head rate is below the lowest rate allowed."""
     return stage.halving is not None and stage.head_rate * share(stage, history) < stage.halving.floor
 
 
 def set_rates(optimiser: torch.optim.Optimizer, recipe: Recipe, update: int, total: int, of_rates: float = 1.0) -> None:
     """Set the rates of an update: they rise linearly during warm-up, and then stay constant or fall to 0.
 
-    update: number of the update in the stage, 0 to total - 1. of_rates: factor, for a stage that halves its rates.
+    update: number of the update in the stage, 0 to total - 1. of_rates: further factor, for a stage that halves its rates.
     """
     rising = recipe.warmup * total
     factor = min(1.0, (update + 1) / rising) if rising else 1.0
@@ -90,10 +91,11 @@ def ready(
 ) -> None:  # fmt: skip
     """Clear gradients, require them for the parameters that a phase updates, and switch dropout on where something is trained.
 
-    The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves it on in a
-    frozen encoder (common/model/model.py 185), whose states then cannot be computed once. gradients: of parameters that keep one.
+    The encoder's own dropout is on only while it is trained, unless the recipe says otherwise: tanti2021's code leaves it on in
+    a frozen encoder (common/model/model.py 185), whose states then cannot be computed once. gradients: parameter -> gradient,
+    for parameters whose gradient must stay in place.
     """
-    model.zero_grad(set_to_none=True)  # those of earlier stages too, since the norm that is clipped is over all
+    model.zero_grad(set_to_none=True)  # including gradients of earlier stages, since clipping uses the norm of all
     for parameter, gradient in (gradients or {}).items():
         parameter.grad = gradient
     model.train()

@@ -1,7 +1,7 @@
-"""One training in several processes, one a GPU: each computes some parts of every batch, and their gradients are added.
+"""One training run in several processes, one per GPU: each computes some parts of every batch, and the gradients are added.
 
-A recipe says in how many parts a batch is computed, each with its own random stream for dropout. So the weights do not depend on
-how many processes share the parts, except for the order of addition if there are more than two.
+A recipe says in how many parts a batch is computed, each with its own random stream for dropout. So the weights do not depend
+on how many processes share the parts, except through the order of addition if there are more than two.
 """
 
 import json
@@ -33,7 +33,7 @@ def size() -> int:
 
 
 def processes(parts: int) -> int:
-    """Return the number of processes for the parts of a batch: the largest divisor of `parts` with that many GPUs, or 1."""
+    """Return the number of processes for a batch: the largest divisor of `parts` up to the number of GPUs, or 1."""
     return max((number for number in range(1, torch.cuda.device_count() + 1) if parts % number == 0), default=1)
 
 
@@ -47,13 +47,13 @@ def add_up(model: nn.Module, losses: torch.Tensor) -> torch.Tensor:
     torch.distributed.all_reduce(flat)
     sizes = [parameter.numel() for parameter in trained]
     for parameter, gradient, summed in zip(trained, gradients, torch.split_with_sizes(flat, sizes), strict=True):
-        parameter.grad = gradient.copy_(summed.view_as(gradient))  # where captured steps expect it
+        parameter.grad = gradient.copy_(summed.view_as(gradient))  # in place, where captured steps read it
     torch.distributed.all_reduce(losses)
     return losses
 
 
 def agreed(wish: bool, device: torch.device) -> bool:
-    """Whether the wish of any process is true."""
+    """Return whether `wish` is true in at least one process; all processes get the same answer."""
     if size() == 1:
         return wish
     wishes = torch.tensor(float(wish), device=device)
@@ -62,15 +62,15 @@ def agreed(wish: bool, device: torch.device) -> bool:
 
 
 def interruptible() -> AbstractContextManager[None]:
-    """Return a context that a signal may interrupt; not with several processes, which must stop together, after a step."""
+    """Return a context that a signal may interrupt, unless there are several processes, which must stop together."""
     return signals.released() if size() == 1 else nullcontext()
 
 
 def launch(arguments: dict[str, Any], number: int) -> None:
-    """Call `crosslens.training.run.run` in `number` processes. arguments: of `process.work`, ready for JSON.
+    """Call `crosslens.training.run.run` in `number` processes.
 
-    A signal is passed on, so that the training stops with a checkpoint. Raises the error of a process that failed: DataError, or
-    RuntimeError with its traceback.
+    arguments: arguments of `process.work`, as JSON values. A signal is passed on, so that the training run stops with a
+    checkpoint. Raises the error of a process that failed: DataError, or RuntimeError with its traceback.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arguments.json"
@@ -92,7 +92,7 @@ def launch(arguments: dict[str, Any], number: int) -> None:
                     process.terminate()
                 _wait(started, 60)
             raise
-        finally:  # a process alone would wait for the others for ever
+        finally:  # a process whose partners have ended would wait for ever
             for process in started:
                 process.kill()
                 process.wait()
@@ -105,7 +105,7 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> None:
 
 
 def _failure(place: Path, status: int) -> Exception:
-    """Return the error that ended a training run: bad input before all others, which may only be its consequence."""
+    """Return the error that ended a training run; bad input takes precedence, since other errors may follow from it."""
     files = sorted(place.glob("*.failed"), key=lambda file: file.stat().st_mtime_ns)
     errors = [json.loads(file.read_text("utf-8")) for file in files]
     if line := next((line for line, _ in errors if line), None):

@@ -36,7 +36,7 @@ def hidden_states(model: EncoderWithHeads, texts: Texts, layers: Sequence[Layer]
 def predict_from(states: torch.Tensor, texts: Texts, head: Head) -> dict[str, np.ndarray]:
     """Return a head's predictions from the states (n_words, d) of all labelled words, kind of label -> (n_words,).
 
-    head: in eval mode.
+    head: must be in eval mode.
     """
     device, sizes = device_of(head), np.diff(texts.word_offsets)
     predictions: dict[str, np.ndarray] = {}
@@ -71,7 +71,7 @@ def predict(model: EncoderWithHeads, texts: Texts, name: str) -> dict[str, np.nd
 
 
 def _side_labels(texts: Texts, words: np.ndarray, device: torch.device) -> dict[str, torch.Tensor]:
-    """Return the labels of words that a head may read: gold tags, and which subwords begin a word."""
+    """Return the labels of words that a head may read as input: gold tags, and which subwords begin a word."""
     return {
         kind: device_copy(torch.from_numpy(texts.labels[kind][words]), device) for kind in (TAG, WORD) if kind in texts.labels
     }
@@ -87,9 +87,10 @@ def selection_score(
 ) -> float:
     """Return the score that selects the best epoch, a fraction.
 
-    predicted: predictions of a head by kind of label, (n_words,). learnt: the kind that is scored. labels: its classes.
-    by: "paper", macro F1 as in tanti2021's code; "token", macro F1 over the true classes; "accuracy"; "spans", F1 of entities as
-    in conlleval and seqeval; "subwords", accuracy on masked subwords; "las", share of words with correct head and relation.
+    predicted: kind of label -> (n_words,), predictions of a head. learnt: kind of label that is scored. labels: its classes.
+    by: "paper", macro F1 as in tanti2021's code; "token", macro F1 over the true classes; "accuracy"; "spans", F1 of entities
+    as in conlleval and seqeval; "subwords", accuracy on masked subwords; "las", share of words with correct head and relation.
+    unit: "word" or "text", the unit that has a label.
     """
     gold, guess = texts.labels[learnt], predicted[learnt]
     if by == "las":

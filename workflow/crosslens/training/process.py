@@ -1,4 +1,4 @@
-"""Entry point of one of the processes of a training run that `parallel.launch` starts."""
+"""Entry point of the processes that `parallel.launch` starts for one training run."""
 
 import json
 import logging
@@ -19,7 +19,11 @@ from crosslens.training.run import run
 def work(
     recipe: dict[str, Any], seed: int, encoder: str, tokens: dict[str, str], folder: str, log: str, place: str, **options: Any
 ) -> None:  # fmt: skip
-    """Take part in a training run. place: folder in which the processes meet and write the errors that ended them."""
+    """Take part in a training run.
+
+    place: folder through which the processes connect, and to which they write the errors that ended them. log: path of the
+    log file, to which process 0 appends. The other arguments are those of `run`.
+    """
     signals.handle()
     rank, number = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     logger = logging.getLogger("crosslens")

@@ -1,4 +1,4 @@
-"""A training run from files to files."""
+"""A complete training run, from input files to result files."""
 
 import csv
 import logging
@@ -49,14 +49,14 @@ PREDICTIONS = pa.schema(
         ("id", pa.string()),
         ("gold", pa.list_(pa.int16())),  # classes of the labelled words, numbered as in the recipe; -100: no label
         ("predicted", pa.list_(pa.int16())),
-        ("cut", pa.bool_()),  # as in the tokens
-        ("cut_words", pa.int32()),
+        ("cut", pa.bool_()),  # whether subwords of the text were cut away
+        ("cut_words", pa.int32()),  # number of labelled words that were cut away
     ]
 )
 
 
 def with_relations(recipe: Recipe, files: Mapping[FileKey, Path]) -> Recipe:
-    """Return the recipe with the labels of its parsers, which are those of the training data if they have subtypes."""
+    """Return the recipe with the labels of its parsers; parsers with subtypes take them from their training data."""
     heads = dict(recipe.heads)
     for name, head in heads.items():
         if isinstance(head, ParserHead) and head.subtypes:
@@ -66,7 +66,7 @@ def with_relations(recipe: Recipe, files: Mapping[FileKey, Path]) -> Recipe:
 
 
 def load_data(recipe: Recipe, files: Mapping[FileKey, Path], seed: int) -> dict[Data, Texts]:
-    """Return the texts of each Data of a recipe. seed: of the sample of a Data that is capped."""
+    """Return the texts of each Data of a recipe. seed: seed of the random sample from a Data with `capped_by`."""
     labels = recipe.labels(TASK), recipe.labels(LANGUAGE)
     parsers = [head for head in recipe.heads.values() if isinstance(head, ParserHead)]
     led = recipe.units.state == "words" or any(parser.root != "vector" for parser in parsers)
@@ -95,9 +95,10 @@ def by_language(texts: Texts) -> str:
 
 
 def capped(texts: Texts, data: Data, seed: int) -> Texts:
-    """Return a random sample of the texts, the same number for each language: that of `capped_by` over the number of languages.
+    """Return a random sample with the same number of texts for each language.
 
-    A language with fewer texts enters whole, since random_split accepts a negative second length.
+    This number is that of the texts in the language `capped_by`, divided by the number of languages. A language with fewer
+    texts is taken whole, as in the released code, where random_split accepts a negative second length.
     Source: liang2021's mixed sources (run_tag_LDAR_miltisource.py, lines 657-664).
     """
     languages = np.array(texts.languages)
@@ -110,7 +111,7 @@ def capped(texts: Texts, data: Data, seed: int) -> Texts:
 
 
 def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trained) -> pa.Table:
-    """Return the gold and predicted classes of each score, a row a text; a parser's heads are rows of a head named ARC."""
+    """Return the gold and predicted classes of each score, one row per text; heads of words are rows of a head named ARC."""
     parts = [PREDICTIONS.empty_table()]
     for score, predicted in zip(recipe.scores, trained.predictions, strict=True):
         scored, n = texts[score.data], len(texts[score.data])
@@ -134,11 +135,11 @@ def predictions_table(recipe: Recipe, texts: Mapping[Data, Texts], trained: Trai
 
 
 def states_by_file(texts: Mapping[Data, Texts], files: Mapping[FileKey, Path], trained: Trained) -> dict[Path, np.ndarray]:
-    """Return the states, (n, d) float32, of the labelled units of whole files of tokens that a training encoded last."""
+    """Return labelled units' states under the final weights, (n, d) float32, for each token file that was encoded whole."""
     states_by_path = {}
     for data, states in trained.states.items():
         is_whole = data == Data(corpus=data.corpus, split=data.split, languages=data.languages)
-        if is_whole and texts[data].targets is None:  # else there are more units than those that are drawn from
+        if is_whole and texts[data].targets is None:  # else there are more units than are sampled from
             languages = np.array(texts[data].languages)
             for key in data.files():
                 rows = texts[data].word_rows(np.flatnonzero(languages == key[1]))
@@ -172,12 +173,14 @@ def run(
 ) -> None:
     """Train a recipe with one seed; write predictions, history, weights if the recipe keeps them, and last a record to a folder.
 
-    tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code; a
-    checkpoint of another version is not resumed. artefact: file of the recipe's subspaces. pretrained: weights of the model from
-    which it starts. features: cache of states, shared with other training runs. target: file that the command in the record
-    names; None: the record. leaves_states: whether states of drawn words are stored next (crosslens.encoding.final_states). Of
-    several processes that share a training (crosslens.training.parallel) the first writes. The caller removes the checkpoint once
-    the results are safe.
+    tokens: corpus -> folder of its tokens. version: everything else that decides the results, such as a fingerprint of the
+    code; a checkpoint of another version is not resumed. artefact: file of the recipe's subspaces. pretrained: file of weights
+    to start from. features: cache of states, shared with other training runs. target: file that the command in the record
+    names; None: the record itself. leaves_states: whether to write the final states for the job that stores states of sampled
+    words (crosslens.encoding.final_states).
+
+    If several processes share a training run (crosslens.training.parallel), the first one writes. The caller removes the
+    checkpoint once the results are safe.
     """
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -243,7 +246,7 @@ def run(
 
 
 def _static(settings: Static, texts: Texts, encoder: nn.Module, **options: Any) -> Trained:
-    """Train word embeddings and return them in the place of an untrained encoder's. options: of static_embeddings.train."""
+    """Train word embeddings and put them into an untrained encoder. options: arguments of `static_embeddings.train`."""
     weights: torch.Tensor = encoder.get_submodule("embeddings.word_embeddings").weight  # type: ignore[assignment]
     vectors, history = static_embeddings.train(settings.embeddings, texts, *weights.shape, **options)
     with torch.no_grad():
@@ -269,8 +272,9 @@ def train(
 ) -> None:
     """Train a recipe as `run` does, in several processes if there are GPUs for the parts of a batch.
 
-    log_file: file of the log, to which these processes append. processes: their number; None: `parallel.processes`. Raises
-    DataError while another run of the same training run is active.
+    log_file: log file to which these processes append. processes: their number; None: as many as `parallel.processes` returns.
+    leaves_states: applies to a single process only. The other parameters are those of `run`. Raises DataError while another
+    process carries out the same training run.
     """
     number = parallel.processes(recipe.parts) if processes is None else processes
     with alone(folder / ".running", folder, f"{recipe.name} seed {seed}"):

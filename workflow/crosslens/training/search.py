@@ -1,4 +1,4 @@
-"""Trials of a search from files to files, one after the other."""
+"""Trials of a hyperparameter search, trained one after the other."""
 
 import hashlib
 import json
@@ -29,12 +29,14 @@ def search(
     threads: int,
     log: logging.Logger,
 ) -> None:
-    """Train trials with one seed; write the results of each to a folder of `output` with the last part of the trial's name.
+    """Train trials with one seed; write the results of each to a subfolder of `output`, named by the last part of its name.
 
-    tokens: corpus -> its folder of tokens. version: what else decides the results, such as a fingerprint of the code.
-    Finished trials are kept beside the output, in a folder whose name is a digest of all that decides them. So a search that was
-    stopped continues after its finished trials, and results of other settings, data or code are not mistaken for them. Raises
-    DataError while another run of the same search is active.
+    tokens: corpus -> folder of its tokens. version: everything else that decides the results, such as a fingerprint of the
+    code.
+
+    Finished trials are kept next to `output`, in a folder named by a digest of everything that decides them. So a stopped
+    search continues after its finished trials, and does not mistake results of other settings, data or code for them. Raises
+    DataError while another process carries out the same search.
     """
     files = dict.fromkeys(tokens[key[0]] / f"{key[1]}.{key[2]}.parquet" for trial in trials for key in trial.files())
     data = [read_checksums(verified(encoder)).sums, *(digest(verified(file)) for file in files)]
@@ -66,10 +68,10 @@ def _train(
 
 
 def _finished(folder: Path, log: logging.Logger) -> bool:
-    """Whether an earlier run has finished a trial and its files are unchanged."""
+    """Return whether an earlier run has finished a trial and its files are unchanged."""
     files = [
         file for file in folder.glob("[!.]*") if not file.name.startswith(CHECKPOINT)
-    ]  # a checkpoint that was set aside may lie beside them
+    ]  # a damaged checkpoint may have been kept there
     try:
         return all(verified(file).is_file() for file in (folder / "record.json", *files))
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Where a training run stands, and the losses of its current pass."""
+"""Position of a training run, and the losses of its current pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,29 +14,29 @@ from crosslens.training.batches import Place
 
 @dataclass
 class Position:
-    """Where a training stands: the next step to take, and what has been seen so far."""
+    """Position of a training run: the next step to take, and what it has measured so far."""
 
     stage: int = 0
-    epoch: int = 0  # or pass of so many updates: `Stage.interval`
+    epoch: int = 0  # number of the pass: an epoch, or `Stage.interval` updates
     phase: int = 0
     step: int = 0
-    updates: int = 0  # of the stage
-    best_score: float = -1.0  # of the stage
+    updates: int = 0  # number of updates in the stage
+    best_score: float = -1.0  # best score in the stage
     best_epoch: int = 0
-    losses: dict[str, float] = field(default_factory=dict)  # of the epoch, by column of the history
-    watched: dict[str, float] = field(default_factory=dict)  # likewise: accuracies, distances
-    subwords: int = 0  # of the epoch
-    seconds: float = 0.0  # of the epoch's steps
+    losses: dict[str, float] = field(default_factory=dict)  # losses in the epoch, by column of the history
+    watched: dict[str, float] = field(default_factory=dict)  # accuracies and distances in the epoch, by column of the history
+    subwords: int = 0  # number of subwords trained on in the epoch
+    seconds: float = 0.0  # duration of the epoch's steps
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Losses:
     """Losses of the updates of one pass over a phase's data; their means are added to `sums` when they are read.
 
-    They stay on the device until then: reading makes the host wait, so a GPU reads those of many updates together.
+    They stay on the device until then: reading makes the host wait, so with a GPU those of many updates are read together.
 
-    sums: losses of the epoch, by column of the history. number: of the phase in its stage. updates: number of updates in the
-    pass. at_once: number of updates whose losses are read together. name: of the training run, for errors.
+    sums: losses of the epoch, by column of the history. number: number of the phase in its stage. updates: number of updates in
+    the pass. at_once: number of updates whose losses are read together. name: name of the training run, for errors.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Losses:
         self.pending: list[tuple[Place, Sequence[np.ndarray], torch.Tensor]] = []
 
     def add(self, place: Place, chosen: Sequence[np.ndarray], losses: torch.Tensor) -> None:
-        """Add the losses of an update, (n_losses,) on the device; read them if so many are pending (see `read`).
+        """Add the losses of an update, (n_losses,) on the device; read all pending losses once there are `at_once` of them.
 
         chosen: numbers of the texts of each term.
         """
@@ -70,7 +70,7 @@ class Losses:
         self.pending.clear()
 
     def _not_finite(self, place: Place, chosen: np.ndarray, term: Term, loss: float) -> FloatingPointError:
-        """Return the error for the loss of a term that is not finite. chosen: numbers of its texts."""
+        """Return the error for a term whose loss is not finite. chosen: numbers of its texts."""
         ids = ", ".join(self.texts[term.data].ids[text] for text in chosen[:5])
         return FloatingPointError(
             f"{self.name}: loss of {term.head} is {loss} in stage {place.stage}, epoch {place.epoch}, step {place.step} "

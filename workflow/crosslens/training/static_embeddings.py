@@ -24,14 +24,14 @@ def train(
     log: Logger,
     checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Return vectors (vocabulary, size), float32, zeros for subwords that the texts lack, and a row of the history an epoch.
+    """Return vectors, (vocabulary, size) float32, and a row of the history for each epoch.
 
-    checkpoint_file: from which a stopped training goes on; None: there are no checkpoints. Raises DataError where the texts are
-    too short to learn from.
+    Subwords that the texts lack have zeros. checkpoint_file: file from which a stopped training run continues; None: no
+    checkpoints. Raises DataError if the texts are too short to learn from.
     """
     torch.set_num_threads(threads)
     if isinstance(settings, Word2Vec):
-        from crosslens.training import word2vec  # gensim takes a second, for which no other training has to wait
+        from crosslens.training import word2vec  # importing gensim takes a second, so import it only if needed
 
         log.info("device: the processor, on which gensim trains")
         return word2vec.train(settings, texts, vocabulary, size, seed=seed, log=log, checkpoint_file=checkpoint_file)

@@ -23,9 +23,9 @@ from crosslens.training.state import Losses
 
 
 class Step:
-    """The update that a phase makes of a model, the same on a processor and on a GPU.
+    """Updates of a model by the phases of a training run, on a CPU or a GPU.
 
-    masked: masks running text anew, with a seed. scaler: of float16's losses.
+    masked: function that masks running text at random, given a seed. scaler: loss scaler for float16.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Step:
     def update(
         self, phase: Phase, place: Place, chosen: Sequence[np.ndarray], adam: torch.optim.Optimizer, losses: Losses
     ) -> None:  # fmt: skip
-        """Make one update and add its losses. chosen: numbers of the texts of each term.
+        """Make one update and add its losses to `losses`. chosen: numbers of the texts of each term.
 
-        Raises FloatingPointError if a loss is not finite: where losses are read one by one, without the update.
+        Raises FloatingPointError if a loss is not finite; if losses are read after each update, the update is then not made.
         """
         losses.add(place, chosen, self.gradients(phase, place, chosen))
         self.path.update(place.phase, partial(self._apply, adam))
 
     def _apply(self, adam: torch.optim.Optimizer) -> None:
-        """Take the optimiser's step."""
+        """Clip the gradients and take the optimiser's step."""
         self.scaler.unscale_(adam)
         if self.recipe.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
@@ -70,8 +70,8 @@ class Step:
     def gradients(self, phase: Phase, place: Place, chosen: Sequence[np.ndarray]) -> torch.Tensor:
         """Compute the gradients of the parameters that a phase updates, and return the terms' mean losses, (n_losses,) float64.
 
-        Losses are in nats a labelled unit; that of a term with a penalty is followed by the mean distance from the anchor. If
-        memory runs out, micro-batches are halved.
+        Losses are in nats per labelled unit. The loss of a term with a penalty is followed by the mean distance from the
+        anchor. If memory runs out, micro-batches are halved.
         """
         while True:
             try:
@@ -90,18 +90,21 @@ class Step:
                 self.log.warning("out of memory: continuing with micro-batches of %d texts", self.largest)
 
     def _prepare(self, phase: Phase, number: int) -> None:
-        """Prepare the model for a phase. What is captured has its gradients at 0 since the last update, and needs this once."""
+        """Prepare the model for a phase; captured updates need this once only, since they set their gradients to 0."""
         gradients = self.path.gradients.get(number, {})
         if not gradients or number != self.prepared or not self.model.training:
             optimiser.ready(self.model, self.recipe, phase, gradients)
             self.prepared = number
 
     def _parts(self, chosen: np.ndarray) -> list[np.ndarray]:
-        """Return the micro-batches of a batch: several if memory is short or the recipe says so."""
+        """Return the numbers of the texts in each micro-batch: several parts if memory is short or the recipe says so."""
         return np.array_split(chosen, max(self.recipe.parts, -(-len(chosen) // self.largest)))
 
     def _shapes(self, number: int, term: Term, place: Place) -> list[gpu.Shape]:
-        """Return the shapes to which micro-batches of a term are padded, those of the phase's first pass. number: of the term."""
+        """Return the shapes to which a term's micro-batches are padded, chosen from the phase's first pass.
+
+        number: number of the term in the phase.
+        """
         stage = next(stage for stage in self.recipe.stages if stage.name == place.stage)
         batches = phase_batches(self.recipe, stage, place.phase, 0, self.texts, self.seed)[number][: gpu.BATCHES]
         texts, share = self.texts[term.data], 0.0
@@ -143,7 +146,7 @@ class Step:
         return micro_batches
 
     def _collate(self, texts: Texts, chosen: np.ndarray) -> Batch | Concatenated:
-        """Return a batch of texts, which a GPU pads in attention to the longest of all, and a CPU to that of some."""
+        """Return a batch of texts, padded in attention to the longest of all on a GPU, or of a small group on a CPU."""
         batch, whole = collate(texts, chosen, self.model.padding, self.recipe.units.segments), self.path.whole
         if not cpu.concatenates(self.model.encoder, batch, self.recipe.units.state, whole=whole):
             return batch
@@ -152,7 +155,7 @@ class Step:
     def _backward(self, number: int, term: Term, chosen: np.ndarray, place: Place) -> torch.Tensor:
         """Add a term's gradient and return its mean loss, and its penalty if it has one, (1,) or (2,) float64.
 
-        number: of the term in the phase.
+        number: number of the term in the phase.
         """
         losses = torch.zeros(2 if term.penalty else 1, dtype=torch.float64, device=self.device)
         for micro_batch in self.micro_batches(term, chosen, place):
@@ -163,7 +166,7 @@ class Step:
         return losses
 
     def _backward_part(self, term: Term, micro_batch: MicroBatch) -> torch.Tensor:
-        """Add the gradient of a micro-batch and return its share of the mean loss, and of the penalty if there is one.
+        """Add a micro-batch's gradient and return its share of the mean loss, and of the penalty if any, (1,) or (2,) float64.
 
         A GPU captures this as one graph: no size, and no number that Python reads, may depend on the values of a tensor.
         """

@@ -21,8 +21,8 @@ from crosslens.training.model import EncoderWithHeads
 def load_language_model(folder: Path, weights: Sequence[Path]) -> tuple[nn.Module, LanguageModel]:
     """Return an encoder and its language model's head, in eval mode.
 
-    weights: files of training runs; the head is that of the last training that has one, or else the one that came with the
-    encoder. Raises DataError if there is none.
+    weights: files of training runs. The head comes from the last of them that has one, or else from the encoder's folder.
+    Raises DataError if there is none.
     """
     encoder = load_encoder(folder, weights)
     head = LanguageModel.of(encoder)
@@ -41,7 +41,7 @@ def load_language_model(folder: Path, weights: Sequence[Path]) -> tuple[nn.Modul
 
 
 def load_classifier(folder: Path, weights: Sequence[Path], heads: Mapping[str, Head], units: Units) -> EncoderWithHeads:
-    """Return a trained encoder with its heads, in eval mode. weights: files of training runs, of which the last has the heads."""
+    """Return a trained encoder with its heads, in eval mode. weights: files of training runs; the last one has the heads."""
     model = EncoderWithHeads(load_encoder(folder, weights, pooler=units.state == "pooler"), heads, units)
     for name in heads:
         model.head(name).load_state_dict(_head(weights[-1], name))

@@ -12,9 +12,9 @@ from crosslens.training.model import EncoderWithHeads
 
 
 def accuracy(head: str, texts: Texts, predicted: Mapping[str, np.ndarray], learnt: str, when: str) -> dict[str, float]:
-    """Return the share of labelled words that are classified correctly, and their number, by column of the history.
+    """Return the share of labelled words that are classified correctly, and the number of words, by column of the history.
 
-    predicted: by kind of label, (n_words,). learnt: kind of label. when: suffix of the column's name.
+    predicted: kind of label -> (n_words,). learnt: kind of label that is scored. when: suffix of the column name.
     """
     gold = texts.labels[learnt]
     is_labelled = gold != IGNORED
@@ -24,8 +24,8 @@ def accuracy(head: str, texts: Texts, predicted: Mapping[str, np.ndarray], learn
 def distances(model: EncoderWithHeads, anchor: Anchor, texts: Texts, labels: np.ndarray, when: str) -> dict[str, float]:
     """Return the mean distance of labelled words' states from the anchor's at each of its layers, and the number of words.
 
-    The model runs in eval mode. labels: (n_words,), IGNORED where a word does not count, as in the penalty of a training run.
-    when: suffix of the columns' names.
+    The model runs in eval mode. labels: (n_words,), IGNORED if a word does not count, as in the penalty of a training run.
+    when: suffix of the column names.
     """
     sums, is_labelled = torch.zeros(len(anchor.layers), dtype=torch.float64), labels != IGNORED
 

@@ -1,4 +1,4 @@
-"""Word2Vec by gensim: skip-gram with negative sampling over subwords."""
+"""Word2Vec with gensim: skip-gram with negative sampling over subwords."""
 
 from collections.abc import Iterator, Mapping
 from logging import Logger
@@ -18,7 +18,7 @@ from crosslens.jobs.progress import Progress
 from crosslens.numerics.streams import stream
 from crosslens.training.checkpoint import CheckpointFile
 
-LONGEST = 10_000  # subwords of a sentence that gensim reads (gensim.models.word2vec.MAX_WORDS_IN_BATCH)
+LONGEST = 10_000  # largest number of subwords that gensim reads in a sentence (gensim.models.word2vec.MAX_WORDS_IN_BATCH)
 
 
 def train(
@@ -31,11 +31,11 @@ def train(
     log: Logger,
     checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Return vectors (vocabulary, size), float32, and for each epoch the loss of a subword and subwords a second.
+    """Return vectors, (vocabulary, size) float32, and for each epoch the mean loss of a subword and the subwords per second.
 
-    Special subwords at the ends of texts are left out; texts come in another order in each epoch. A subword that occurs less than
-    minimum_count times has zeros. Two runs with one worker are equal, bit for bit. checkpoint_file: from which a stopped
-    training goes on after its last whole epoch. Raises DataError where no subword is left.
+    Special subwords at the ends of texts are left out. Each epoch shuffles the texts. A subword that occurs fewer than
+    minimum_count times has zeros. Two runs with one worker are equal, bit for bit. checkpoint_file: file from which a stopped
+    training run continues after its last whole epoch; None: no checkpoints. Raises DataError if no subword is left.
     """
     chosen = Sentences(texts, seed)
     subwords = len(texts.subwords) - texts.edges.around * len(texts)
@@ -62,10 +62,10 @@ def train(
 
 
 class Sentences:
-    """Texts as lists of names of subwords, as gensim reads them: in their order the first time, to be counted, then shuffled."""
+    """Texts as lists of subword names for gensim: in order for the first pass, which counts them, then shuffled."""
 
     def __init__(self, texts: Texts, seed: int) -> None:
-        """Nothing is read yet."""
+        """Keep the texts, which are read on iteration. seed: seed of the shuffles."""
         self.texts, self.seed, self.passes = texts, seed, 0
         self.names = np.array([str(number) for number in range(int(texts.subwords.max()) + 1)], object)
 
@@ -81,21 +81,21 @@ class Sentences:
 
 
 class Counting(Gensim):  # type: ignore[misc]
-    """Word2Vec that sums its loss in double precision: gensim's own sum is a float32, which soon takes up no more."""
+    """gensim's Word2Vec with its loss summed in double precision, since gensim's float32 sum soon stops growing."""
 
     loss = 0.0
     progress: Progress
-    before = 0  # epochs that an earlier run has done
-    epoch = 0  # those that are done
+    before = 0  # number of epochs that an earlier run has done
+    epoch = 0  # number of the current epoch, from 1
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Everything that an epoch changes."""
+        """Return all tensors that an epoch changes, by name."""
         _, words, place, *_ = self.random.get_state()
         random = torch.from_numpy(np.append(words.astype(np.int64), place))
         return {"words": torch.from_numpy(self.wv.vectors), "contexts": torch.from_numpy(self.syn1neg), "random": random}
 
     def restore(self, state: Mapping[str, torch.Tensor], epochs: int) -> None:
-        """Put it back as it was after so many epochs."""
+        """Restore what `state` returned after `epochs` epochs."""
         self.before, random = epochs, state["random"].numpy()
         self.wv.vectors[:], self.syn1neg[:] = state["words"].numpy(), state["contexts"].numpy()
         self.random.set_state(("MT19937", random[:-1].astype(np.uint32), int(random[-1])))
@@ -116,10 +116,10 @@ class Counting(Gensim):  # type: ignore[misc]
 
 
 class History(CallbackAny2Vec):  # type: ignore[misc]
-    """A row an epoch."""
+    """Callback that records a row for each epoch, and writes checkpoints if there is a file for them."""
 
     def __init__(self, subwords: int, log: Logger, checkpoint_file: CheckpointFile | None) -> None:
-        """subwords: of all texts."""
+        """Start without rows. subwords: number of subwords in all texts."""
         self.subwords, self.log, self.checkpoint_file = subwords, log, checkpoint_file
         self.rows: list[dict[str, Any]] = []
 
@@ -128,7 +128,7 @@ class History(CallbackAny2Vec):  # type: ignore[misc]
         self.began, model.loss = perf_counter(), 0.0
 
     def on_epoch_end(self, model: Counting) -> None:
-        """Write a row, and a checkpoint."""
+        """Add a row, and write a checkpoint."""
         if model.epoch <= model.before:
             return
         mean, speed = model.loss / self.subwords, self.subwords / (perf_counter() - self.began)

@@ -22,8 +22,9 @@ def build(
 ) -> nn.ModuleDict:  # fmt: skip
     """Return heads by name.
 
-    size: dimensions of the states that they read. top: number of the last layer. dropout, sd: of linear heads. subspaces: by
-    method and layer. encoder: the one whose word embeddings language models share.
+    size: dimensions of the states that they read. top: number of the last layer. dropout, sd: dropout before linear heads, and
+    standard deviation of their initial weights (None: PyTorch's default). subspaces: (method, layer) -> subspace. encoder:
+    encoder whose word embeddings heads of language models share.
     """
 
     def build_head(settings: settings_of.Head) -> Head:
@@ -48,7 +49,10 @@ def build(
 def _directions(
     settings: settings_of.LinearHead, layer: int, size: int, subspaces: Mapping[tuple[str, int], Subspace]
 ) -> torch.Tensor | None:  # fmt: skip
-    """Return the directions on which a linear head projects, (d, k); zeros if they are random and drawn later; None if none."""
+    """Return the directions that a linear head projects onto, (d, k), or None without a projection.
+
+    Random directions are zeros here, since `initialise` draws them. Raises DataError if no direction would be left.
+    """
     if (projection := settings.projection) is None:
         return None
     if projection.first >= size:

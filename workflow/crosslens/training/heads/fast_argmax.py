@@ -7,18 +7,17 @@ from crosslens.training.cpu import resolve_precision
 from crosslens.training.heads.language_model import LOGITS, LanguageModel
 
 ROUNDING = 2**-9  # largest relative error of a number in bfloat16
-MANY = 32  # number of a state's candidates beyond which all its logits are computed exactly
+MANY = 32  # number of candidates of a state above which all its logits are computed exactly
 WIDTH, BLOCK = 32, 64  # matrix units need a width that is a multiple of WIDTH; maxima are taken over blocks of BLOCK subwords
-NEVER = -1e30  # bias of the padding of the last block
+NEVER = -1e30  # bias of the rows that pad the last block
 
 
 class FastArgmax:
-    """Replacement of `LanguageModel.subwords` that computes logits in bfloat16, and exactly only for subwords that may be the
-    largest.
+    """Replacement for `LanguageModel.subwords` that computes logits in bfloat16, then exactly for possible maxima only.
 
     The error of a logit in bfloat16 is at most (2 r + r^2) |h| |w| from rounding the factors plus r |logit| from rounding the
-    sum, where r is ROUNDING, h the transformed state and w the subword's row, bias included: a subword whose logit is below the
-    largest one by more than twice that cannot be the argmax. The head must not change afterwards.
+    sum. Here r is ROUNDING, h the transformed state and w the subword's row, bias included. A subword whose logit is below the
+    largest by more than twice this error cannot be the argmax. The head must not change afterwards.
     """
 
     def __init__(self, head: LanguageModel) -> None:
@@ -32,7 +31,7 @@ class FastArgmax:
             self.rounded[len(weights) :, weights.shape[1] - 1] = NEVER
 
     def subwords(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the most probable subword, (n,), of each state (n, d)."""
+        """Return the most probable subword for each state, (n,). states: (n, d)."""
         if not self.quick:
             return self.head.subwords(states)
         rows = max(1, LOGITS // len(self.bias))
@@ -40,7 +39,7 @@ class FastArgmax:
         return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)
 
     def _subwords(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the most probable subword of each transformed state, (n,)."""
+        """Return the most probable subword for each transformed state, (n,). states: (n, d)."""
         ones = functional.pad(states, (0, 1), value=1.0)
         logits = functional.linear(functional.pad(ones, (0, self.rounded.shape[1] - ones.shape[1])).bfloat16(), self.rounded)
         blocks = logits.view(len(states), -1, BLOCK)
@@ -52,7 +51,7 @@ class FastArgmax:
         matches, places = (blocks[rows, near] >= least[rows, None]).nonzero(as_tuple=True)
         rows, candidates = rows[matches], BLOCK * near[matches] + places
         counts = torch.bincount(rows, minlength=len(states))
-        few = (counts > 0) & (counts <= MANY)  # none where a state is not finite
+        few = (counts > 0) & (counts <= MANY)  # there are no candidates if a state is not finite
         is_few = few[rows]
         rows, candidates = rows[is_few], candidates[is_few]
         exact = (states[rows] * self.weight[candidates]).sum(1) + self.bias[candidates]

@@ -21,33 +21,37 @@ def uniform(parameters: Iterable[torch.Tensor], width: int, generator: torch.Gen
 
 
 class Head(nn.Module):
-    """A network on the states of labelled units, called words here: (n, d), texts one after the other.
+    """A network that reads the states of labelled units, here called words.
 
-    padding: of the words of b texts; labels and predictions: (n,) by kind: TASK, LANGUAGE, ARC.
+    In its methods: states: (n, d), of consecutive texts. padding: padding of the words of b texts. labels and predictions:
+    kind of label (TASK, LANGUAGE, ARC) -> (n,).
     """
 
-    learns: str  # kind of label
+    learns: str  # kind of label that it predicts
     counts: str  # kind of label that decides which words count in a loss
-    layer: int | Literal["all"] | None  # layer that is read; ALL: all, concatenated; None: as the units say
-    led = 0  # number of units before a text's words that are read too: 1 for its first subword, or 0
+    layer: int | Literal["all"] | None  # layer that it reads; ALL: all, concatenated; None: the states that the units name
+    led = 0  # 1 if the first subword of each text is read too, as a unit before its words, else 0
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw all weights anew."""
+        """Draw new values for all weights."""
         raise NotImplementedError
 
     def term_loss(
         self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
         *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
-        """Return the contribution of texts to a term's mean loss over a batch, in nats, so that micro-batches add up exactly.
+        """Return the texts' share of a term's mean loss over a whole batch, in nats, so that micro-batches add up exactly.
 
-        words, sentences: numbers of words that count and of sentences in the whole batch. Words whose label is IGNORED, and their
-        states, change nothing: on a GPU batches are padded with such words (crosslens.training.gpu).
+        words, sentences: in the whole batch, the number of words that count and the number of sentences. Words labelled IGNORED
+        must not affect the result, since batches are padded with such words on a GPU (crosslens.training.gpu).
         """
         raise NotImplementedError
 
     def classes(
         self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Return predictions by kind of label, (n,), in eval mode. side_labels: labels (n,) by kind that a head may read."""
+        """Return predictions, kind of label -> (n,), in eval mode.
+
+        side_labels: kind of label -> (n,), labels that a head may read as input.
+        """
         raise NotImplementedError

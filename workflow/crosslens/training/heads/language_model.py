@@ -1,4 +1,4 @@
-"""The head of a masked language model, which predicts the subword of the vocabulary in each masked place."""
+"""The head of a masked language model, which predicts the subword at each masked position."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -13,7 +13,7 @@ from crosslens.encoding.batches import Padding
 from crosslens.jobs.errors import DataError
 from crosslens.training.heads.head import Head, Number
 
-LOGITS = 2**27  # number of logits in memory at a time where only the most probable subword is needed
+LOGITS = 2**27  # number of logits in memory at a time if only the most probable subword is needed
 SD = 0.02  # standard deviation of the initial weights (Devlin et al. 2019)
 
 
@@ -32,7 +32,7 @@ class Transform(nn.Module):
 
 
 class LanguageModel(Head):
-    """Logits of a transformed state: its products with the encoder's word embeddings plus a bias for each subword.
+    """Head whose logits are products of a transformed state with the encoder's word embeddings, plus a bias for each subword.
 
     BERT and XLM-R have the same head; the embeddings remain part of the encoder.
     """
@@ -46,11 +46,11 @@ class LanguageModel(Head):
         vocabulary, size = embeddings.weight.shape
         self.transform = Transform(size, epsilon)
         self.bias = nn.Parameter(torch.zeros(vocabulary))
-        self._tied = (embeddings,)  # in a tuple, so that it is no submodule: the weights belong to the encoder
+        self._tied = (embeddings,)  # in a tuple, so that it is not a submodule: the weights belong to the encoder
 
     @classmethod
     def of(cls, encoder: nn.Module) -> Self:
-        """Return a head for an encoder. Raises DataError where its word embeddings are narrower than its states."""
+        """Return a head for an encoder. Raises DataError if its word embeddings are not as wide as its states."""
         embeddings: nn.Embedding = encoder.get_input_embeddings()  # type: ignore[operator]
         width, size = embeddings.weight.shape[1], int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
         if width != size:
@@ -66,7 +66,7 @@ class LanguageModel(Head):
         return self._tied[0]
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw new weights, as BERT's are initialised."""
+        """Draw new weights, initialised as BERT's are."""
         dense, norm = self.transform.dense, self.transform.LayerNorm
         with torch.no_grad():
             dense.weight.copy_(torch.empty(dense.weight.shape).normal_(0, SD, generator=generator))
@@ -82,17 +82,17 @@ class LanguageModel(Head):
         self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
         *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
-        """Return the contribution of texts to the mean over masked subwords of -log p(subword), in nats; see `Head.term_loss`."""
+        """Return the texts' share of the batch's mean -log p(subword) over masked subwords, in nats; see `Head.term_loss`."""
         return functional.cross_entropy(self(states).float(), labels[TASK], reduction="sum") / words
 
     def classes(
         self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Return the most probable subword of each place, (n,)."""
+        """Return the most probable subword for each masked position, TASK -> (n,)."""
         return {TASK: self.subwords(states)}
 
     def subwords(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the most probable subword of each state, (n,), without holding the logits of all states at once."""
+        """Return the most probable subword for each state, (n,), without holding the logits of all states at once."""
         rows = max(1, LOGITS // len(self.bias))
         parts = [self(states[start : start + rows]).argmax(-1) for start in range(0, len(states), rows)]
         return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)

@@ -13,9 +13,9 @@ from crosslens.training.objectives import LOSSES
 
 
 class Linear(Head, nn.Sequential):
-    """A linear head on states, or on their coordinates along directions.
+    """A linear head that reads states, or their coordinates along directions.
 
-    Its initial weights are N(0, sd), its bias 0; sd None: both uniform within 1 / sqrt(width), PyTorch's default.
+    sd: standard deviation of the initial weights, with biases 0; None: both uniform within 1 / sqrt(width), PyTorch's default.
     """
 
     directions: torch.Tensor | None
@@ -56,10 +56,10 @@ class Linear(Head, nn.Sequential):
         self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
         *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
-        """Return the contribution of texts to the term's mean loss over words; see `Head.term_loss`.
+        """Return the texts' share of the term's mean loss over words, in nats; see `Head.term_loss`.
 
-        With `divided_twice` the mean is divided by the number of words again, as muller2021's sibling code does with the tag loss
-        (model/settings.py, line 32; trainer/epoch_run.py, line 454).
+        With `divided_twice` the mean is divided by the number of words again, as muller2021's sibling code does with the tag
+        loss (model/settings.py, line 32; trainer/epoch_run.py, line 454).
         """
         return LOSSES[term.loss](self(states), labels[self.learns]) / (words**2 if term.divided_twice else words)
 

@@ -13,16 +13,20 @@ from crosslens.training.heads.head import Head, Number, uniform
 
 
 class Mixed(Head):
-    """A head on features that a weighted sum of all layers and an LSTM compute from their concatenated states.
+    """A head that reads a weighted sum of all layers' states, passed through an LSTM.
 
-    The released code has the weighted sum alone (src/model/base.py, 55 and 249-253: weights start at 0 before the softmax,
-    without a factor); the LSTM and the maximum are in the paper only.
+    The released code has only the weighted sum (src/model/base.py, 55 and 249-253: weights start at 0 before the softmax,
+    without a factor). The LSTM and the maximum over a text's words appear only in the paper.
     """
 
     layer = "all"
 
     def __init__(self, size: int, layers: int, settings: Mix, head: Head):
-        """Make a head. size: dimensions of one layer's states; head: the inner head, on features of `width` dimensions."""
+        """Make a head.
+
+        size: dimensions of one layer's states. layers: number of layers, the embedding output included. head: inner head, which
+        reads features of `width` dimensions.
+        """
         super().__init__()
         self.weights = nn.Parameter(torch.zeros(layers))
         options = {"num_layers": settings.lstm_layers, "bidirectional": True, "batch_first": True}
@@ -44,10 +48,10 @@ class Mixed(Head):
         self.head.initialise(generator)
 
     def features(self, states: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """Return the inner head's features, (n, width), from states (n, layers * d) of texts with `sizes` words, (b,) on the CPU.
+        """Return the features that the inner head reads, (n, width).
 
-        If texts are pooled, the first word of each is its first subword: the LSTM skips it, unless it is alone, and its row is
-        the maximum over the others.
+        states: (n, layers * d). sizes: (b,), number of words in each text, on the CPU. If texts are pooled, the first word of
+        each is its first subword. The LSTM skips it, unless it is the only word, and its row is the maximum over the others.
         """
         mixed = torch.einsum("l,nld->nd", self.weights.softmax(0), states.view(len(states), len(self.weights), -1))
         firsts = sizes.cumsum(0) - sizes
@@ -65,7 +69,7 @@ class Mixed(Head):
         return hidden.new_zeros(len(states), hidden.shape[1]).index_copy(0, firsts.to(hidden.device), wide.amax(1))
 
     def _run(self, states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the LSTM's states, (n, 2 * size). lengths: words of each text, which may be 0."""
+        """Return the LSTM's states, (n, 2 * size); `states` if there is no LSTM. lengths: (b,), words per text, possibly 0."""
         if self.lstm is None:
             return states
         texts = list(torch.split(states, lengths[lengths > 0].tolist()))
@@ -76,7 +80,7 @@ class Mixed(Head):
     def _read(self, sizes: torch.Tensor, side_labels: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
         """Return which of the LSTM's rows the inner head reads, (n,) bool; None: all.
 
-        Of subwords it reads those that begin a word, and the first of each text if the head uses it as the root.
+        If rows are subwords, it reads those that begin a word, and the first one of each text if the head uses it as the root.
         """
         if WORD not in side_labels:
             return None
@@ -89,7 +93,7 @@ class Mixed(Head):
         self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
         *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
-        """Return the loss of the inner head; see `Head.term_loss`."""
+        """Return the texts' share of the inner head's mean loss, in nats; see `Head.term_loss`."""
         sizes = padding.inside.sum(1).cpu()
         features, is_read = self.features(states, sizes), self._read(sizes, labels)
         if is_read is not None:
@@ -113,5 +117,5 @@ class Mixed(Head):
 
 
 def _counts(is_read: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-    """Return the number of rows that are read of each text, (b,)."""
+    """Return the number of rows of each text that are read, (b,)."""
     return torch.stack([part.sum() for part in torch.split(is_read.cpu(), sizes.tolist())])

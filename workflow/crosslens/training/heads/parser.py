@@ -15,9 +15,9 @@ from crosslens.training.heads.head import Head, Number
 
 
 class Parser(Biaffine, Head):
-    """A parser of whole sentences, which may read an embedding of each word's UPOS beside its state.
+    """A parser of whole sentences that reads words' states and, if configured, embeddings of their UPOS tags.
 
-    If the root's state is that of the first subword, it precedes the words like one of them.
+    If the root's state is that of the first subword, its row precedes those of the words.
     """
 
     counts = ARC
@@ -30,15 +30,15 @@ class Parser(Biaffine, Head):
         )  # fmt: skip
         self.learns, self.layer, self.relation_divisor = settings.learns, settings.layer, settings.relation_divisor
         self.led = int(settings.root != "vector")
-        self.tags = nn.Embedding(len(UPOS) + 1, settings.tag_size, len(UPOS)) if settings.tag_size else None  # the last: no tag
+        self.tags = nn.Embedding(len(UPOS) + 1, settings.tag_size, len(UPOS)) if settings.tag_size else None  # last row: no tag
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw new weights; embeddings of tags N(0, 1), as PyTorch initialises them."""
+        """Draw new weights; embeddings of tags are N(0, 1), PyTorch's default."""
         super().initialise(generator)
         if self.tags is not None:
             with torch.no_grad():
                 self.tags.weight.copy_(torch.empty(self.tags.weight.shape).normal_(generator=generator))
-                self.tags.weight[-1] = 0  # the embedding of no tag is never updated
+                self.tags.weight[-1] = 0  # the row for no tag is never updated
 
     def wide(
         self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
@@ -54,10 +54,10 @@ class Parser(Biaffine, Head):
         self, term: Term, states: torch.Tensor, padding: Padding, labels: Mapping[str, torch.Tensor],
         *, words: Number, sentences: Number,
     ) -> torch.Tensor:  # fmt: skip
-        """Return the contribution of texts to the mean loss of arcs and relations; see `Head.term_loss`.
+        """Return the texts' share of the mean loss of arcs and relations, in nats; see `Head.term_loss`.
 
-        relation_divisor "words_plus_two": the sum of relation losses is divided by the number of words plus two a sentence, as in
-        muller2021's sibling code, where [CLS] and [SEP] have relations too (trainer/epoch_run.py, line 454).
+        If `relation_divisor` is "words_plus_two", relation losses are divided by the number of words plus two per sentence, as
+        in muller2021's sibling code, where [CLS] and [SEP] have relations too (trainer/epoch_run.py, line 454).
         """
         weight = words / (words + 2 * sentences) if self.relation_divisor == "words_plus_two" else 1.0
         scores = self(*self.wide(states, padding, labels))
@@ -67,7 +67,7 @@ class Parser(Biaffine, Head):
     def classes(
         self, states: torch.Tensor, padding: Padding, side_labels: Mapping[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:  # fmt: skip
-        """Return the relations of words, and their heads under ARC; IGNORED for a first subword."""
+        """Return words' relations, and their heads under the key ARC; both are IGNORED for a text's first subword."""
         arcs, relations = self.parse(*self.wide(states, padding, side_labels))
         trees = {self.learns: relations, ARC: arcs}
         wide = {kind: nn.functional.pad(values, (self.led, 0), value=IGNORED) for kind, values in trees.items()}

@@ -124,7 +124,7 @@ def _remove_dead(path: Path, training: str) -> None:
     except FileNotFoundError:  # the holder has finished meanwhile
         return
     except (OSError, DataError, ValidationError):
-        raise _refusal(path, training, "a file that does not name it") from None
+        raise _refusal(path, training, "a lock file that does not name its process") from None
     if not holder.is_dead():
         raise _refusal(path, training, str(holder))
     with suppress(FileNotFoundError), TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
@@ -174,6 +174,6 @@ def _left_queue(job: str) -> bool:
 
 def _refusal(path: Path, training: str, holder: str) -> DataError:
     return DataError(
-        f"{training}: expected no other run of this training, found {holder}: wait for it or end it; "
+        f"{training}: expected no second process for this training run, found {holder}: wait for it or end it; "
         f"if it surely has ended, delete {path} (docs/troubleshooting.md)"
     )

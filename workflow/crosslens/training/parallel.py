@@ -110,4 +110,4 @@ def _failure(place: Path, status: int) -> Exception:
     errors = [json.loads(file.read_text("utf-8")) for file in files]
     if line := next((line for line, _ in errors if line), None):
         return DataError(line)
-    return RuntimeError(next((traceback for _, traceback in errors), f"a process of the training ended with status {status}"))
+    return RuntimeError(next((traceback for _, traceback in errors), f"a process of the training run ended with status {status}"))

@@ -250,7 +250,7 @@ def _with_cause(part: Part, learning: "Learning") -> Part:
         return replace(part, cause=NOT_LEARNED, lack=lack)
     if part.seeds == 1:
         return replace(
-            part, cause=ONE_SEED, lack=f"{trained[0] if len(trained) == 1 else 'a training of an encoder'} has one seed"
+            part, cause=ONE_SEED, lack=f"{trained[0] if len(trained) == 1 else 'a training run of an encoder'} has one seed"
         )
     if math.isnan(part.estimate.error):
         return replace(part, cause=NO_INTERVAL, lack=part.lack or "how much it varies is not known")

@@ -171,9 +171,9 @@ class Claim(Section):
     printed: Printed = Printed(text="not printed")
     items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads
     effect: list[Effect] = []
-    at_least: Annotated[int, Field(ge=1)] | None = None  # how many effects, or claims in `follows_from`, must be as claimed; None: all
+    at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects, or of premises, that must be as claimed; None: all
     control: list[Control] = []
-    follows_from: list[str] = []  # claims that imply this one, which has no effect of its own
+    follows_from: list[str] = []  # premises: claims that imply this one, which has no effect of its own
     rests_on: list[str] = []  # claims on which this one, an interpretation, rests
     note: str = ""  # limits of the evidence
 

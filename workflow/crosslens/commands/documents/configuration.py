@@ -89,7 +89,7 @@ class _Pages:
                 yield from self.section(inside, inner_model, level + 1 + (len(models) > 1), len(models) > 1)
 
     def keys(self, properties: Mapping[str, Node], path: str, model: Node) -> Iterator[str]:
-        """List of the keys of a section that are plain values or named sections; adjacent keys that mean the same share a line."""
+        """List of a section's keys that are plain values or named sections; adjacent keys that mean the same share a line."""
         lines: list[tuple[str, str]] = []  # keys with their defaults, and what is said of them
         for name, node in properties.items():
             key = f"{path}.{name}" if path else name

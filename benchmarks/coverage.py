@@ -100,7 +100,7 @@ def seeds(number: int, level: float, spread: float) -> Case:
 
 
 def pairs_of_languages(languages: int, number: int | None, logit: float, of_language: float, of_pair: float) -> Case:
-    """Mean accuracy of probes for pairs of languages, some of which are easier to identify; 400 test words for each pair.
+    """Mean accuracy of probes for pairs of languages, some easier to tell apart than others; 400 test words for each pair.
 
     number: most pairs in a sample; None: all.
     logit: mean logit of the accuracies.
@@ -190,7 +190,9 @@ FAMILIES = {8: (5, 1, 1, 1), 15: (8, 1, 1, 1, 1, 1, 1, 1), 33: (17, 3, 2, 2, *[1
 
 
 def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """Mean over families of languages and over runs, with the error of families and that of runs, which all languages share.
+    """Mean over families of languages and over runs, with the error over families and the error over runs.
+
+    All languages share the runs.
 
     values: (n_languages, n_runs).
     families: family of each language.

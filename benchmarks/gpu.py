@@ -3,9 +3,9 @@
     python benchmarks/gpu.py                         three minutes on any GPU; --peak: its dense bfloat16 FLOPs per second
     python benchmarks/gpu.py --smoke                 a few seconds on a CPU, where nothing is captured, to try the script
 
-The Trainer runs where accelerate is installed (benchmarks/requirements.txt). All have the same texts in the same batches,
+The Trainer runs if accelerate is installed (benchmarks/requirements.txt). All have the same texts in the same batches,
 bfloat16, AdamW, clipping and dropout. Weights and subwords are random, and lengths are like those of XNLI's sentence pairs
-(mean about 40 subwords, at most 128). Each text has one label, on its first subword. In the saturated case each has 128 subwords.
+(mean about 40 subwords, at most 128). Each text has one label, on its first subword. In the saturated case each has 128.
 
 Prints milliseconds per update, real (not padded) subwords per second, and the share of the peak. Each subword takes 6 FLOPs for
 each weight of a matrix (embeddings are looked up, not multiplied) and 12 x layers x hidden x length for attention. Updates that

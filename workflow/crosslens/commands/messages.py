@@ -18,7 +18,7 @@ from crosslens.jobs.quantities import counted, duration, shortened
 from crosslens.jobs.training_folders import seen
 
 UNKNOWN = Estimate(5.0, "tabulated")  # for a job of a kind that is neither measured nor tabulated
-NARROW = 2.0  # largest ratio of the most to the least time left for which one number is shown
+NARROW = 2.0  # one number is shown if the most time left is at most so many times the least
 ENOUGH = 3  # finished jobs of a kind that it takes to trust their mean
 LONG = 60.0  # seconds; a job that is expected to take longer has a line for its start, too
 HIDDEN = "workflow_started job_info job_started job_finished job_error shellcmd progress resources_info".split()  # events

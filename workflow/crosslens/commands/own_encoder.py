@@ -105,7 +105,7 @@ PURPOSES = {
         corpora=(),
         tokenisation="sentences",
         jobs=3,  # passes of the encoder and of two copies with random weights, which take equally long
-        longest=2048,  # a sentence can have more than 512 bytes, which some tokenizers take as subwords
+        longest=2048,  # some tokenizers have bytes as subwords, and sentences can have more than 512
     ),
 }
 SYNTHETIC = Path(__file__).parents[3] / "resources/synthetic"

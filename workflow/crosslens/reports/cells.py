@@ -159,7 +159,7 @@ def line(
 
 
 def at_end(numbers: Mapping[str, Any], chance: float) -> str:
-    """Remark that a score in percent says little, being at an end of its scale or not above chance; "" otherwise.
+    """Remark that a score in percent says little: it is at an end of its scale, or not above chance; "" otherwise.
 
     A score is at its ceiling if it is at most NEAR points below 100, at its floor if it is as near to 0. It is not above chance
     if the low end of its interval is not; without an interval, the score itself counts.

@@ -197,7 +197,7 @@ def _equal(metric: str, definition: str, values: Mapping[str, str], decimals: in
 
 
 def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]], decides: Collection[str]) -> list[Line]:
-    """Lines that are read first: those with a definition that the paper printed, or that is in `decides`.
+    """Lines that are read first: lines with a definition that the paper printed, or that is in `decides`.
 
     They must share a column with a printed value. A row without such a definition is represented by its first line that does.
     Lines without values of ours are left out unless no line has any. If nothing was printed, all remaining lines come first.

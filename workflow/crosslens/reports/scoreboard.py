@@ -161,7 +161,7 @@ def _judged(number: float, cell_here: Line, decimals: int, bound: float | None) 
 
 
 def page(board: pd.DataFrame, heading: str, command: str | None, template: Path) -> str:
-    """HTML page of the scoreboard: number of cells by paper and verdict, and the cells, folded, those with results first."""
+    """HTML page of the scoreboard: number of cells by paper and verdict; below them, folded, all cells, results first."""
     papers = dict(iter(board.groupby("paper", sort=False)))
     is_result = board["verdict"].isin(COMPUTED)
     parts = {"Results": _items(board[is_result]), "Without a result here": _items(board[~is_result])}

@@ -127,7 +127,7 @@ class Studies:
 
     @cached_property
     def _requested(self) -> dict[tuple[str, str], Settings]:
-        """Settings stated by those who ask for a measure, not by the recipe's paper: by the measure's name and recipe.
+        """Settings that tables, figures or the configuration state for measures of their own, by measure and recipe.
 
         Raises DataError if a paper states different ones for the same measure, or if the configuration names an unknown kind or
         recipe.

@@ -28,7 +28,7 @@ from crosslens.jobs.errors import DataError, shown
 from crosslens.jobs.files import Budget
 from crosslens.papers.configuration import load_fitting
 
-ROOT = Path(__file__).resolve().parents[4]  # of the repository, whose rules and library are the only code that runs
+ROOT = Path(__file__).resolve().parents[4]  # the repository; only its rules and library run, no code of an archive
 RULES = ("measure", "table")  # rules with jobs that need neither models nor texts if their inputs are in the archive
 SUMMARIES = {"scoreboard.csv": "scoreboard", CLAIMS: "claims"}  # tables about other tables, made after these -> their rules
 EARLIER = "earlier"  # folder for the archive's versions of files that are made again

@@ -77,7 +77,7 @@ class Line:
 
 
 def spent(seconds: Sequence[float]) -> str:
-    """Likely hours, and the range in which they lie: 17 (5.6 to 50)."""
+    """Likely hours with their range, as text: 17 (5.6 to 50)."""
     if not seconds[1]:
         return ""
     if seconds[1] < 36:

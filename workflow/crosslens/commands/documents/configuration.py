@@ -167,7 +167,7 @@ class _Pages:
         return {} if first is True else first  # true: anything
 
     def description(self, node: Node) -> str:
-        """Description of a key; the first line of a section's docstring where the key has none of its own."""
+        """Description of a key; the first line of a section's docstring if the key has none of its own."""
         return str(node.get("description") or self.resolve(node).get("description", "").partition("\n")[0])
 
     def type_of(self, node: Node) -> str:

@@ -55,7 +55,7 @@ INSIDE = ("low", "high", "published", "difference", "sd", "seeds", "n")  # furth
 COMPARISON = ("value_a", "value_b", "p_holm")  # columns that it has, too, if two passports are compared
 REMARK = "remark"
 TITLE = re.compile(r"(?<=\d{4}), [^;]*?(?=(?:doi|arXiv|hdl|https):)")
-"""Title and venue in a citation, up to the address, which leads to both."""
+"""Title and venue in a citation, up to the address."""
 
 Rows = list[dict[str, str]]
 Where = Mapping[str, str | Sequence[str]]  # column -> its value, or each of several values in turn
@@ -281,7 +281,7 @@ def rendered(jinja: Environment, name: str, **values: Any) -> str:
 
 
 def _line(error: Exception, name: str) -> Any:
-    """Line of a template in which an error arose; 0 where none is known."""
+    """Line of a template in which an error arose; 0 if it is not known."""
     if isinstance(error, TemplateSyntaxError):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)

@@ -28,7 +28,7 @@ WORDS = """\
 .words .claim { font-size: 14.5px; font-weight: 600; fill: #222; }
 .rule { stroke: #ddd; }
 """
-"""Style sheet of the words beside plots."""
+"""Style sheet of the words at the left of plots."""
 
 
 def documents(root: Path) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _line(kind: str, row: dict[str, str]) -> Line:
-    """The effect or the control of a claim as a line of a plot; its value is nan where the claim has none."""
+    """The effect or the control of a claim as a line of a plot; its value is nan if the claim has none."""
     names = ("effect", "low", "high") if kind == "effect" else ("control", "control_low", "control_high")
     texts = [row[name] for name in names]
     digits = max(len(text.partition(".")[2]) for text in texts)

@@ -162,14 +162,14 @@ class Printed(Section):
 class Claim(Section):
     """A claim, the effects that decide it, and controls that would show that the effect has another cause.
 
-    quantity: what its effects are, in words: the quantity and its unit, what is subtracted from what, on which texts and layers.
+    quantity: what its effects measure, in words: quantity and unit, what is subtracted from what, on which texts and layers.
     """
 
     says: str
     quantity: str = ""
     where: str  # section, table or figure of the paper
     printed: Printed = Printed(text="not printed")
-    items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads
+    items: list[str] = []  # tables and figures that decide the claim; if empty, all that it reads cells of
     effect: list[Effect] = []
     at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects, or of premises, that must be as claimed; None: all
     control: list[Control] = []
@@ -204,7 +204,7 @@ class Learned(Section):
     """Levels that the score of a training run must exceed for the run to count as having learned."""
 
     selections: Annotated[Selections, Field(min_length=1)]  # scores of the training runs
-    above: dict[str, float | InstanceOf[Selection]]  # name of a level -> a number, or the selection whose score is the level
+    above: dict[str, float | InstanceOf[Selection]]  # name of a level -> a number, or a selection with a score as the level
     over: str = "seed"
 
 
@@ -294,7 +294,7 @@ class Selector:
         return {key: value for key, value in entry.items() if key != "of"} | {"selections": scores, "above": levels}
 
     def finding(self, place: str, entry: Any) -> Any:
-        """The finding with a selection for each row and column, which joins the columns of both."""
+        """The finding with a selection for each pair of row and column; it joins the columns of both."""
         if not isinstance(entry, dict) or not all(isinstance(entry.get(part), dict) for part in ("columns", "rows")):
             return entry
         rows = {
@@ -327,7 +327,7 @@ class Selector:
         )
 
     def _expanded(self, place: str, columns: Any) -> dict[str, Any]:
-        """Columns with those of the selections that they name; later selections override earlier ones, own columns all."""
+        """Columns with those of the selections that they name; own columns override them, and later ones earlier ones."""
         if not isinstance(columns, str | dict):
             raise ValueError(f"{place}: expected a selection by name, or by columns and values, found {short(columns)}")
         values: dict[str, Any] = {"selection": columns} if isinstance(columns, str) else dict(columns)

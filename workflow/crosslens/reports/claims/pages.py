@@ -176,7 +176,7 @@ def _control(decision: Decision) -> str:
 
 
 def _sides(decision: Decision) -> str:
-    """How many effects of a claim are as claimed, how many lie elsewhere, and which, in words; "" if it has only one."""
+    """How many, and which, effects of a claim are as claimed or not, in words; "" if the claim has fewer than two."""
     if len(decision.parts) < 2:
         return ""
     inside, outside = ([part for part in decision.parts if sure(part) == side] for side in (-1, 1))
@@ -206,7 +206,7 @@ def counted(number: int, unit: str) -> str:
 
 
 def _units(part: Part) -> str:
-    """Number and name of the units of a part, and the degrees of freedom of its interval, in words; "" if it has neither."""
+    """Number and name of a part's units, and degrees of freedom of its interval, in words; "" if it has neither."""
     units = counted(part.n, part.unit) if part.n and part.unit else ""
     units = "mean over " * bool(part.at_large) + units
     if part.estimate.error == 0:
@@ -257,7 +257,7 @@ def _describe(part: Part) -> str:
 
 
 def _links(decision: Decision, settings: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
-    """Name and address of each table or figure that decides a claim, of its page or else its file; those that exist."""
+    """Name and address of each table or figure that decides a claim, of its page or else its file, if either exists."""
     for name in decision.claim.decided_by:
         if place := settings["items"].get(name):
             files = (folder / f"{place}{ending}" for ending in (".html", ".csv", ".svg"))

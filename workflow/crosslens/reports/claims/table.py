@@ -27,8 +27,8 @@ n, unit: number and name of the units.
 seeds: smallest number of seeds of a training run of an encoder.
 freedom: degrees of freedom of the interval.
 at_large_low, at_large_high, at_large: interval and verdict for languages in general, by language family.
-effects, as_claimed, supported: number of effects of the claim, number whose intervals lie entirely inside their regions, and
-largest number that partial conjunction shows to lie there.
+effects, as_claimed, supported: number of effects of the claim, number with intervals entirely inside their regions, and
+largest number that partial conjunction shows to be inside.
 control_of, control, control_low, control_high: the control with the clearest effect: the effect that it controls for, its size,
 and its 95 % interval.
 excess, excess_low, excess_high: the effect minus this control.

@@ -56,7 +56,7 @@ class Panel:
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
-    """A look for each series: colours and markers differ, so that series can be told apart in grey; none is black."""
+    """A look for each series: colours and markers differ, so that series are distinct in grey, too; none is black."""
     colours = len(COLOURS) - 1
     return {
         name: Look(COLOURS[i % colours], MARKERS[i % len(MARKERS)], hollow=i // colours % 2 == 1) for i, name in enumerate(names)

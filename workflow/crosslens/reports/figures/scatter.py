@@ -187,6 +187,6 @@ def _name(axis: Axes, panel: Panel, row: Row) -> None:
         for corner, opposite in boxes:
             free &= ~((low < opposite) & (high > corner)).all(1)
         covered = [np.mean(((points > low[i]) & (points < high[i])).all(1)) if free[i] else np.inf for i in range(len(RINGS))]
-        best = int(np.argmin(300 * np.array(covered) + np.hypot(*RINGS.T)))  # the nearest where no place is free
+        best = int(np.argmin(300 * np.array(covered) + np.hypot(*RINGS.T)))  # the nearest if no place is free
         text.set_position(size[1] * RINGS[best] / dot)
         boxes.append((low[best], high[best]))

@@ -126,7 +126,7 @@ def families(languages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 
 def look(number: int) -> Look:
-    """Colour, marker and width of one of several curves; none is black, which is reserved for controls."""
+    """Colour, marker and width of one of several curves; none is black, which some figures keep for a special series."""
     return {
         "color": COLOURS[number % (len(COLOURS) - 1)],
         "marker": MARKERS[number % len(MARKERS)],

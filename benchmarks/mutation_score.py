@@ -28,7 +28,7 @@ from mutations import Mutation, mutated, mutations, spread  # noqa: E402
 
 SEED, NUMBER = 59, 150
 LIBRARY = "workflow/crosslens"
-SECONDS, LONGEST = 30, 240  # seconds of tests to choose for a mutation; after so many they are stopped
+SECONDS, LONGEST = 30, 240  # seconds: expected of a mutation's chosen tests; after which they are stopped
 FOLDER = "MUTATION_SCORE"  # environment variable: where probes and tests leave their files
 executed = set[tuple[int, str]]()
 

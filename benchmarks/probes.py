@@ -2,9 +2,9 @@
 
     python benchmarks/probes.py
 
-The states are synthetic: 13 languages with 3,000 vectors each, d = 384. The problems are the probes of one layer in figures 1 and
-3 of liang2021: pairs of languages at [0:x], [x:2x] and x random coordinates, and each language against the rest at [0:x], for
-x = 1, 10, 20, ... 190; and all pairs at x = 1. Coordinates are DensRay's; four fifths of the vectors are for training.
+The states are synthetic: 13 languages with 3,000 vectors each, d = 384. The problems are the probes of one layer in figures 1
+and 3 of liang2021: pairs of languages at [0:x], [x:2x] and x random coordinates, and each language against the rest at [0:x],
+for x = 1, 10, 20, ... 190; and all pairs at x = 1. Coordinates are DensRay's; four fifths of the vectors are for training.
 
 The loop uses scikit-learn's defaults. It is slow, so it solves an even share of the problems of each kind. It multiplies
 matrices with vectors, which a second thread hardly helps and a busy machine slows down; so it has one thread, ours --threads.

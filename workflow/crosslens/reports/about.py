@@ -120,7 +120,7 @@ class About:
         return _uses(self.here, paper, item)
 
     def apart(self, paper: Paper, uses: Uses) -> list[str]:
-        """Reasons why numbers are not comparable with the paper's: a rehearsal, or encoders or corpora of another study.
+        """Reasons why numbers are not comparable with the paper's: a rehearsal, other encoders or other corpora.
 
         If the paper printed no numbers, a rehearsal is the only possible reason.
         """

@@ -165,7 +165,7 @@ def _cell(
 
 
 def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
-    """Value of each row, by metric and definition, for constant ones; {} if all of the table are constant.
+    """Value of each row, by metric and definition, for constant ones; {} if all are constant.
 
     A metric and definition is constant if its cells, three or more, all have one value, or if each row has three columns or
     more, all with one value. None of its cells may have a published value or a remark.
@@ -199,7 +199,7 @@ def _equal(metric: str, definition: str, values: Mapping[str, str], decimals: in
 def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]], decides: Collection[str]) -> list[Line]:
     """Lines that are read first: lines with a definition that the paper printed, or that is in `decides`.
 
-    They must share a column with a printed value. A row without such a definition is represented by its first line that does.
+    They must share a column with a printed value. A row without such a definition has its first line that shares one.
     Lines without values of ours are left out unless no line has any. If nothing was printed, all remaining lines come first.
     """
     lines = {key: cells for key, cells in lines.items() if any(cell["here"] for cell in cells.values())} or lines

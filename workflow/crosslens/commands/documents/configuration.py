@@ -73,7 +73,7 @@ class _Pages:
         if defaults:
             yield f"\nShared keys whose defaults differ here: {', '.join(defaults)}.\n"
         yield from self.keys({name: node for name, node in model["properties"].items() if name not in shared}, path, model)
-        if not forms:  # of a union they come before its forms
+        if not forms:  # for a union, they come before its forms
             yield from self.shared_lists(path)
         for name, node in model["properties"].items():
             inside, models = self.inside(f"{path}.{name}" if path else name, node)
@@ -90,11 +90,11 @@ class _Pages:
 
     def keys(self, properties: Mapping[str, Node], path: str, model: Node) -> Iterator[str]:
         """List of a section's keys that are plain values or named sections; adjacent keys that mean the same share a line."""
-        lines: list[tuple[str, str]] = []  # keys with their defaults, and what is said of them
+        lines: list[tuple[str, str]] = []  # keys with their defaults, and the text about them
         for name, node in properties.items():
             key = f"{path}.{name}" if path else name
             inside, models = self.inside(key, node)
-            if "const" in node or models and inside == key:  # the heading says so
+            if "const" in node or models and inside == key:  # a heading says it
                 continue
             facts, code = self.type_of(node), f"{name}: {_default(node.get('default'))}"
             if name in model.get("required", ()):

@@ -55,7 +55,7 @@ INSIDE = ("low", "high", "published", "difference", "sd", "seeds", "n")  # furth
 COMPARISON = ("value_a", "value_b", "p_holm")  # columns that it has, too, if two passports are compared
 REMARK = "remark"
 TITLE = re.compile(r"(?<=\d{4}), [^;]*?(?=(?:doi|arXiv|hdl|https):)")
-"""Title and venue in a citation, up to the address."""
+"""Title and venue in a citation, up to the address, which leads to both."""
 
 Rows = list[dict[str, str]]
 Where = Mapping[str, str | Sequence[str]]  # column -> its value, or each of several values in turn
@@ -239,7 +239,7 @@ def documents(root: Path) -> dict[str, str]:
 
 
 def is_tried(claim: Mapping[str, str]) -> bool:
-    """Whether a run, not only printed numbers, has tested a claim that is no interpretation. claim: row of claims.csv."""
+    """Whether a run has tested a claim; printed numbers alone and interpretations do not count. claim: row of claims.csv."""
     return claim["encoder"] != "" and claim["verdict"] != NOT_MEASURED
 
 

@@ -72,7 +72,7 @@ class Part:
 
     @cached_property
     def at_large(self) -> Estimate | None:
-        """The effect in languages in general, from the measured families as a sample; None if units are not languages."""
+        """The effect in languages in general, from the measured families as a sample; None for a correlation or other units."""
         if not self.families or self.values is None or isinstance(self.fixed, Correlation):
             return None
         estimate = over_families(self.values.to_numpy(float).mean(axis=1), families_of(self.values.index), self.fixed.bounds)
@@ -306,7 +306,7 @@ def _with_enough_units(part: Part, least: int) -> Part:
 
 
 def _kind(recipes: Sequence[str], selected: Sequence[Numbers]) -> tuple[str, ...]:
-    """Task of the first training run, as PAPER/TASK, and metric of the first numbers; "" for what there is not."""
+    """Task of the first training run, as PAPER/TASK, and metric of the first numbers; "" for a missing one."""
     rows = selected[0].rows
     metric = next((str(rows[name].iloc[0]) for name in ("definition", "metric", "measure") if name in rows and len(rows)), "")
     return "/".join(recipes[0].split("/")[:2]) if recipes else "", metric

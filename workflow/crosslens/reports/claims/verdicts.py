@@ -270,7 +270,7 @@ def _judge(decision: Decision) -> Decision:
 def _verdict(decision: Decision) -> tuple[Verdict, str, str]:
     """Verdict, its cause if it is undecided, and the reason for it."""
     parts = decision.parts
-    # Counts that equal the printed ones count even if corpora differ by name: other texts would have other counts.
+    # Counts that equal the printed ones are evidence whatever they come from, since other texts would have other counts.
     equal = all(part.region.side == 0 and part.estimate.error == 0 and _side(part) < 0 for part in parts)
     if decision.apart and _mixed(decision.claim.selections) and not equal:
         return UNDECIDED, NOT_COMPARABLE, "; ".join(decision.apart)

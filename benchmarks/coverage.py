@@ -1,8 +1,8 @@
-"""How often 95 % intervals hold the true value, simulated at the sizes of the studies; docs/intervals.md.
+"""How often 95 % intervals cover the true value, simulated at the sizes of the studies (docs/intervals.md).
 
-The first table is of the intervals of scores (crosslens.numerics.intervals), the second of those of claims
-(crosslens.numerics.estimates). `--write` writes them to coverage_scores.csv and coverage_claims.csv beside this file;
-benchmarks/README.md sums them up. Values and mean widths in percent.
+The first table is about intervals of scores (crosslens.numerics.intervals), the second about intervals of claims
+(crosslens.numerics.estimates). `--write` writes them to coverage_scores.csv and coverage_claims.csv in the folder of this file;
+benchmarks/README.md sums them up. Values and mean widths are in percent.
 """
 
 import argparse
@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parent
 SCORES = ("what varies", "true value", "coverage", "width")
 CLAIMS = ("seeds", "languages", "families", "score", "effect", "coverage over seeds", "width over seeds")
 CLAIMS += ("coverage over languages", "width over languages")
-ALIKE = 0.65  # correlation of correctness between the languages of a pair of XNLI, in the demo
+ALIKE = 0.65  # correlation of correctness between the languages of an XNLI pair, in the demo
 POPULATION = 10**6
 
 Ends = tuple[float, float]
@@ -37,9 +37,11 @@ Sampling = Callable[[np.random.Generator], Ends]
 
 
 class Case(NamedTuple):
-    """A row of the table.
+    """A row of the table; all numbers are fractions.
 
-    name: what varies; truth: the true value; draw: ends of the interval of made-up data; all as fractions.
+    name: what varies.
+    truth: the true value.
+    draw: returns the ends of the interval for a simulated sample.
     """
 
     name: str
@@ -48,7 +50,11 @@ class Case(NamedTuple):
 
 
 def pooled(pairs: int, languages: int, share: float, alike: float = ALIKE) -> Case:
-    """Accuracy over all languages of pairs whose translations are alike: a beta-binomial."""
+    """Accuracy over all languages of XNLI pairs, whose translations tend to be right or wrong together: a beta-binomial.
+
+    share: true accuracy.
+    alike: correlation of correctness between the languages of a pair.
+    """
     a, b = (part * (1 / alike - 1) for part in (share, 1 - share))
     sample = Sample(np.tile(np.arange(pairs), languages), np.zeros(pairs, int))
 
@@ -61,7 +67,10 @@ def pooled(pairs: int, languages: int, share: float, alike: float = ALIKE) -> Ca
 
 
 def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np.ndarray], name: str) -> Case:
-    """A score of tags of one language: 17 classes of falling frequency and accuracy; some sentences are harder than others."""
+    """A score of tags in one language, with 17 classes of falling frequency; some sentences are harder than others.
+
+    best, worst: share of correct tags in the most and in the least frequent class, without lucky guesses.
+    """
     k = 17
     frequency = 1 / np.arange(1, k + 1) ** 1.5
     frequency, threshold = frequency / frequency.sum(), ndtri(np.linspace(best, worst, k)) * np.sqrt(1.3)
@@ -81,7 +90,7 @@ def tags(sentences: int, best: float, worst: float, score: Callable[[Counts], np
 
 
 def seeds(number: int, level: float, spread: float) -> Case:
-    """A score of several training runs, normal on the scale of logits."""
+    """Mean score of several training runs, with normal logits. level, spread: mean and standard deviation of the logits."""
 
     def draw(generator: np.random.Generator) -> Ends:
         return mean_interval(expit(level + spread * generator.standard_normal(number)))[1:]
@@ -91,7 +100,12 @@ def seeds(number: int, level: float, spread: float) -> Case:
 
 
 def pairs_of_languages(languages: int, number: int | None, logit: float, of_language: float, of_pair: float) -> Case:
-    """Mean accuracy of probes for pairs of languages, some of which are easier to tell than others; 400 test words a pair."""
+    """Mean accuracy of probes for pairs of languages, some easier to tell apart than others; 400 test words for each pair.
+
+    number: most pairs in a sample; None: all.
+    logit: mean logit of the accuracies.
+    of_language, of_pair: standard deviations of the effects of languages and of pairs on the logit.
+    """
     all_pairs = np.array(list(combinations(range(languages), 2)))
 
     def draw(generator: np.random.Generator) -> Ends:
@@ -108,7 +122,7 @@ def pairs_of_languages(languages: int, number: int | None, logit: float, of_lang
 
 
 def cases() -> Iterator[Case]:
-    """The rows of the table."""
+    """Cases of the first table."""
     yield pooled(5010, 14, 0.70)
     yield pooled(60, 9, 0.86)
     yield pooled(60, 9, 0.99)
@@ -127,7 +141,7 @@ def cases() -> Iterator[Case]:
 
 
 def row(case: Case, repeats: int) -> list[str]:
-    """A line of the first table. An interval that is not there holds nothing."""
+    """A line of the first table; a missing interval does not cover the true value."""
     generator = np.random.default_rng(1)
     low, high = np.array([case.draw(generator) for _ in range(repeats)]).T
     coverage = ((low <= case.truth) & (case.truth <= high)).mean()
@@ -135,9 +149,11 @@ def row(case: Case, repeats: int) -> list[str]:
 
 
 class Study(NamedTuple):
-    """A simulated study of two models, whose scores are normal on the scale of logits.
+    """A simulated study of two models; the logits of their scores are normal.
 
-    seeds: training runs of each model; families: their sizes; score: typical one of the first model, as a share.
+    seeds: number of training runs of each model.
+    families: number of languages in each family.
+    score: typical score of the first model, as a fraction.
     """
 
     seeds: int
@@ -150,7 +166,7 @@ class Study(NamedTuple):
         return [f"{number}" for number, size in enumerate(self.families) for _ in range(size)]
 
     def languages(self, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Level of the first model and effect of the second in each language, of which four tenths are of its family."""
+        """Level of the first model and effect of the second in each language, in logits; families have 0.4 of the variance."""
 
         def by_language(spread: float) -> np.ndarray:
             of_families = np.repeat(generator.standard_normal(len(self.families)), self.families)
@@ -160,7 +176,7 @@ class Study(NamedTuple):
         return logit(self.score) + by_language(0.5), 0.3 + by_language(0.25)
 
     def differences(self, generator: np.random.Generator, levels: np.ndarray, effects: np.ndarray, seeds: int) -> np.ndarray:
-        """Of the models' scores in percent, (languages, seeds); three quarters of what a seed changes is common to languages."""
+        """Second model minus first, in points, (n_languages, n_seeds); languages share three quarters of a seed's variance."""
 
         def trained(means: np.ndarray) -> np.ndarray:
             common, alone = generator.standard_normal((1, seeds)), generator.standard_normal((len(means), seeds))
@@ -170,11 +186,13 @@ class Study(NamedTuple):
 
 
 FAMILIES = {8: (5, 1, 1, 1), 15: (8, 1, 1, 1, 1, 1, 1, 1), 33: (17, 3, 2, 2, *[1] * 9)}
-"""Sizes of the families of so many languages, about as in the papers' lists."""
+"""Number of languages -> sizes of their families, about as in the papers."""
 
 
 def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
-    """Mean over families of languages and over runs, with the error of families and that of runs, which all languages share.
+    """Mean over families of languages and over runs, with the error over families and the error over runs.
+
+    All languages share the runs.
 
     values: (n_languages, n_runs).
     families: family of each language.
@@ -186,7 +204,7 @@ def over_languages(values: np.ndarray, families: Sequence[str], bounds: tuple[fl
 
 
 def of_claim(study: Study, repeats: int) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mean effect over languages; coverage and mean width over seeds, in languages that are given, and over languages: (2,)."""
+    """True mean effect over languages; coverage and mean width, each (2,), of intervals over seeds and over languages."""
     generator, bounds = np.random.default_rng(1), (-100.0, 100.0)
     fixed = study.languages(generator)
     truths = [

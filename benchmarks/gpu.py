@@ -1,16 +1,16 @@
-"""Fine-tuning a BERT on a GPU: our updates beside transformers' Trainer and a plain loop whose updates are captured, padded.
+"""Fine-tuning a BERT on a GPU: our updates, transformers' Trainer, and a plain loop that captures its padded updates.
 
-    python benchmarks/gpu.py                         three minutes on any GPU; --peak says its dense bfloat16 FLOPs a second
+    python benchmarks/gpu.py                         three minutes on any GPU; --peak: its dense bfloat16 FLOPs per second
     python benchmarks/gpu.py --smoke                 a few seconds on a CPU, where nothing is captured, to try the script
 
-The Trainer runs where accelerate is installed (benchmarks/requirements.txt). All have the same texts in the same batches,
-bfloat16, AdamW, clipping and dropout: random weights and subwords, lengths as of XNLI's sentence pairs (mean about 40 subwords,
-at most 128), one label a text, on its first subword. In the saturated case each text has 128.
+The Trainer runs if accelerate is installed (benchmarks/requirements.txt). All have the same texts in the same batches,
+bfloat16, AdamW, clipping and dropout. Weights and subwords are random, and lengths are like those of XNLI's sentence pairs
+(mean about 40 subwords, at most 128). Each text has one label, on its first subword. In the saturated case each has 128.
 
-Prints milliseconds an update, real (not padded) subwords a second, and the share of the peak: 6 FLOPs a subword and weight of a
-matrix (embeddings are looked up, not multiplied) and 12 x layers x hidden x length a subword for attention. Updates that compile
-or capture are not timed. Last come the hours that tanti2021's table 2 would take with one seed at these rates, if all its texts
-had these lengths; evaluations are not counted.
+Prints milliseconds per update, real (not padded) subwords per second, and the share of the peak. Each subword takes 6 FLOPs for
+each weight of a matrix (embeddings are looked up, not multiplied) and 12 x layers x hidden x length for attention. Updates that
+compile or capture are not timed. Last come the hours that tanti2021's table 2 would take with one seed at these rates, if all
+its texts had these lengths, without evaluations.
 """
 
 import argparse
@@ -37,9 +37,9 @@ from crosslens.training.loop import Loop
 from torch import nn
 from transformers import BertConfig, BertForSequenceClassification, BertModel
 
-TEXTS = {"udpos": 18_906, "xnli": 351_340, "wikipedia": 115_500}  # of training (tanti2021, appendix A)
-RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")  # of table 2
-LENGTH = 128  # of the longest texts
+TEXTS = {"udpos": 18_906, "xnli": 351_340, "wikipedia": 115_500}  # training texts (tanti2021, appendix A)
+RUNS = ("frozen", "finetuned", "gradient_reversal", "entropy_maximisation")  # training runs of table 2
+LENGTH = 128  # subwords of the longest texts
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Case:
     batch: int
     vocabulary: int = 119_547
     whole: bool = False  # whether all texts are as long as the longest
-    updates: int = 60  # that are timed
+    updates: int = 60  # updates that are timed
 
     def shape(self) -> BertConfig:
         """Return the encoder's configuration."""
@@ -68,7 +68,7 @@ CASES = (Case(12, 768, 64), Case(12, 768, 32), Case(12, 384, 16), Case(12, 768, 
 
 
 def pairs(case: Case) -> Texts:
-    """Return texts for the updates that are timed, with log-normal lengths (mean about 40, 10 to 128) unless all are long."""
+    """Return texts for the timed updates: log-normal lengths (10 to 128, mean about 40), or 128 for all if `case.whole`."""
     generator, count = np.random.default_rng(0), case.batch * case.updates
     lengths = generator.lognormal(np.log(36), 0.45, count).round().clip(10, LENGTH).astype(np.int64)
     lengths = np.full(count, LENGTH) if case.whole else lengths
@@ -94,7 +94,7 @@ def wait() -> None:
 
 
 class TimedLoop(Loop):
-    """Our loop, with the seconds of the updates of its last epoch; choosing the best one is not timed."""
+    """Our loop, with the seconds of the updates in its last epoch; choosing the best epoch is not timed."""
 
     def train_phase(self, *arguments: Any) -> None:
         wait()
@@ -105,7 +105,7 @@ class TimedLoop(Loop):
 
 
 def ours(case: Case, texts: Texts, gpu_step: str) -> float:
-    """Return the seconds of an epoch of our loop, the third, or where nothing is captured the second."""
+    """Return the seconds of an epoch of our loop: the third or, if `gpu_step` is eager, the second."""
     recipe = common.tagging(
         batch=case.batch, rate=2e-5, precision="bfloat16", epochs=2 if gpu_step == "eager" else 3, pools=False
     ).model_copy(update={"gpu_step": gpu_step})  # fmt: skip
@@ -160,7 +160,7 @@ def trainer(case: Case, texts: Texts) -> float:
 
 
 def padded_graph(case: Case, texts: Texts) -> float:
-    """Return the seconds of replays of whole updates, one graph for each length of a batch in multiples of 16."""
+    """Return the seconds of an epoch of replayed updates, with a graph for each batch length, rounded up to 16."""
     device = torch.device("cuda")
     model = BertForSequenceClassification(case.shape()).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=torch.tensor(2e-5, device=device), fused=True, capturable=True)
@@ -200,7 +200,7 @@ def padded_graph(case: Case, texts: Texts) -> float:
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """A context in which layers are compiled however few updates a stage has."""
+    """Context in which layers are compiled, however few updates a stage has."""
     least, gpu.COMPILED_FROM = gpu.COMPILED_FROM, 0
     try:
         yield
@@ -209,7 +209,7 @@ def compiling() -> Iterator[None]:
 
 
 def arms(case: Case) -> dict[str, Callable[[Case, Texts], float]]:
-    """Return what is timed in a case, by name."""
+    """Return the arms of a case by name; each returns its seconds."""
     of_all = {
         "ours, layers compiled": lambda *of: ours(*of, "compiled"),
         "ours": lambda *of: ours(*of, "captured"),
@@ -220,14 +220,14 @@ def arms(case: Case) -> dict[str, Callable[[Case, Texts], float]]:
 
 
 def table_2_texts() -> float:
-    """Return the number of texts of all updates of tanti2021's table 2 with one seed; one that trains no encoder is a third."""
+    """Return the number of texts of all updates of tanti2021's table 2 with one seed, see `texts_of`."""
     config = load_config(yaml.safe_load((Path(__file__).parents[1] / "config.yaml").read_text("utf-8")))
     of_paper = recipes.recipes(config)
     return sum(texts_of(of_paper[f"tanti2021/{task}/{run}"]) for task in ("pos", "nli") for run in RUNS)
 
 
 def texts_of(recipe: Recipe) -> float:
-    """Return the number of texts of the terms of all updates in which the encoder runs; those without its gradient are thirds."""
+    """Return the number of texts that the encoder reads in all updates; those without its gradient count a third."""
     sizes = {data: TEXTS.get(data.corpus, 0) for data in recipe.data()}
     phases = [(stage, phase) for stage in recipe.stages if not recipe.keeps_states(stage) for phase in stage.phases]
     return sum(
@@ -255,7 +255,7 @@ def main() -> None:
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
     print(f"{device}, torch {torch.__version__}, bfloat16, peak {settings.peak / 1e12:.0f} TFLOP/s", flush=True)
     print("| case | arm | ms an update | subwords a second | share of the peak |\n|---|---|---|---|---|", flush=True)
-    rates: dict[Case, float] = {}  # texts a second of our fastest arm
+    rates: dict[Case, float] = {}  # texts per second of our fastest arm
     for case in cases:
         texts = pairs(case)
         for name, arm in arms(case).items():

@@ -6,9 +6,9 @@
     python benchmarks/mutation_score.py report FOLDER
 
 ROOT is a clone of the repository that nothing else uses, with its environment in .venv. A mutation is detected if one of the
-tests that execute its line fails or takes too long. Of many tests, those that execute the fewest of the lines come first, as
-many as take half a minute. A line that runs at import, such as the field of a class, is executed by the tests of the files that
-name its definition.
+tests that execute its line fails or takes too long. If there are many such tests, those that execute the fewest mutated lines
+are run, up to half a minute in all. A line that runs at import, such as the field of a class, counts as executed by the tests
+in files that name its definition.
 """
 
 import ast
@@ -28,7 +28,7 @@ from mutations import Mutation, mutated, mutations, spread  # noqa: E402
 
 SEED, NUMBER = 59, 150
 LIBRARY = "workflow/crosslens"
-SECONDS, LONGEST = 30, 240  # of the tests of a mutation as they are chosen; after which they are stopped
+SECONDS, LONGEST = 30, 240  # seconds: expected of a mutation's chosen tests; after which they are stopped
 FOLDER = "MUTATION_SCORE"  # environment variable: where probes and tests leave their files
 executed = set[tuple[int, str]]()
 
@@ -60,9 +60,9 @@ def pytest_runtest_logreport(report) -> None:
 
 
 def place(tree: ast.Module, line: int) -> tuple[int, int] | None:
-    """Line before which a probe sees a line executed, and its indentation; None if the line is executed at import.
+    """Line before which to insert a probe for a line, and its indentation; None if the line is executed at import.
 
-    This is the first line of the innermost statement, or of the body of the function whose head has the line.
+    This is the first line of the innermost statement, or of a function's body if the line is in its head.
     """
     within = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and _first(node) <= line <= (node.end_lineno or 0)]
     functions = [node for node in within if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -83,7 +83,7 @@ def _start(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def _is_elif(tree: ast.Module, statement: ast.stmt) -> bool:
-    """Whether an `if` is the `elif` of another, before which no statement can stand."""
+    """Whether an `if` is the `elif` of another, before which no statement is allowed."""
     ifs = (node for node in ast.walk(tree) if isinstance(node, ast.If) and node.orelse == [statement])
     return any(node.col_offset == statement.col_offset for node in ifs)
 
@@ -151,7 +151,7 @@ def naming(root: Path, mutation: Mutation, tests: set[str]) -> set[str]:
 
 
 def detection(root: Path, file: Path, source: str, text: str, names: list[str]) -> str:
-    """Whether tests detect the text that stands for the source of a file."""
+    """Run tests on a mutated file and return what comes of it. source, text: of the file, before and after the mutation."""
     try:
         compile(text, str(file), "exec")
     except SyntaxError:
@@ -165,7 +165,7 @@ def detection(root: Path, file: Path, source: str, text: str, names: list[str]) 
 
 
 def apply(root: Path, mutation: Mutation) -> tuple[Path, str, str] | None:
-    """File, source before and after; None if the mutation no longer applies. Code that has moved is looked for in all files."""
+    """File, source and mutated source; None if the mutation no longer applies. Moved code is searched for in all files."""
     files = sorted((root / LIBRARY).rglob("*.py"), key=lambda file: (file.relative_to(root).as_posix() != mutation.file, file))
     for file in files:
         source = file.read_text("utf-8")
@@ -203,12 +203,12 @@ def read(mutations_file: Path) -> list[Mutation]:
 
 
 def rows(file: Path) -> list[list[Any]]:
-    """Rows of a file of JSON lines, if it is there."""
+    """Rows of a file of JSON lines; [] if there is none."""
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
 
 
 def report(folder: Path) -> str:
-    """The share of mutations that are detected, of those that apply."""
+    """Share of mutations that are detected, among those that apply, as text."""
     outcomes = Counter(row[6] for row in rows(folder / "results.jsonl"))
     detected = sum(number for outcome, number in outcomes.items() if outcome.startswith("detected"))
     total = sum(outcomes.values()) - outcomes["no longer applies"]

@@ -1,14 +1,14 @@
-"""Probes for the language, solved many at a time, against a loop of scikit-learn's LogisticRegression on the same coordinates.
+"""Language probes, many solved together, compared with a loop of scikit-learn's LogisticRegression on the same coordinates.
 
     python benchmarks/probes.py
 
-The states are synthetic: 13 languages with 3,000 vectors each, d = 384. The problems are those of one layer in figures 1 and 3 of
-liang2021: pairs of languages at [0:x], [x:2x] and x random coordinates, each language against the rest at [0:x],
-x = 1, 10, 20, ... 190, and all
-pairs at x = 1; DensRay's coordinates, four fifths of the vectors to train. The loop solves an even share of the problems of each
-kind, since it is slow, with its defaults. It multiplies matrices with vectors, which a second thread hardly helps and a busy
-machine hinders: it has one, ours what --threads says.
-On a busy machine `--clock cpu --threads 1` counts the processor's seconds instead of the wall's.
+The states are synthetic: 13 languages with 3,000 vectors each, d = 384. The problems are the probes of one layer in figures 1
+and 3 of liang2021: pairs of languages at [0:x], [x:2x] and x random coordinates, and each language against the rest at [0:x],
+for x = 1, 10, 20, ... 190; and all pairs at x = 1. Coordinates are DensRay's; four fifths of the vectors are for training.
+
+The loop uses scikit-learn's defaults. It is slow, so it solves an even share of the problems of each kind. It multiplies
+matrices with vectors, which a second thread hardly helps and a busy machine slows down; so it has one thread, ours --threads.
+On a busy machine, `--clock cpu --threads 1` counts seconds of the processor, not of the wall clock.
 """
 
 import argparse
@@ -32,7 +32,7 @@ Split = Mapping[str, np.ndarray]
 
 
 def made_up(languages: int, n: int, d: int) -> dict[str, np.ndarray]:
-    """Vectors around means of languages, with what languages share in a falling spectrum."""
+    """Random vectors around the mean of each language, (n, d); variation that languages share has a falling spectrum."""
     generator = np.random.default_rng(0)
     axes = np.linalg.qr(generator.normal(size=(d, d)))[0] * np.exp(-np.arange(d) / (d / 4))
     means = 0.1 * generator.normal(size=(languages, d))
@@ -40,7 +40,7 @@ def made_up(languages: int, n: int, d: int) -> dict[str, np.ndarray]:
 
 
 def coordinates(states: Split) -> tuple[Split, Split]:
-    """Coordinates along DensRay's basis and what is beyond its rank, four fifths of each language and the rest, as float32."""
+    """Training and test coordinates, four fifths and one fifth of each language, in DensRay's basis, completed to d."""
     parts: tuple[dict[str, np.ndarray], dict[str, np.ndarray]] = {}, {}
     sums = Statistics(next(iter(states.values())).shape[1])
     for number, (language, vectors) in enumerate(states.items()):
@@ -53,7 +53,7 @@ def coordinates(states: Split) -> tuple[Split, Split]:
 
 
 def alone(train: np.ndarray, classes: np.ndarray, test: np.ndarray, truth: np.ndarray) -> float:
-    """Accuracy of one of scikit-learn's."""
+    """Test accuracy of one of scikit-learn's probes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return float(LogisticRegression().fit(train, classes).score(test, truth))
@@ -72,7 +72,7 @@ def rest_alone(train: Split, test: Split, language: str, window: np.ndarray) -> 
 
 
 def times(ours: Sequence[float], theirs: Sequence[float]) -> str:
-    """How many times as long theirs takes: median and range over repeats."""
+    """How many times as long theirs takes, as text: median and range over repeats."""
     ratios = np.divide(theirs, ours)
     return f"{np.median(ratios):.1f} times ({ratios.min():.1f} to {ratios.max():.1f})"
 

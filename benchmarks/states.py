@@ -1,9 +1,10 @@
-"""Hidden states of all layers to a Parquet file: our batches in float32 and bfloat16 against one sentence at a time.
+"""Hidden states of all layers, written to a Parquet file: our batches, in float32 and bfloat16, or one sentence at a time.
 
-    python benchmarks/states.py de_pud.conllu en_pud.conllu fi_pud.conllu     one language a file, named by its first letters
+    python benchmarks/states.py de_pud.conllu en_pud.conllu fi_pud.conllu     one language per file, named by its first letters
 
-All arms run in one process, in turn; what counts is the ratio of real (not padded) subwords a second, writing included. Then what
-bfloat16 does to the states of the last layer. On a busy machine `--clock cpu --threads 1` counts the processor's seconds.
+All arms run in one process, in turn. They are compared by real (not padded) subwords per second, including the time to write.
+Last comes how bfloat16 changes the states of the last layer. On a busy machine, `--clock cpu --threads 1` counts seconds of the
+processor.
 """
 
 import argparse
@@ -50,7 +51,12 @@ def ours(encoder: torch.nn.Module, texts: Texts) -> dict[str, np.ndarray]:
 
 
 def read(paths: list[Path], given: Path | None, each: int, target: Path) -> tuple[Path, Texts]:
-    """The encoder trimmed to some treebanks, and sentences of each."""
+    """Folder of an encoder trimmed to some treebanks, and sentences of each as texts.
+
+    given: folder of the untrimmed encoder; None: see `common.official`.
+    each: number of sentences of each treebank.
+    target: folder to write the trimmed encoder to.
+    """
     common.trimmed(common.official(given), paths, target)
     rows = [row for path in paths for row in common.evenly(common.sentences(path, path.name.split("_")[0]), each)]
     return target, common.tokenised(target, rows)

@@ -1,16 +1,16 @@
-"""Fine-tuning a tagger on a CPU: our loop against transformers' Trainer, in real (not padded) subwords a second.
+"""Fine-tuning a tagger on a CPU: our loop and transformers' Trainer, in real (not padded) subwords per second.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/training.py train.conllu --vocabulary train.conllu other.conllu
 
 All arms run in one process, in turn, with the same weights, sentences, updates, schedule, AdamW and clipping. The Trainer
-pads to 128, as the papers' scripts do, or to the longest of a batch, sentences grouped by length. It gets the encoder trimmed to
-the subwords of `--vocabulary`, as our loop does, and the official one with its whole vocabulary, as users run it.
-Both train in float32 and in bfloat16, which the Trainer has as bf16=True.
+pads to 128, as the papers' scripts do, or to the longest text of a batch, with sentences grouped by length. It gets the encoder
+trimmed to the subwords of `--vocabulary`, as our loop does, and the official one with its whole vocabulary, as users run it.
+Both train in float32 and in bfloat16 (bf16=True of the Trainer).
 
-First the losses of thirty updates, or of all where there are fewer, on the same batches without dropout are compared: they are
+First, the losses of thirty updates, or of all if there are fewer, are compared on the same batches without dropout: they are
 equal up to rounding.
-On a busy machine `--clock cpu --threads 1` counts the processor's seconds instead of the wall's.
+On a busy machine, `--clock cpu --threads 1` counts seconds of the processor, not of the wall clock.
 """
 
 import argparse
@@ -44,23 +44,23 @@ from transformers import (
 from transformers import DataCollatorForTokenClassification as Collator
 
 RATE, SEED = 5e-5, 1
-POOL = 50  # batches that both sort by length together where the corpus is large enough
+POOL = 50  # batches that both loops sort by length together, if the corpus is large enough
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What all arms share."""
+    """Settings that all arms share."""
 
     batch: int
     updates: int
     dropout: float
     clock: Callable[[], float]
-    alike: bool  # batches are of texts of like lengths, else uniformly random
+    alike: bool  # whether batches have texts of similar length; otherwise they are uniformly random
 
 
 @dataclass(frozen=True)
 class Done:
-    """What an arm did."""
+    """Result of an arm."""
 
     subwords: int
     seconds: float
@@ -68,7 +68,7 @@ class Done:
 
     @property
     def rate(self) -> float:
-        """Real subwords a second."""
+        """Real subwords per second."""
         return self.subwords / self.seconds
 
 
@@ -85,7 +85,7 @@ class TimedLoop(Loop):
 
 
 def ours(encoder: Path, texts: Texts, setting: Setting, precision: common.Precision) -> Done:
-    """An epoch of our loop; the texts fill the updates exactly."""
+    """Train for an epoch with our loop; the texts must fill its updates exactly."""
     recipe = common.tagging(
         batch=setting.batch, rate=RATE, dropout=setting.dropout, precision=precision, pools=setting.alike
     )  # fmt: skip
@@ -98,7 +98,7 @@ def ours(encoder: Path, texts: Texts, setting: Setting, precision: common.Precis
 
 
 def load(encoder: Path, dropout: float) -> torch.nn.Module:
-    """The encoder, with the dropout asked for."""
+    """Encoder from a folder; without any dropout if `dropout` is 0."""
     model = load_encoder(encoder)
     if not dropout:
         for module in model.modules():
@@ -108,7 +108,7 @@ def load(encoder: Path, dropout: float) -> torch.nn.Module:
 
 
 class CountingCollator(Collator):
-    """The Trainer's collator; counts the real subwords of each batch."""
+    """The Trainer's collator, which also counts the real subwords of each batch."""
 
     subwords: list[int]
 
@@ -135,7 +135,7 @@ def theirs(
     encoder: Path, examples: Sequence[dict[str, list[int]]], setting: Setting, sampling: str, padding: str,
     precision: common.Precision,
 ) -> Done:  # fmt: skip
-    """As many updates of the Trainer."""
+    """Train for the same number of updates with the Trainer."""
     state = head_weights(encoder)
     model = AutoModelForTokenClassification.from_pretrained(
         encoder, num_labels=len(state["bias"]), dtype=torch.float32, classifier_dropout=setting.dropout,
@@ -166,7 +166,7 @@ def theirs(
 
 
 def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
-    """The head as our loop draws it."""
+    """Weights of the head, as our loop initialises it."""
     recipe = common.tagging(batch=1, rate=RATE)
     model = EncoderWithHeads(load_encoder(encoder), recipe.heads, init_sd=recipe.init_sd)
     model.initialise_heads((TASK,), stream(SEED, "heads", recipe.stages[0].name))
@@ -174,7 +174,7 @@ def head_weights(encoder: Path) -> dict[str, torch.Tensor]:
 
 
 def as_examples(texts: Texts) -> list[dict[str, list[int]]]:
-    """Texts as the Trainer's collator wants them, labels on the labelled subwords."""
+    """Texts as the Trainer's collator expects them, with labels only on labelled subwords."""
     found = []
     for i in range(len(texts)):
         subwords = texts.subwords[texts.subword_offsets[i] : texts.subword_offsets[i + 1]]
@@ -186,7 +186,7 @@ def as_examples(texts: Texts) -> list[dict[str, list[int]]]:
 
 
 def check(encoder: Path, texts: Texts, batch: int, most: int = 30) -> str:
-    """Losses of at most so many updates on the same batches, without dropout; the texts fill a whole number of updates."""
+    """Mean losses of both loops as text: at most `most` full updates on the same batches, without dropout."""
     updates = min(most, len(texts) // batch)
     part = common.first(texts, updates * batch)
     setting = Setting(batch, updates, 0.0, time.perf_counter, alike=True)
@@ -245,7 +245,7 @@ def main() -> None:
             for label, path in (("trimmed", small), ("whole vocabulary", whole))[: 1 if settings.trimmed_only else 2]:
                 examples = as_examples(texts[path])
                 name = f"{label}, {precision}"
-                # Four times, so that the Trainer's pools (a quarter of the data at most) are as large as with a real corpus.
+                # Four copies, so that the Trainer's pools (at most a quarter of the data) are as large as with a real corpus.
                 runs[f"Trainer, {sampling}, {name}"] = partial(
                     theirs, path, examples * 4, setting, sampling, "longest", precision
                 )
@@ -255,14 +255,14 @@ def main() -> None:
         rates = common.in_turn({name: arm(name, run) for name, run in runs.items()}, settings.repeats)
         for precision in common.PRECISIONS:
             print(share(small, lengths, setting, precision, statistics.median(rates[f"our loop, {precision}"])))
-    for precision in common.PRECISIONS:  # ours against the Trainer in the same precision; at last against everything
+    for precision in common.PRECISIONS:  # ours and the Trainer in the same precision; in the last one, all arms
         comparison = {name: values for name, values in rates.items() if precision in name or precision == common.PRECISIONS[-1]}
         print(common.compare(comparison, "subwords a second", [name for name in comparison if name != f"our loop, {precision}"]))
     print("mean loss:", ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 
 
 def share(encoder: Path, lengths: np.ndarray, setting: Setting, precision: common.Precision, rate: float) -> str:
-    """Share of the processor's rate in products that our loop reaches at a rate in subwords a second."""
+    """Share of the processor's peak, in matrix products, that our loop reaches, as text. rate: subwords per second."""
     model = load_encoder(encoder)
     config: Any = model.config
     measured = rate * common.flops(model, lengths) / lengths.sum()
@@ -271,7 +271,7 @@ def share(encoder: Path, lengths: np.ndarray, setting: Setting, precision: commo
 
 
 def vocabulary(encoder: Path) -> int:
-    """Subwords of an encoder."""
+    """Number of subwords in the vocabulary of an encoder."""
     return int(json.loads((encoder / "config.json").read_text())["vocab_size"])
 
 

@@ -1,4 +1,4 @@
-"""Messages beside those of Snakemake: on unknown targets, and on what a run lacks, before its first job."""
+"""Messages in addition to those of Snakemake: on unknown targets and, before the first job, on what a run lacks."""
 
 import os
 import re
@@ -19,17 +19,20 @@ KEPT_IN_SPITE = (
 RAISED = (
     r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$",
     r"^WorkflowError in file [^\n]+:\n(.+?)\n  File ",
-)  # by a function; by a file
-SHOWN = {"table": ".csv", "figure": ".svg"}  # first output of a table and of a figure: the file to ask for
+)  # Snakemake's message on an error that a function raised, and that a file raised
+SHOWN = {"table": ".csv", "figure": ".svg"}  # ending of the first output of a table or figure, the file to ask for
 
 
 def unknown_target(
     message: str, targets: Sequence[str], results: str, presets: Iterable[Preset], misfits: Mapping[str, str] = {}
 ) -> str:
-    """Message with advice in the place of Snakemake's "No rule to produce TARGET ...".
+    """Message with advice, to replace Snakemake's "No rule to produce TARGET ...".
 
-    targets: rules, and files of tables and figures; results: folder of the results of this call; misfits: key of a paper, or
-    folder of its items -> why the paper does not fit the configuration, which is then the whole message.
+    message: Snakemake's message.
+    targets: rules, and files of tables and figures.
+    results: folder of the results of this call.
+    misfits: key of a paper, or folder of its tables and figures -> why the paper does not fit the configuration. This is then
+    the whole message.
     """
     target = message.partition("No rule to produce ")[2].partition(" (")[0]
     folder, *words = [os.path.dirname(target), *re.split("[/.]", target)]
@@ -47,14 +50,14 @@ def unknown_target(
 
 
 def reason(message: str) -> str:
-    """Text of the WorkflowError in Snakemake's message on where it was raised; the whole message for another error."""
+    """Text of a WorkflowError, without the lines in which Snakemake says where it was raised; other messages unchanged."""
     matches = (re.search(form, message, re.DOTALL | re.MULTILINE) for form in RAISED)
     match = next(filter(None, matches), None)
     return "\n".join(line.strip() for line in match[1].split("\n")) if match else message
 
 
 def missing_command(executor: str | None) -> str | None:
-    """The message for a cluster profile on a machine from which no job can be submitted."""
+    """Message if a cluster profile is used on a machine that cannot submit jobs; None otherwise."""
     if executor != "slurm" or shutil.which("sbatch"):
         return None
     return (
@@ -64,14 +67,14 @@ def missing_command(executor: str | None) -> str | None:
 
 
 def missing_image(methods: Iterable[object], image: str) -> str | None:
-    """The message where jobs are to run in an image that is not there. methods: of software deployment, as --sdm has them."""
+    """Message if jobs are to run in an image that does not exist; None otherwise. methods: values of --sdm."""
     if "apptainer" not in map(str, methods) or Path(image).exists():
         return None
     return f"{image}: expected the image for --sdm apptainer, found none; build it as docs/install.md says, or link to it here"
 
 
 def missing_mirrors(mirrors: Iterable[str], files: str) -> str:
-    """The message where folders listed under `mirror` do not exist; "" where all do. files: of the configuration."""
+    """Message on folders under `mirror` that do not exist; "" if all do. files: names of the configuration files."""
     missing = [path for path in map(Path, mirrors) if not path.is_dir()]
     return "\n".join(
         f"{files}: mirror: expected a folder, found none at {path}: correct it, or leave it out"
@@ -81,7 +84,7 @@ def missing_mirrors(mirrors: Iterable[str], files: str) -> str:
 
 
 def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
-    """The message where resources are set for rules that do not exist, which Snakemake does not notice; "" where all do."""
+    """Message on rules in set-resources that do not exist, which Snakemake does not notice; "" if all do."""
     return "\n".join(
         f"set-resources: expected the name of a rule, found '{name}'{nearest(name, rules) or '; correct or remove it'}"
         for name in names
@@ -90,7 +93,7 @@ def unknown_rules(names: Iterable[str], rules: Sequence[str]) -> str:
 
 
 def published_here(executor: str | None, results: str, rules: Iterable[str]) -> str | None:
-    """A warning where training runs of the full study would run on this machine. rules: of the jobs to run."""
+    """Warning if training runs of the full study would run on this machine; None otherwise. rules: rule of each job to run."""
     training_runs = sum(rule.startswith("train") for rule in rules)
     if executor != "local" or results != "results" or not training_runs:
         return None
@@ -101,11 +104,13 @@ def published_here(executor: str | None, results: str, rules: Iterable[str]) -> 
 
 
 def warnings(values: Mapping[str, Any], config: Config, misfits: Mapping[str, str] = {}) -> list[str]:
-    """Warnings on a configuration before anything runs.
+    """Warnings on a configuration, before anything runs.
 
-    values: the configuration as it stands in its files; misfits: why papers do not fit it, by key. They name these, folders
-    of other results and of encoders that do not exist, and encoders that are fetched because their package has no wheel for this
-    platform.
+    They name papers that do not fit it, folders of other results and of encoders that do not exist, and encoders that are
+    fetched because their package has no wheel for this platform.
+
+    values: the configuration as its files have it.
+    misfits: key of a paper -> why it does not fit.
     """
     missing = [
         f"reuse: expected a folder of results, found none at {path}; everything is made here"

@@ -1,6 +1,6 @@
-"""Messages of a run of the workflow: a line for each finished job with the time left, and in the end what failed and why.
+"""Messages of a run of the workflow: a line for each finished job with the time left, and at the end what failed and why.
 
-The whole output of Snakemake stays in its own log, .snakemake/log/.
+The whole output of Snakemake is in its own log, .snakemake/log/.
 """
 
 import logging
@@ -17,19 +17,19 @@ from crosslens.commands.planned_jobs import Job, cause, changed_keys, event_of
 from crosslens.jobs.quantities import counted, duration, shortened
 from crosslens.jobs.training_folders import seen
 
-UNKNOWN = Estimate(5.0, "tabulated")  # of a job whose kind is neither measured nor tabulated
-NARROW = 2.0  # ratio of the most to the least time left from which on one number is shown
-ENOUGH = 3  # finished jobs of a kind from which on their mean is trusted
-LONG = 60.0  # seconds expected of a job whose start has a line, too
+UNKNOWN = Estimate(5.0, "tabulated")  # for a job of a kind that is neither measured nor tabulated
+NARROW = 2.0  # one number is shown if the most time left is at most so many times the least
+ENOUGH = 3  # finished jobs of a kind that it takes to trust their mean
+LONG = 60.0  # seconds; a job that is expected to take longer has a line for its start, too
 HIDDEN = "workflow_started job_info job_started job_finished job_error shellcmd progress resources_info".split()  # events
 SAID_ELSEWHERE = ("Select jobs to execute", "Execute ", "Finished jobid")
 
 
 class Jobs(logging.Handler):
-    """Listens to Snakemake's events.
+    """Logging handler that follows Snakemake's events and prints the messages of a run.
 
-    planned: returns the cost model, and the jobs of the run by Snakemake's number; called once, when the run begins. stream:
-    where lines go, by default stderr.
+    planned: returns the cost model, and the jobs of the run by Snakemake's number; called once, when the run begins.
+    stream: where lines are printed; None: stderr.
     """
 
     def __init__(self, planned: Callable[[], tuple[Estimator, dict[int, Job]]], stream: TextIO | None = None) -> None:
@@ -39,10 +39,10 @@ class Jobs(logging.Handler):
         self.titles: dict[int, str] = {}
         self.running: dict[int, float] = {}  # job -> when it began
         self.seconds_by_kind: dict[str, list[float]] = defaultdict(list)  # of finished jobs
-        self.failed: dict[str, list[str]] = {}  # title of the job -> logs, once however often it was tried
+        self.failed: dict[str, list[str]] = {}  # title of the job -> logs; one entry, however often it was tried
 
     def emit(self, record: Any) -> None:
-        """Take note of an event, and print a line where a job has ended, or a long one begins."""
+        """Take note of an event, and print a line if a job has ended or a long one begins."""
         match event_of(record):
             case "run_info" if not self.left:
                 self.estimator, self.left = self.planned()
@@ -51,7 +51,7 @@ class Jobs(logging.Handler):
                 if (seconds := self._estimate(record.jobid).seconds) > LONG:
                     self._print(f"begins: {self.titles[record.jobid]}, about {duration(seconds)}")
             case "job_started":
-                self.running.update(dict.fromkeys(record.jobs, time.monotonic()))  # before Snakemake tells which jobs these are
+                self.running.update(dict.fromkeys(record.jobs, time.monotonic()))  # only a later event describes these jobs
             case "job_finished" if record.job_id in self.running and record.job_id in self.titles:
                 self._finished(record.job_id, time.monotonic() - self.running.pop(record.job_id))
             case "job_error":
@@ -68,7 +68,7 @@ class Jobs(logging.Handler):
         self._print(f"{self._ahead()}  {self.titles[number]} ({duration(seconds)}){self._beside()}")
 
     def _ahead(self) -> str:
-        """Share of the work that is done, and the time left, as a range as long as little is known of it."""
+        """Share of the work that is done, and the time left, as a range while it is uncertain."""
         if not any(job.log for job in self.left.values()):  # rules without a log only name targets
             return "100%"
         now = time.monotonic()
@@ -82,7 +82,7 @@ class Jobs(logging.Handler):
         return f"{done / (done + sum(seconds for _, seconds, _ in ranges)):4.0%}, {time_left} left"
 
     def _seconds(self, running: Mapping[int, float]) -> dict[str, list[float]]:
-        """Seconds of the finished jobs of each kind, and of the jobs that run already longer than is expected of their kind."""
+        """Seconds of finished jobs by kind, and of running jobs that already take longer than expected of their kind."""
         seconds = {kind: list(times) for kind, times in self.seconds_by_kind.items()}
         for number, spent in running.items():
             if number in self.left and self.left[number].log and spent > self._estimate(number).seconds:
@@ -90,7 +90,7 @@ class Jobs(logging.Handler):
         return seconds
 
     def _remaining(self, number: int, spent: float) -> list[float]:
-        """Least, likely and most seconds that a job will still take; if it runs longer than expected, shares of what it took."""
+        """Least, likely and most seconds that a job will still take; if it runs longer than expected, shares of `spent`."""
         return [
             max(time - spent, share * spent) for time, share in zip(self._estimate(number).range, (0.05, 0.2, 0.5), strict=True)
         ]
@@ -105,7 +105,7 @@ class Jobs(logging.Handler):
         return estimate or UNKNOWN
 
     def _beside(self) -> str:
-        """The job that has run longest, if that is long, and the number of the others."""
+        """Text on the job that has been running longest, if longer than LONG, and the number of others; "" otherwise."""
         since = {number: start for number, start in self.running.items() if number in self.titles}
         number = min(since, key=since.__getitem__, default=-1)
         if number < 0 or (seconds := time.monotonic() - since[number]) < LONG:
@@ -113,7 +113,7 @@ class Jobs(logging.Handler):
         return f"; running: {self.titles[number]} ({duration(seconds)})" + f" and {len(since) - 1} more" * (len(since) > 1)
 
     def summary(self) -> None:
-        """Say of each failed job why it failed and where its log is."""
+        """Print why each failed job failed, and where its log is."""
         self._print(f"\n{len(self.failed) or 'No'} job{'s' * (len(self.failed) != 1)} failed.")
         for title, logs in self.failed.items():
             reasons = [reason for log in logs if (reason := _reason(Path(log)))]
@@ -126,18 +126,18 @@ class Jobs(logging.Handler):
 
 
 class DryRun:
-    """Filter of a dry run's messages: it counts files to be fetched by source, and gives reasons for jobs at the end."""
+    """Logging filter of a dry run: it counts the files to fetch by source, and at the end gives the reasons for jobs."""
 
     def __init__(self, every_job: bool = False, by_hand: Callable[[list[str]], Sequence[str]] = lambda files: ()) -> None:
-        """every_job: whether jobs that fetch files are shown one by one, too. by_hand: what to say of files to be fetched."""
+        """every_job: whether to show jobs that fetch files one by one, too. by_hand: files to fetch -> lines about them."""
         self.every_job, self.by_hand = every_job, by_hand
         self.files: Counter[str] = Counter()  # to be fetched, by source
         self.fetched: list[str] = []
-        self.titles: dict[str, list[str]] = defaultdict(list)  # of jobs, by why they would run
+        self.titles: dict[str, list[str]] = defaultdict(list)  # why jobs would run -> their titles
         self.counted = False  # whether Snakemake has counted the jobs, which it does again after listing them
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether Snakemake itself shows a record."""
+        """Take note of a record, and return whether Snakemake shows it."""
         job: Any = record
         if event_of(record) == "run_info":
             is_repeated, self.counted = self.counted, True
@@ -169,21 +169,21 @@ class DryRun:
 
 
 def calm(record: logging.LogRecord) -> bool:
-    """Whether Snakemake itself shows a record."""
+    """Whether Snakemake shows a record of a run; what our own messages say is hidden."""
     message = str(record.msg or "")
-    # That a script ended with an error: what the error was stands in its log, and in the summary.
+    # It only says that a script ended with an error; the script's log and our summary say which.
     is_script_error = getattr(record, "exception", None) == "RuleException" and "CalledProcessError" in message
     return event_of(record) not in HIDDEN and not message.startswith(SAID_ELSEWHERE) and not is_script_error
 
 
 def _title(record: Any) -> str:
-    """Message of a job's rule, or its name and wildcards."""
+    """Title of a job: the message of its rule, or the rule's name and wildcards."""
     wildcards = ", ".join(f"{name} {value}" for name, value in (getattr(record, "wildcards", None) or {}).items())
     return record.rule_msg or " ".join(filter(None, (record.rule_name, wildcards)))
 
 
 def _reason(log: Path) -> str:
-    """The last error of a log, without its time; else its last line."""
+    """Last error in a log, without its time; if there is none, the last line."""
     lines = log.read_text("utf-8", errors="replace").splitlines() if log.is_file() else []
     errors = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
     if errors and errors[-1] != "stopped by an error":

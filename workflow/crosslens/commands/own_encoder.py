@@ -1,4 +1,4 @@
-"""Trial of an encoder of one's own, its overlay, and the tables of the demo, or the passport, that are built with it.
+"""Try an encoder of your own: check it, write its overlay, and build some pages of the demo, or its passport, with it.
 
 `make try ENCODER=FOLDER`, or ENCODER=OWNER/NAME@COMMIT: python -m crosslens.commands.own_encoder try ENCODER
 `make passport ENCODER=...`: python -m crosslens.commands.own_encoder passport ENCODER
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import expanduser, isdir  # of an unknown user it leaves ~NAME
+from os.path import expanduser, isdir  # if the user is unknown, expanduser keeps ~NAME
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,18 +38,20 @@ from crosslens.jobs.files import written
 
 @dataclass(frozen=True)
 class Purpose:
-    """Pages that are built with an encoder, and the preset at which they are.
+    """Pages to build with an encoder, and the settings with which they are built.
 
     about: first words of the overlay's comment.
-    options: of snakemake, before its files of configuration.
-    files: of configuration, into which the overlay is merged.
-    reuse: folder of results from which what is the same is taken, if it is there.
-    suffix: of the overlay's name after that of the encoder.
-    results: folder of results, pages: below it, papers: their sections; {} stands for the name of the encoder.
-    corpora: keys of the corpora to whose texts a vocabulary is trimmed; none, it stays whole.
-    reading: key of the tokenisation with which it does so.
-    jobs: that share the cores, even where there are fewer; None, as the options and the files of configuration say.
-    longest: subwords of a text at most, where the encoder has positions for more than the reading's maximum.
+    options: options of snakemake before its configuration files.
+    files: configuration files into which the overlay is merged.
+    suffix: end of the overlay's name, after the name of the encoder.
+    results: folder of results. Here, in `pages` and in `papers`, {} is replaced by the name of the encoder.
+    pages: pages to build, as paths below the results.
+    papers: sections of papers in the overlay, as YAML.
+    corpora: keys of the corpora to which the vocabulary is trimmed; (): it stays whole.
+    tokenisation: key of the tokenisation that the pages use.
+    jobs: number of jobs that share the cores, even if there are fewer cores; None: as options and files say.
+    longest: most subwords of a text if the encoder has more positions than the tokenisation's maximum.
+    reuse: folder of results from which identical results are taken, if it exists; "" for none.
     """
 
     about: str
@@ -66,11 +68,11 @@ class Purpose:
     reuse: str = ""
 
     def overlay(self, name: str) -> Path:
-        """File of the overlay of an encoder of that name."""
+        """File of the overlay of an encoder. name: name of the encoder."""
         return Path("overlays", f"{name}{self.suffix}.yaml")
 
     def targets(self, name: str) -> list[str]:
-        """Files that are built."""
+        """Files of the pages to build."""
         return [f"{self.results}/{page}".format(name) for page in self.pages]
 
     def command(self, name: str) -> list[str]:
@@ -102,17 +104,17 @@ PURPOSES = {
         papers="{{ passport: {{ encoders: [{}], compare: [] }} }}",
         corpora=(),
         tokenisation="sentences",
-        jobs=3,  # passes of the encoder and of its two draws of random weights, which take equally long
-        longest=2048,  # bytes of a sentence can be more than 512
+        jobs=3,  # passes of the encoder and of two copies with random weights, which take equally long
+        longest=2048,  # some tokenizers have bytes as subwords, and sentences can have more than 512
     ),
 }
 SYNTHETIC = Path(__file__).parents[3] / "resources/synthetic"
-NOTICEABLE = 0.05  # share of unknown subwords
+NOTICEABLE = 0.05  # share of unknown subwords from which a language is reported
 USAGE = "ENCODER=FOLDER, as saved by save_pretrained, or ENCODER=OWNER/NAME@COMMIT for one on the Hugging Face hub"
 
 
 def settings_of(text: str) -> FolderEncoder | HubEncoder:
-    """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError where it is neither."""
+    """Settings of an encoder from FOLDER or OWNER/NAME@COMMIT. Raises DataError if it is neither."""
     (id, _, commit), paths = text.partition("@"), filter(None, (text, expanduser(text)))
     try:
         if folder := next(filter(isdir, paths), None):
@@ -126,7 +128,7 @@ def settings_of(text: str) -> FolderEncoder | HubEncoder:
 
 
 def name_of(encoder: FolderEncoder | HubEncoder) -> str:
-    """Name of the encoder in its overlay, of the overlay and of the folder of results: my-xlm-roberta-base."""
+    """Name of an encoder, of its overlay and of its folder of results, such as my-xlm-roberta-base."""
     last = encoder.id.rpartition("/")[2] if encoder.source == "hub" else Path(encoder.path).resolve().name
     name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-")[:40].removeprefix("my-")
     return f"my-{name or 'encoder'}"
@@ -135,11 +137,12 @@ def name_of(encoder: FolderEncoder | HubEncoder) -> str:
 def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Description:
     """Put the encoder into a temporary folder as the workflow's rules do, and return its description with its whole vocabulary.
 
-    hub: folder of the files of an encoder from the hub. Raises DataError where a trial of its tokenizer or its weights fails.
+    hub: folder with the files of an encoder from the hub; None for an encoder from a folder.
+    Raises DataError if a trial of its tokenizer or its weights fails.
     """
     log = logging.getLogger("crosslens")
     Path("results").mkdir(exist_ok=True)
-    with TemporaryDirectory(prefix=".try-", dir="results") as folder:  # as large as the encoder
+    with TemporaryDirectory(prefix=".try-", dir="results") as folder:  # it becomes as large as the encoder
         tokenizer = Path(folder, "tokenizer")
         describe(encoder, [], tokenizer, log, hub)
         build(encoder, tokenizer, Path(folder, "encoder"), log, hub)
@@ -147,7 +150,7 @@ def try_folder(encoder: FolderEncoder | HubEncoder, hub: Path | None) -> Descrip
 
 
 def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, description: Description) -> str:
-    """Text of the overlay of an encoder: trimmed if its tokenizer can be, and with texts no longer than it has positions."""
+    """Text of an encoder's overlay. It trims the vocabulary if possible, and cuts texts to the encoder's positions."""
     entry, remark = {**_entry(encoder), "corpora": list(purpose.corpora)}, ""
     if purpose.corpora:
         try:
@@ -172,10 +175,11 @@ def overlay(purpose: Purpose, name: str, encoder: FolderEncoder | HubEncoder, de
 
 
 def _check_unknown(purpose: Purpose, path: Path, description: Description) -> None:
-    """Raise DataError where a tokenizer lacks much of the purpose's texts, and its overlay does not say what is done with these.
+    """Raise DataError if a tokenizer lacks characters of the purpose's languages, and the overlay does not say what to do.
 
-    The texts are those of the synthetic corpus in the languages of the purpose's corpora; their words are tokenised. path: of the
-    overlay.
+    It tokenises the lemmas of the synthetic corpus in the languages of the purpose's corpora.
+
+    path: the overlay.
     """
     stated = read_yaml(path).get("tokenisations", {}).get(purpose.tokenisation, {})
     if "drop_unknown" in stated or not _configured(purpose, "drop_unknown"):
@@ -220,7 +224,7 @@ def _languages(purpose: Purpose) -> set[str]:
 
 
 def _snakemake(*options: str) -> int:
-    """Status of a call of snakemake."""
+    """Call snakemake and return its exit status."""
     process = subprocess.Popen([sys.executable, "-m", "snakemake", *options])
     try:
         return process.wait()
@@ -230,7 +234,7 @@ def _snakemake(*options: str) -> int:
 
 
 def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:
-    """Folder of the files of an encoder from the hub, fetched by the workflow's rule. Exits where that fails."""
+    """Fetch an encoder from the hub by the workflow's rule, and return the folder of its files. Exits if that fails."""
     results = purpose.results.format(name)
     files = Layout(f"{results}/sources", load()).of_encoder(encoder, "DESCRIPTION", "WEIGHTS")
     settings = [f"results={results}", f"encoders={json.dumps({name: _entry(encoder)})}"]
@@ -240,7 +244,7 @@ def _fetch(purpose: Purpose, name: str, encoder: HubEncoder) -> Path:
 
 
 def _check_overlay(path: Path, name: str, encoder: FolderEncoder | HubEncoder) -> None:
-    """Raise DataError where an overlay of that name is there already, of another encoder."""
+    """Raise DataError if the overlay exists already, and is of another encoder."""
     entry = read_yaml(path).get("encoders", {}).get(name, {}) if path.exists() else _entry(encoder)
     if not _entry(encoder).items() <= entry.items():
         raise DataError(f"{path}: expected the overlay of this encoder, found another's: rename that file, or remove it")

@@ -1,4 +1,4 @@
-"""The jobs that a run would execute, as Snakemake plans them: what is built and current is not among them."""
+"""Jobs that a run would execute, as Snakemake plans them; results that are built and up to date have none."""
 
 import ast
 import json
@@ -26,21 +26,21 @@ FILE = "CROSSLENS_PLAN"
 """Environment variable: a file to which a dry run writes its configuration, and then a line for each job."""
 
 UNKNOWN = {"no record of how it was made": "no record of how they were made", "made as ": "being made for another place"}
-WHY = {  # part of Snakemake's reason for a job -> words; of UNKNOWN all params count as changed
+WHY = {  # part of Snakemake's reason for a job -> words; with a part in UNKNOWN, all params count as changed
     "made from another ": "other content of inputs",
     "Set of input files has changed": "another set of inputs",
     "Incomplete output files": "a run that was killed",
     "Updated input files": "newer inputs without a checksum",
 }
-EXCLUSIVE = re.compile(r"before: (.+) now: (.+?) (?=; |$)")  # params in Snakemake's reason
+EXCLUSIVE = re.compile(r"before: (.+) now: (.+?) (?=; |$)")  # params that differ, in Snakemake's reason
 CODE = re.compile(r"'[0-9a-f]{16}(?: [0-9a-f]{16})*'")  # digests of code or packages among the params that have changed
 
 
 class Recorder(logging.Handler):
-    """Writes the configuration and the jobs of a dry run down, as soon as Snakemake has planned them."""
+    """Logging handler that writes the configuration and the jobs of a dry run to a file once Snakemake has planned them."""
 
     def __init__(self, config: Mapping[str, Any], workflow: Any) -> None:
-        """config: as Snakemake merged it; workflow: of Snakemake."""
+        """config: configuration as Snakemake merged it. workflow: Snakemake's workflow object."""
         super().__init__()
         self.path, self.workflow = Path(os.environ[FILE]), workflow
         self._write(config)
@@ -57,13 +57,13 @@ class Recorder(logging.Handler):
 
 
 def event_of(record: logging.LogRecord) -> str:
-    """Name of a record's event; 'None' of a plain message."""
+    """Name of a record's event; 'None' for a plain message."""
     return str(getattr(record, "event", None))
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job that would run, and why. asked: requested resources by name, mem_mb, runtime (minutes) and gpu among them."""
+    """A job that would run, and Snakemake's reason. asked: requested resources, such as mem_mb, runtime (minutes) and gpu."""
 
     rule: str
     wildcards: Mapping[str, str]
@@ -75,7 +75,7 @@ class Job:
 
 
 def jobs_of(dag: Any) -> dict[int, Job]:
-    """Jobs that would run, by Snakemake's number. dag: of Snakemake."""
+    """Jobs that would run, by Snakemake's number. dag: Snakemake's graph of jobs."""
     jobs = {}
     for job in dag.needrun_jobs():
         resources = {name: value for name, value in job.resources.items() if isinstance(value, int)}
@@ -85,7 +85,7 @@ def jobs_of(dag: Any) -> dict[int, Job]:
 
 
 def cause(reason: str) -> str:
-    """Why the outputs of a job no longer count, by Snakemake's reason; "" if they are missing, or other jobs run before it."""
+    """Why the outputs of a job are stale, from Snakemake's reason; "" if they are missing, or only follow other jobs."""
     if words := next((why for part, why in UNKNOWN.items() if part in reason), ""):
         return words
     changed = reason.partition("Params have changed")[2].partition(" now: ")[2].partition(";")[0]
@@ -95,11 +95,11 @@ def cause(reason: str) -> str:
 
 
 def changed_keys(reason: str) -> str:
-    """Snakemake's reason with the keys whose values differ, by their path, in the place of whole params: 'stages.0.epochs: 2'."""
+    """Snakemake's reason with only the values that differ, each with its path, not whole params: 'stages.0.epochs: 2'."""
     match = EXCLUSIVE.search(reason)
     try:
         before, now = ([*_leaves(ast.literal_eval(f"[{side}]"))] for side in match.groups()) if match else ([], [])
-    except (ValueError, SyntaxError):  # no params, or what stands for an input
+    except (ValueError, SyntaxError):  # no params, or a placeholder for an input
         return reason
     sides = [leaf for leaf in before if leaf not in now], [leaf for leaf in now if leaf not in before]
     texts = [", ".join(map(repr, side)) or "<nothing exclusive>" for side in sides]
@@ -107,7 +107,7 @@ def changed_keys(reason: str) -> str:
 
 
 def _leaves(params: Sequence[Any]) -> Iterator[str]:
-    """Values of params one by one, each after its path. A fact on settings, NAME: VALUES, has its name before their paths."""
+    """Values of params one by one, each as PATH: VALUE. For a param that is a text, NAME: VALUES, paths begin with NAME."""
     for param in params:
         name, _, text = param.partition(": ") if isinstance(param, str) else ("", "", repr(param))
         try:
@@ -117,7 +117,7 @@ def _leaves(params: Sequence[Any]) -> Iterator[str]:
 
 
 def _paths(value: Any, path: str) -> Iterator[str]:
-    """PATH: VALUE of a value, or of all that is in it."""
+    """PATH: VALUE for a value, or for each value inside a mapping or list."""
     if isinstance(value, dict | list | tuple) and value:
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _paths(inner, f"{path}.{key}".removeprefix("."))
@@ -126,13 +126,13 @@ def _paths(value: Any, path: str) -> Iterator[str]:
 
 
 def plan(options: Sequence[str], root: Path = Path()) -> tuple[WholeConfig, list[Job]]:
-    """Configuration and jobs of a call of snakemake with some options. Raises DataError where Snakemake has no plan for it."""
+    """Configuration and jobs of a call of snakemake with some options. Raises DataError if Snakemake has no plan for it."""
     values, jobs = merged_plan(options, root)
     return load_fitting(values)[0], jobs
 
 
 def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, Any], list[Job]]:
-    """Configuration as Snakemake merged it from its files, and jobs, of a call of snakemake; see `plan`."""
+    """Configuration as Snakemake merged it from its files, and jobs, of a call of snakemake. Raises DataError like `plan`."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plan.jsonl"
         # With both kinds of messages off, Snakemake ends when it has counted the jobs.
@@ -147,7 +147,7 @@ def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, 
 def call_options(profile: str | None, overlays: str, root: Path = Path()) -> list[str]:
     """Options of snakemake that choose a profile, and overlays of its configuration. Raises DataError if one does not exist.
 
-    overlays: names of files, with spaces between them.
+    overlays: names of files, separated by spaces.
     """
     where = ["--profile", profile] if profile else []
     if not (names := overlays.split()):
@@ -167,7 +167,7 @@ def records(results: Path) -> list[Path]:
 def last_call(results: Path) -> list[str]:
     """Options of the call of snakemake that made the newest table or figure in a folder of results, without its target.
 
-    Raises DataError where there is none.
+    Raises DataError if there is none.
     """
     paths = records(results)
     if not paths:
@@ -178,7 +178,7 @@ def last_call(results: Path) -> list[str]:
 
 
 def _error(output: str, options: Sequence[str], root: Path) -> str:
-    """Message on a call of snakemake without a plan: the workflow's own where it has one, else Snakemake's after the command."""
+    """Message on a call of snakemake without a plan: the workflow's own if it has one, else the command and Snakemake's."""
     if match := re.search(r"profile directory given \((.+?)\)", output):
         profiles = [preset.profile for preset in read_presets(root)]
         return f"profile {match[1]}: expected one of {', '.join(profiles)}, found none of that name{nearest(match[1], profiles)}"

@@ -1,4 +1,4 @@
-"""Official files that a target reads, fetched before anything is made of them.
+"""Fetch the official files that a target reads, before anything is made from them.
 
 `make prefetch`, or python -m crosslens.commands.prefetch [--profile NAME] [--overlay FILE] [--dry-run] [TARGET ...]
 """
@@ -19,7 +19,7 @@ UNTIL = ("--cores", "4", "--until", "fetch", "dump_sample")
 
 
 def file_lines(config: WholeConfig, jobs: Sequence[Job]) -> list[str]:
-    """A line for each file that jobs fetch, and one for all: path below a mirror, size known or estimated, address or advice."""
+    """A line for each file that jobs fetch (path below a mirror, known or estimated size, address or advice), and a total."""
     sources, lines, total = load(additions=config.sources), [], 0
     for job in jobs:
         file = os.path.relpath(job.output[0], f"{config.results}/sources")
@@ -33,7 +33,7 @@ def file_lines(config: WholeConfig, jobs: Sequence[Job]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Fetch the files, or name them; exit with the status of snakemake."""
+    """Fetch the files and exit with the status of snakemake, or only list them (--dry-run)."""
     parser = argparse.ArgumentParser(prog="crosslens.commands.prefetch", description=__doc__)
     parser.add_argument("--profile")
     parser.add_argument("--overlay", default="")

@@ -1,7 +1,7 @@
 """State of the studies: how many tables and figures are built, stale (and why) or missing, what runs, and what is left over.
 
-`make status`, or python -m crosslens.commands.status [--paper PAPER] [STUDY ...]. A study is a preset, or a folder of results,
-whose newest record says with which options it is made.
+`make status`, or python -m crosslens.commands.status [--paper PAPER] [STUDY ...]. A study is a preset or a folder of results.
+The newest record in such a folder says with which options it is made.
 """
 
 import argparse
@@ -33,12 +33,12 @@ from crosslens.reports.studies import Studies
 from crosslens.training.lock import holders
 
 ALL = "demo_all"  # the rule that builds every table and figure
-DETAILED = 2  # studies of which each paper has a line
+DETAILED = 2  # up to so many studies are shown with a line for each paper
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study: its name, its folder of results, the options of snakemake that choose it, and what is asked for."""
+    """A study: its name, its folder of results, the options of snakemake that choose it, and the targets to build."""
 
     name: str
     results: str
@@ -48,9 +48,13 @@ class Study:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure: the key of its paper, the file to ask for, its state, a remark on that, and the jobs that it would take.
+    """A table or figure and its state.
 
-    state: built, stale or missing. remark: when it was built, or why it is stale.
+    paper: key of its paper.
+    path: file to ask for.
+    state: built, stale or missing.
+    remark: when it was built, or why it is stale.
+    jobs: jobs that would build it.
     """
 
     paper: str
@@ -61,9 +65,9 @@ class Item:
 
 
 def studies(names: Sequence[str], root: Path) -> list[Study]:
-    """Studies of these names, which are presets or folders of results; without names all that are begun, or else the demo.
+    """Studies by name, each a preset or a folder of results; without names all that are begun, or else the demo.
 
-    Of a preset, everything is asked for; of another folder, what was built there.
+    The targets of a preset are all tables and figures; those of another folder are what was built there.
 
     Raises DataError for a name that is neither, or a folder without a table or figure.
     """
@@ -95,7 +99,7 @@ def is_begun(results: Path) -> bool:
 
 
 def items(config: Config, jobs: Sequence[Job], root: Path = Path()) -> list[Item]:
-    """Tables and figures that exist or are planned. jobs: those that would build everything."""
+    """Tables and figures that exist or are planned. jobs: jobs that would build everything."""
     makers = {file: job for job in jobs for file in job.output}
     rows = []
     for place, (paper, _, item) in sorted(Studies(config, papers()).items.items()):
@@ -110,7 +114,7 @@ def items(config: Config, jobs: Sequence[Job], root: Path = Path()) -> list[Item
 
 
 def upstream(job: Job, makers: Mapping[str, Job]) -> list[Job]:
-    """The job and the planned jobs that it waits for. makers: planned job of each file."""
+    """The job and the planned jobs that it waits for. makers: file -> planned job that makes it."""
     jobs, waiting = {}, [job]
     while waiting:
         job = waiting.pop()
@@ -121,7 +125,7 @@ def upstream(job: Job, makers: Mapping[str, Job]) -> list[Job]:
 
 
 def causes(jobs: Iterable[Job]) -> str:
-    """Why results are stale, by the jobs that would make them again: settings (train 2), code (table 1)."""
+    """Why results are stale, each reason with the jobs that it causes: settings (train 2); code (table 1)."""
     rules: dict[str, Counter[str]] = {}
     for job in jobs:
         if words := cause(job.reason):
@@ -136,14 +140,14 @@ def united(rows: Iterable[Item]) -> list[Job]:
 
 
 def taken(jobs: Sequence[Job]) -> str:
-    """Number of jobs and, of these, of training runs; "" for none."""
+    """Number of jobs, and of training runs among them, as text; "" for none."""
     training_runs = sum(job.rule.startswith("train") for job in jobs)
     parts = ((len(jobs), "job"), (training_runs, "training run"))
     return " with ".join(counted(number, noun) for number, noun in parts if number)
 
 
 def headline(study: Study, rows: Sequence[Item]) -> str:
-    """Sentences on what is built of a study, why the rest is not, and the command that builds it."""
+    """Sentences on how much of a study is built, why the rest is not, and the command that builds it."""
     states = Counter(item.state for item in rows)
     text = f"{study.name}: {states['built']} of {len(rows)} tables and figures built"
     text += f", {states['stale']} stale, {states['missing']} missing."
@@ -168,7 +172,7 @@ def by_paper(rows: Sequence[Item]) -> Table:
 def by_item(rows: Sequence[Item]) -> Table:
     """Table with a row for each table and figure."""
     grid = Table(box=None)
-    grid.add_column("table or figure", no_wrap=True)  # whole, to be copied
+    grid.add_column("table or figure", no_wrap=True)  # not wrapped, so that it can be copied
     for column in ("state", "since, or because of", "takes"):
         grid.add_column(column)
     for item in rows:
@@ -199,13 +203,13 @@ def activity(results: Path, root: Path) -> list[str]:
 
 
 def leftovers(results: Path) -> list[Path]:
-    """Half-written files, and checkpoints, altered or of finished training runs, below a folder of results."""
+    """Half-written files, and checkpoints that are damaged or of finished training runs, below a folder of results."""
     paths = {path for pattern in (*HALF_WRITTEN, "*.damaged") for path in results.rglob(pattern)}
     return sorted(paths | {path for path in results.rglob(CHECKPOINT) if path.with_name("record.json").exists()})
 
 
 def unverified(sources: Mapping[str, Source], lock: Path) -> str:
-    """A line on the pinned files of which no digest is published; "" where there are none."""
+    """A line on pinned files without a published digest; "" if there are none."""
     places = [(file, *file.partition("/")[::2]) for file in digests(lock)]
     files = [file for file, source, path in places if source not in sources or not sources[source].sha256_of(path)]
     line = f"{lock}: files without a published digest, trusted as first read: {len(files)}"

@@ -1,4 +1,4 @@
-"""Facts beside tables and figures: encoder, seeds, corpora, and their differences from those of the full study."""
+"""Facts shown with tables and figures: encoder, seeds and corpora, and how these differ from the full study."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from crosslens.reports.paper import Paper, TableOrFigure
 from crosslens.reports.studies import Studies
 
 APART = {"source", "archive", "train_source", "train_archive", "texts_source", "language_sources", "note"}
-"""Keys of a corpus that do not count in a comparison; sources are compared by their titles."""
+"""Keys of a corpus that the comparison with the full study ignores; it compares the titles of sources instead."""
 
-PRINTED = Path(__file__).parents[3] / "resources" / "published"  # PAPER.csv: the cells that a paper printed
+PRINTED = Path(__file__).parents[3] / "resources" / "published"  # PAPER.csv has the cells that a paper printed
 
 
 class Uses(NamedTuple):
-    """Encoders, corpora and seeds of training runs on which numbers rest; as keys of dictionaries, in their order."""
+    """Encoders, corpora and seeds behind some numbers, as ordered sets: dictionaries with None as values."""
 
     encoders: dict[str, None]
     corpora: dict[str, None]
@@ -35,12 +35,17 @@ class Uses(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """The studies of a preset, and those of config.yaml alone, which are the published ones."""
+    """Facts about the studies of a preset, compared with the full study.
+
+    here: studies of the preset.
+    there: studies of config.yaml without overlays, the full study.
+    sources: sources of data by name.
+    """
 
     here: Studies
     there: Studies
     sources: Mapping[str, Source]
-    _published: dict[str, Uses] = field(default_factory=dict)  # by paper
+    _published: dict[str, Uses] = field(default_factory=dict)  # cache of `_published_uses`, by paper
 
     @property
     def config(self) -> Config:
@@ -54,7 +59,7 @@ class About:
 
     @property
     def rehearsal(self) -> str:
-        """Why no number of a rehearsal is a result; "" for a study."""
+        """Warning that no number of a rehearsal is a result; "" for a study."""
         if not (n := self.config.rehearse):
             return ""
         return f"REHEARSAL: training runs ended after {n} updates and passes of encoders after {n} texts: no number is a result"
@@ -65,9 +70,10 @@ class About:
         return Preset("", self.config.results).name
 
     def page(self, paper: Paper, items: Mapping[str, TableOrFigure], report: bool) -> dict[str, Any]:
-        """Settings of a page of some items of a paper (crosslens.reports.pages), as plain values.
+        """Settings of a page with some tables and figures of a paper (crosslens.reports.pages), as plain values.
 
-        report: whether it is the page of all items.
+        items: tables and figures of the page by name.
+        report: whether the page shows all tables and figures of the paper.
         """
         uses = reduce(Uses.__or__, (self.uses(paper, item) for item in items.values()))
         facts = {
@@ -99,29 +105,29 @@ class About:
         }
 
     def origin(self, paper: Paper, item: TableOrFigure) -> str:
-        """Paper, title, preset and encoders of an item in a line, which its picture bears."""
+        """One line with the paper, title, preset and encoders of a figure, printed on its picture."""
         encoders = dict.fromkeys(self.encoder(key) for key in self.uses(paper, item).encoders)
         title = item.title[:1].lower() + item.title[1:]
         encoder = f"encoder: {listed(encoders)}" if encoders else ""
         return "; ".join(filter(None, [self.rehearsal, f"{paper.key}, {title}", f"{self.preset} preset", encoder]))
 
     def encoder(self, key: str) -> str:
-        """An encoder of the preset in words."""
+        """Short description of an encoder of the preset, by its key."""
         return _encoder(self.config.encoders[key])
 
     def uses(self, paper: Paper, item: TableOrFigure) -> Uses:
-        """Encoders, corpora and seeds of an item."""
+        """Encoders, corpora and seeds behind a table or figure of the preset."""
         return _uses(self.here, paper, item)
 
     def apart(self, paper: Paper, uses: Uses) -> list[str]:
-        """Reasons why numbers are not comparable with the paper's: other encoders or corpora than in the full study.
+        """Reasons why numbers are not comparable with the paper's: a rehearsal, other encoders or other corpora.
 
-        There are none where the paper printed no numbers, but that of a rehearsal.
+        If the paper printed no numbers, a rehearsal is the only possible reason.
         """
         return [*filter(None, [self.rehearsal]), *self._other_data(paper, uses)]
 
     def _other_data(self, paper: Paper, uses: Uses) -> list[str]:
-        """Encoders and corpora that are not those of the full study, if the paper printed numbers."""
+        """Reasons that name encoders and corpora unlike those of the full study; none if the paper printed no numbers."""
         if self.here is self.there or not (PRINTED / f"{paper.key}.csv").is_file():
             return []
         section = self.published.paper(paper.key)
@@ -137,7 +143,7 @@ class About:
         return reasons
 
     def departures(self, paper: Paper, uses: Uses) -> str:
-        """Seeds, languages and numbers of training texts that are not those of the full study, in a line."""
+        """One line on the seeds, languages and numbers of training texts that differ from the full study; "" if none do."""
         if self.here is self.there or not self.published.paper(paper.key):
             return ""
         languages, texts = [], []
@@ -158,14 +164,14 @@ class About:
         return "; ".join(f"{name}: {text}" for name, text in parts.items() if text)
 
     def _seeds(self, paper: Paper, uses: Uses) -> str:
-        """Seeds in words, with those of the full study where they differ."""
+        """Seeds as text, followed by those of the full study if they differ."""
         here = sorted(uses.seeds)
         published_seeds = getattr(self.published.paper(paper.key), "seeds", None) or self.published.seeds
         there = f" (the full study: {', '.join(map(str, published_seeds))})"
         return ", ".join(map(str, here)) + there * bool(here and here != sorted(published_seeds))
 
     def _published_uses(self, paper: Paper) -> Uses:
-        """Encoders and corpora of a paper in the full study, without seeds."""
+        """Encoders and corpora of a paper in the full study; the seeds are only those of its tables and figures."""
         if paper.key not in self._published:
             config, items = self.published, paper.items(self.published).values()
             recipes = paper.recipes(config).values()
@@ -178,7 +184,7 @@ class About:
         return self._published[paper.key]
 
     def _corpus(self, paper: Paper, key: str) -> str:
-        """A corpus in words: source of its texts, its languages, and its differences from the full study."""
+        """Description of a corpus: source of its texts, differences from the full study, languages, limits and note."""
         corpus, differences = self.config.corpora[key], self._differences(paper, key)
         number, codes = len(corpus.languages), ", ".join(corpus.languages)
         origin = [differences.pop("origin", listed(self._titles(corpus)))]
@@ -187,7 +193,7 @@ class About:
         return "; ".join(filter(None, [*origin, *differences.values(), *languages, *limits, getattr(corpus, "note", None)]))
 
     def _differences(self, paper: Paper, key: str) -> dict[str, str]:
-        """Differences of a corpus from that of the full study, by kind: origin, languages, or other settings."""
+        """Differences of a corpus from the full study, as text by kind: study (not in it), origin, languages or settings."""
         here, there = self.config.corpora[key], self.published.corpora.get(key)
         if there is None or self.published.paper(paper.key) is None or key not in self._published_uses(paper).corpora:
             return {"study": "not a corpus of the full study"}
@@ -209,7 +215,7 @@ class About:
 
 
 def _uses(studies: Studies, paper: Paper, item: TableOrFigure) -> Uses:
-    """Encoders, corpora and seeds of an item of a paper, in some studies."""
+    """Encoders, corpora and seeds behind a table or figure of a paper, as configured in some studies."""
     recipes = [studies.recipe(need.recipe)[1] for need in item.needs]
     settings = [
         studies.settings(studies.measure(paper.key, need), need.recipe) if need.kind in KINDS else {} for need in item.needs
@@ -219,7 +225,7 @@ def _uses(studies: Studies, paper: Paper, item: TableOrFigure) -> Uses:
     corpora = [corpus for recipe in recipes for corpus, _, _ in recipe.files()]
     corpora += [corpus for name in [*samples, *item.samples] if name for corpus in studies.samples[name].corpora]
     corpora += [corpus for of_measure in settings for corpus in named_corpora(of_measure)]
-    seeds = [  # of training runs, or those that a measure with draws of its own names
+    seeds = [  # seeds in the settings of a measure, for its own samples, or else those of training runs
         of_measure.get("seeds") or (need.seeds if recipe.trains() else ())
         for need, recipe, of_measure in zip(item.needs, recipes, settings, strict=True)
     ]
@@ -231,7 +237,7 @@ def _uses(studies: Studies, paper: Paper, item: TableOrFigure) -> Uses:
 
 
 def _most_texts(corpus: Corpus | None) -> int | None:
-    """Largest number of training texts, or of paragraphs, of a language; None where there is no limit."""
+    """Limit on the training texts, or paragraphs, of each language of a corpus; None if there is no limit."""
     limit: int | None = getattr(corpus, "limits", {}).get("train") or getattr(corpus, "paragraphs", None)
     return limit
 
@@ -251,7 +257,7 @@ def _with_revision(encoder: Encoder) -> str:
 
 
 def _encoder(encoder: Encoder) -> str:
-    """An encoder in words."""
+    """Short description of an encoder, such as its id on the hub."""
     match encoder.source:
         case "hub":
             return encoder.id

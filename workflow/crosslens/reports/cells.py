@@ -1,4 +1,4 @@
-"""The format of the tables of all papers: a line for each cell, with our value beside the published one."""
+"""Format of the tables of all papers: a line for each cell, with our value and the published one."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,19 +14,28 @@ COLUMNS = (
     "paper", "item", "row", "column", "metric", "definition",
     "here", "low", "high", "sd", "seeds", "n", "published", "difference", "comparable", "reason", "remark",
 )  # fmt: skip
-"""Columns of every table. metric: name of the quantity; definition: how the number was computed; here: mean over seeds; low,
-high: ends of its 95 % interval over seeds or, of a single seed, over texts or runs (docs/intervals.md), inside the bounds of a
-score; sd: over seeds; seeds: number of seeds, of training runs or of draws, empty for counts, settings and printed values, which
-rest on none; n: number of units, the fewest of a seed; difference: here less published; comparable: whether the table's
-numbers can be compared with the paper's; reason: why not."""
+"""Columns of every table.
+
+metric: name of the quantity.
+definition: how the number was computed.
+here: our value, a mean over seeds.
+low, high: ends of its 95 % interval, inside the bounds of a score. The interval is over seeds or, for a single seed, over texts
+or k-means runs (docs/intervals.md).
+sd: standard deviation over seeds.
+seeds: number of seeds of training runs or samples; empty for counts, settings and printed values, which have no seed.
+n: number of units, the smallest over seeds.
+difference: here minus published.
+comparable: whether the table's numbers can be compared with the paper's.
+reason: why they cannot.
+"""
 WHOLE = ("seeds", "n")  # columns of whole numbers
 EQUAL = "no interval: the same in all seeds"
-NEAR = 3  # points from an end of a score's scale, within which two scores cannot differ by more
+NEAR = 3  # points: two scores this close to the same end of the scale cannot differ by more
 EMPTY: dict[str, Any] = {"here": None, "low": None, "high": None, "sd": None, "seeds": None, "n": None}
 
 
 def where(records: pd.DataFrame, **values: Any) -> pd.DataFrame:
-    """Records whose columns have these values."""
+    """Records that have the given value in each of the given columns."""
     is_chosen = np.full(len(records), True)
     for column, value in values.items():
         is_chosen &= (records[column] == value).to_numpy(dtype=bool)
@@ -40,16 +49,19 @@ def last_layer(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def extent(numbers: pd.Series) -> str:
-    """The least to the largest of some whole numbers: 210 to 1,400; '' of none."""
+    """Range of some whole numbers as text, such as 210 to 1,400; "" if there are none."""
     return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (numbers.min(), numbers.max()))) if len(numbers) else ""
 
 
 def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2, *, score: bool = True) -> dict[str, Any]:
-    """Numbers of a cell: here, low, high, sd, seeds and n, and a remark where all seeds are equal.
+    """Numbers of a cell: here, low, high, sd, seeds and n, and a remark if all seeds have the same value.
 
-    values: records of one definition, a row a seed, fractions, with low, high and n where they have them; scale: factor of the
-    numbers; score: whether they are from 0 to 1, and so is their interval, unlike that of differences. The interval is Student's
-    t over the seeds; of one seed that of its record, where it has one.
+    The interval is Student's t over the seeds. With a single seed it is the interval of its record, if any.
+
+    values: records of one definition as fractions, one row per seed: value and, if known, low, high and n.
+    scale: factor that converts the fractions into the unit of the cell.
+    digits: decimals of the numbers.
+    score: whether values are scores from 0 to 1, so that their interval stays in this range; False for differences.
     """
     if values.empty:
         return dict(EMPTY)
@@ -72,32 +84,35 @@ def cell(values: pd.DataFrame, scale: float = 100, digits: int = 2, *, score: bo
 
 
 def estimate(here: float, low: float, high: float, digits: int = 2) -> dict[str, Any]:
-    """Numbers of a cell that is an estimate with its interval, low to high: here, low and high, rounded to so many decimals."""
+    """Numbers of a cell with an estimate and its interval: here, low and high, each rounded to `digits` decimals."""
     return {"here": rounded(here, digits), "low": rounded(low, digits), "high": rounded(high, digits)}
 
 
 def mean_by_seed(scores: pd.DataFrame, languages: int) -> pd.DataFrame:
-    """Mean over languages of the scores of each seed that has all of them: columns seed, value and n, the sum over languages.
+    """Mean score over languages of each seed that has all of them: columns seed, value and n, the sum over languages.
 
-    scores: records of one definition, a row a seed and language; languages: their number.
+    scores: records of one definition, one row per seed and language.
+    languages: number of languages that a seed must have.
     """
     by_seed = scores.groupby("seed")
     return by_seed.agg(value=("value", "mean"), n=("n", "sum"))[by_seed.size() == languages].reset_index()
 
 
 def count_remark(shares: pd.DataFrame, text: str) -> str:
-    """Remark on how many units of some texts a share counts; '' where it counts none.
+    """Remark that gives a share of units as counts; "" if the count is 0.
 
-    shares: records of a share, a row a text; text: with {:,} for the units that are counted, and for all units.
+    shares: records of a share, one row for each set of units, with value, the share, and n, the number of units.
+    text: the remark, with {:,} for the number of units that the share counts, and again for the number of all units.
     """
     count = round(float((shares["value"] * shares["n"]).sum()))
     return text.format(count, int(shares["n"].sum())) if count else ""
 
 
 def unconverged(probes: pd.DataFrame, name: str = "") -> str:
-    """Remark where a probe did not converge, with the largest component of its gradient; '' where all did.
+    """Remark that a probe did not converge, with the largest component of a gradient; "" if all probes did.
 
-    probes: records of probes; name: before the remark.
+    probes: records of probes.
+    name: text before the remark; "" for none.
     """
     if not probes["converged"].eq(False).any():
         return ""
@@ -105,9 +120,11 @@ def unconverged(probes: pd.DataFrame, name: str = "") -> str:
 
 
 def difference(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, Any]:
-    """Numbers of a cell that is after less before, in points, with the interval of the pairs where both have the same seeds.
+    """Numbers of a cell with the difference `after` minus `before`, in points.
 
-    before, after: as `values` of `cell`.
+    If both have the same seeds, more than one, the interval is that of the paired differences; otherwise there is none.
+
+    before, after: records of one definition as fractions, one row per seed.
     """
     here_before, here_after = cell(before)["here"], cell(after)["here"]
     if here_before is None or here_after is None:
@@ -122,11 +139,13 @@ def line(
     row: str, column: str, metric: str, definition: str, numbers: Mapping[str, Any], published: Any = None,
     remark: str | Iterable[str] = "", digits: int = 2, chance: float | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """A line of a table.
+    """Line of a table.
 
-    numbers: see `cell`, or `here` alone; published: the printed value, None where none is printed; remark: one, or several, of
-    which those that are not empty are joined, before that of the numbers; digits: decimals of the difference; chance: see
-    `at_end`, None where `here` is no score in percent.
+    numbers: numbers of the cell as `cell` returns them, or only `here`.
+    published: printed value; None if none is printed.
+    remark: one remark or several. Those that are not empty are joined, before the remarks in `numbers` and of `at_end`.
+    digits: decimals of the difference.
+    chance: score that guessing gives, in percent, see `at_end`; None if `here` is not a score in percent.
     """
     here = numbers.get("here")
     in_both = here is not None and published is not None
@@ -140,10 +159,12 @@ def line(
 
 
 def at_end(numbers: Mapping[str, Any], chance: float) -> str:
-    """Remark on the end of its scale near which a score in percent lies, where it says little about differences, or "".
+    """Remark that a score in percent says little: it is at an end of its scale, or not above chance; "" otherwise.
 
-    A score is at its ceiling if it is at most NEAR points below 100, at its floor if it is as near to 0. It is not above chance,
-    the percentage that guessing gives, if the low end of its interval, or the score itself without an interval, is not.
+    A score is at its ceiling if it is at most NEAR points below 100, at its floor if it is as near to 0. It is not above chance
+    if the low end of its interval is not; without an interval, the score itself counts.
+
+    chance: score that guessing gives, in percent; 0 to leave out this comparison.
     """
     here, low = numbers.get("here"), numbers.get("low")
     if here is None:
@@ -156,14 +177,14 @@ def at_end(numbers: Mapping[str, Any], chance: float) -> str:
 
 
 def table(lines: Sequence[Mapping[str, Any]], paper: str, item: str) -> pd.DataFrame:
-    """A table with COLUMNS of some lines, comparable with the paper's: see `set_apart`."""
+    """Table of some lines with COLUMNS, marked as comparable with the paper's; `set_apart` marks it otherwise."""
     common = {"paper": paper, "item": item, "comparable": True, "reason": ""}
     cells = pd.DataFrame([common | dict(values) for values in lines], columns=list(COLUMNS))
     return cells.astype(dict.fromkeys(WHOLE, "Int64"))
 
 
 def set_apart(cells: pd.DataFrame, reasons: Sequence[str]) -> pd.DataFrame:
-    """A table whose numbers are not comparable with the paper's, without differences; without a reason it stays as it is.
+    """Mark a table as not comparable with the paper's and clear its differences; without reasons, return it unchanged.
 
     reasons: see `crosslens.reports.about.About.apart`.
     """
@@ -171,12 +192,12 @@ def set_apart(cells: pd.DataFrame, reasons: Sequence[str]) -> pd.DataFrame:
 
 
 def rounded(number: float, digits: int = 2) -> float | None:
-    """A number to so many decimals; None for nan; zero has no sign."""
+    """Number rounded to `digits` decimals; None for nan; never -0."""
     return None if math.isnan(number) else round(float(number), digits) + 0.0
 
 
 class Printed(NamedTuple):
-    """A published value; nan where it cannot be read any more; note: a remark on it."""
+    """A published value, nan if it is illegible or not a number, and a note on it."""
 
     value: float
     note: str
@@ -192,7 +213,7 @@ class Published:
         for item, row, column, metric, value, note in zip(*columns, strict=True):
             cell = Printed(as_number(value), "" if pd.isna(note) else str(note))
             self._cells.setdefault((item, row, column, metric), cell)
-            self._cells.setdefault((item, row, column), cell)  # where a cell has one metric
+            self._cells.setdefault((item, row, column), cell)  # for cells that have one metric
 
     @classmethod
     def read(cls, path: str | Path) -> "Published":
@@ -205,22 +226,22 @@ class Published:
         return cls(pd.DataFrame(columns=["item", "row", "column", "metric", "value", "note"]))
 
     def get(self, item: str, row: str, column: str, metric: str | None = None) -> Printed | None:
-        """A published value, None where none is printed. metric: None where a cell has one metric."""
+        """Published value of a cell; None if none is printed. metric: may be None if the cell has one metric."""
         return self._cells.get((item, row, column) if metric is None else (item, row, column, metric))
 
     def value(self, item: str, row: str, column: str, metric: str | None = None) -> float | None:
-        """The number in a cell, None where none is printed, or none can be read."""
+        """Published number of a cell; None if none is printed or it is illegible."""
         cell = self.get(item, row, column, metric)
         return None if cell is None or math.isnan(cell.value) else cell.value
 
     def note(self, item: str, row: str, column: str, metric: str | None = None) -> str:
-        """The note on a cell, or ''."""
+        """Note on a cell; "" if there is none."""
         cell = self.get(item, row, column, metric)
         return cell.note if cell else ""
 
 
 def as_number(value: object) -> float:
-    """A printed number; nan where it is none."""
+    """Printed text as a number; nan if it is not a number."""
     try:
         return float(str(value))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Pages in HTML, complete in themselves: one of each table and figure, and a report of all items of a paper."""
+"""Self-contained HTML pages: one for each table or figure, and a report with all tables and figures of a paper."""
 
 import csv
 import re
@@ -17,7 +17,7 @@ from crosslens.reports.templates import read_template
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 Terms = Mapping[str, Any]  # resources/terms.yaml
 BELOW = re.compile(r"\s*Below (a|each) \w+ are [^.]*\.")
-"""Sentence of a caption about intervals and n below values; left out where the table shows none."""
+"""Sentence of a caption that explains intervals and n below values; left out if the table shows none."""
 
 
 def page(
@@ -29,11 +29,14 @@ def page(
     template: Path = TEMPLATE,
     result: str = "",
 ) -> str:
-    """A page of one or several items, as HTML.
+    """HTML page of one or several tables and figures.
 
-    settings: see `crosslens.reports.about.About.page`; files: ITEM.csv or ITEM.svg of each item, in the order of the settings,
-    with its record beside it; terms: see `read_terms`; command: with which the page is made; several: tables of the same items
-    and preset over several seeds, from which the spread of a single one is known;
+    settings: see `crosslens.reports.about.About.page`.
+    files: ITEM.csv or ITEM.svg of each item, in the order of the settings; its record, FILE.json, is in the same folder.
+    terms: meanings of names, see `read_terms`.
+    command: command that makes the page; None to show none.
+    several: tables of the same items and preset over several seeds, which show how much a single seed varies.
+    template: Jinja template, with page.css in the same folder.
     result: the paper's main result as a sentence, with which a report begins; "" for none.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
@@ -58,7 +61,13 @@ def _item(
     names: Mapping[str, str],
     definitions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A table or a figure for the template. widths: see `table`; names, definitions: see `meanings`."""
+    """Content of a table or figure for the template.
+
+    settings: settings of the item, an entry of `items` in the settings of the page.
+    file: ITEM.csv or ITEM.svg.
+    widths: see `table`.
+    names, definitions: see `meanings`.
+    """
     record = read_json(file.with_name(f"{file.name}.json"))
     links = [file.name, *([f"{file.stem}.png", f"{file.name}.csv"] if file.suffix == ".svg" else []), f"{file.name}.json"]
     item = {**settings, "id": file.stem, "record": record, "links": links, "table": None, "image": None}
@@ -87,14 +96,18 @@ def _cells(file: Path) -> list[dict[str, str]]:
 def table(
     cells: Sequence[Mapping[str, str]], decimals: int | None, widths: Mapping[Line, float] = {}, decides: Collection[str] = ()
 ) -> dict[str, Any]:  # fmt: skip
-    """Cells (crosslens.reports.cells, as text) laid out as printed: parts of the table, numbered notes, constant values.
+    """Layout of a table as printed: its parts, numbered notes, and constant values.
 
-    widths: see `crosslens.reports.spread`; shown beside lines of a single seed, instead of the intervals of their cells.
-    decimals: of our values, and of printed ones at most; None: as they are, but two for scores, which rest on n units.
-    Differences are those of the table; none of counts and settings is shown. The first part has the lines and columns that are
-    read first, see `_headline`, the second, if any, the other lines; a part is a corner, columns, groups of lines under one
-    heading, and its cells. Lines are grouped by row where the lines of each row stand together, otherwise by metric and
-    definition. Remarks become notes, and so does a definition under which each row has one value.
+    The first part has the lines and columns that are read first, see `_headline`; the second, if any, has the other lines. A
+    part has a corner, columns, groups of lines under one heading, and its cells. Lines are grouped by row if the lines of each
+    row are adjacent, otherwise by metric and definition. Remarks become numbered notes. A definition with one value in each row
+    becomes a sentence in `constant` instead of a line.
+
+    cells: cells of the table (crosslens.reports.cells) as text.
+    decimals: decimals of our values, and at most so many of printed ones. None, for counts and settings: numbers stay as they
+    are, except that scores, which have an n, get two decimals; no differences are shown.
+    widths: see `crosslens.reports.spread`; shown on lines of a single seed, instead of the intervals of their cells.
+    decides: definitions that belong to the first part in addition to those that the paper printed.
     """
     all_columns = list(dict.fromkeys(cell["column"] for cell in cells))
     notes: dict[str, int] = {}
@@ -133,10 +146,13 @@ def table(
 def _cell(
     cell: Mapping[str, str], decimals: int | None, printed: int | None, several: bool, notes: dict[str, int], detailed: bool
 ) -> dict[str, Any]:  # fmt: skip
-    """A cell for the template.
+    """Content of a cell for the template.
 
-    printed: decimals of printed values; several: see `_details`; notes: numbers of remarks, to which new ones are added;
-    detailed: whether its interval stands below it.
+    decimals: decimals of our values, see `table`.
+    printed: decimals of printed values; None: as they are.
+    several: see `_details`.
+    notes: remark -> its number; new remarks are added.
+    detailed: whether interval, sd, seeds and n are shown below the value.
     """
     places = 2 if decimals is None and cell["n"] else decimals
     return {
@@ -149,9 +165,10 @@ def _cell(
 
 
 def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
-    """Metrics and definitions that have one value, or one a row in three columns or more; never all of them.
+    """Value of each row, by metric and definition, for constant ones; {} if all are constant.
 
-    Nothing is printed beside such values, and they have no remark. Returns the value of each row.
+    A metric and definition is constant if its cells, three or more, all have one value, or if each row has three columns or
+    more, all with one value. None of its cells may have a published value or a remark.
     """
     values: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
@@ -169,7 +186,7 @@ def _constant(cells: Sequence[Mapping[str, str]]) -> dict[tuple[str, str], dict[
 
 
 def _equal(metric: str, definition: str, values: Mapping[str, str], decimals: int | None) -> str:
-    """A note on a metric and definition that has one value a row. values: of the rows."""
+    """Sentence on a metric and definition that has one value in each row. values: row -> value."""
     rows_by_value: dict[str, list[str]] = defaultdict(list)
     for row, value in values.items():
         rows_by_value[_number(value, decimals)].append(row)
@@ -180,10 +197,10 @@ def _equal(metric: str, definition: str, values: Mapping[str, str], decimals: in
 
 
 def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]], decides: Collection[str]) -> list[Line]:
-    """The lines with values of ours that are of a definition that the paper printed or that decides, and share its columns.
+    """Lines that are read first: lines with a definition that the paper printed, or that is in `decides`.
 
-    Of a row that has none of these the first such line. Lines without values of ours are left out unless all are. All lines
-    where nothing was printed.
+    They must share a column with a printed value. A row without such a definition has its first line that shares one.
+    Lines without values of ours are left out unless no line has any. If nothing was printed, all remaining lines come first.
     """
     lines = {key: cells for key, cells in lines.items() if any(cell["here"] for cell in cells.values())} or lines
     printed = {key[1:] for key, cells in lines.items() if any(cell["published"] for cell in cells.values())}
@@ -197,7 +214,7 @@ def _headline(lines: Mapping[Line, Mapping[str, Mapping[str, str]]], decides: Co
 
 
 def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> list[str]:
-    """Lines below a value: interval, deviation and seeds, n. several: whether the numbers of seeds differ in the table."""
+    """Lines below a value: interval; sd and seeds; n. several: whether to show seeds, since they differ within the table."""
     low, high = (_number(cell[end], decimals) for end in ("low", "high"))
     spread = [f"sd {_number(cell['sd'], decimals)}"] if cell["sd"] else []
     spread += [f"seeds {cell['seeds']}"] if several else []
@@ -210,7 +227,7 @@ def _details(cell: Mapping[str, str], decimals: int | None, several: bool) -> li
 
 
 def _headings(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
-    """Heading of its group or "", name, and further details of each line (row, metric, definition)."""
+    """Heading of the group ("" for none), name, and further details of each line (row, metric, definition)."""
 
     def runs(keys: Sequence[object]) -> int:
         return sum(before != after for before, after in zip([None, *keys], keys, strict=False))
@@ -219,7 +236,7 @@ def _headings(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
     apart = len(metrics) > 1 and not any(metric in definition for _, metric, definition in lines if definition)
 
     def ways(metric: str, definition: str) -> list[str]:
-        """Names that distinguish a way of computing from the others: definition, metric."""
+        """Definition and metric, if they distinguish this line from others."""
         definitions = [definition] if definition and len({line[2] for line in lines}) > 1 else []
         return definitions + [metric] * (len(metrics) > 1 and metric not in definition)
 
@@ -241,9 +258,9 @@ def _headings(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
 def meanings(
     cells: Sequence[Mapping[str, str]], names: Mapping[str, str], definitions: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:  # fmt: skip
-    """Terms that occur in a table, in the order of the terms: `names` of rows, columns and metrics, and `definitions`.
+    """Meanings of the terms that occur in a table: `names` of rows, columns and metrics, and `definitions`.
 
-    names, definitions: term -> meaning.
+    names, definitions: term -> meaning of all terms, in the order in which the result has them.
     """
     computed, texts = set(), {cell[column] for cell in cells for column in ("row", "column", "metric")}
     for definition in {cell["definition"] for cell in cells}:
@@ -260,7 +277,7 @@ def meanings(
 
 
 def _longest(names: Iterable[str]) -> set[str]:
-    """Names that are not part of another one."""
+    """Names that are not part of another of these names."""
     distinct = set(names)
     return {name for name in distinct if not any(name in longer for longer in distinct - {name})}
 
@@ -270,12 +287,12 @@ def _decimals(number: str) -> int:
 
 
 def _number(text: str, decimals: int | None, sign: bool = False) -> str:
-    """A number to so many decimals, or as it is; any other text unchanged. sign: whether a plus is written."""
+    """Number with `decimals` decimals (None: as it is); other text stays unchanged. sign: whether to write a plus."""
     try:
         value = float(text)
     except ValueError:
         return text
     plus = "+" * sign
-    if decimals is None or (value and not round(value, decimals)):  # the latter must not become zero
+    if decimals is None or (value and not round(value, decimals)):  # rounding must not turn a small value into zero
         return f"{value:{plus},.0f}" if value.is_integer() else f"{value:{plus}g}"
     return f"{value:{plus}.{decimals}f}"

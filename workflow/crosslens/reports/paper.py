@@ -1,4 +1,4 @@
-"""The description of a paper, data that the rules read. Imports here must be cheap: every Snakemake call pays for them."""
+"""Description of a paper, read by the rules. Imports here must be cheap, since every Snakemake call pays for them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from crosslens.config.whole import Config
 
 MODEL_FILES = {"record": "record.json", "history": "history.csv", "predictions": "predictions.parquet"}
-"""Files of a training itself that an item may need beside measures: kind -> file."""
+"""Files of a training run that a table or figure may need in addition to measures: kind -> file."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """A kind of measure, or one of MODEL_FILES, of a recipe or the trials of a job, over some seeds.
+    """A measure, or a file, of some training runs that a table or figure reads.
 
-    recipe: of any paper; settings: of the measure; None, those that the paper of the recipe states.
+    kind: kind of measure, or a key of MODEL_FILES.
+    recipe: name of a recipe of any paper, or of the job that runs the trials of a search.
+    seeds: seeds of the training runs.
+    settings: settings of the measure; None: those that the recipe's paper states.
     """
 
     kind: str
@@ -29,10 +32,11 @@ class Need:
 
 
 class Place(NamedTuple):
-    """Where a number stands in a table, printed or ours.
+    """Place of a number in a table, printed or ours.
 
-    Of ours: definition, by which it is computed, "" for the first that has a printed value beside it; settings, by column, that
-    single out one of the rows whose names begin with `row`, such as a trial of a search.
+    definition: in our tables, how the number is computed; "" for the first definition that has a printed value.
+    settings: in our tables, column -> value, to select one of the rows with names that begin with `row`, such as the trials of
+    a search.
     """
 
     item: str
@@ -44,7 +48,7 @@ class Place(NamedTuple):
 
 
 def same_place(cell: Place) -> Place | None:
-    """A printed cell's own place, since most tables of ours have the names of the printed ones; None of a number in the text."""
+    """The place of a printed cell itself, since most of our tables use the printed names; None for a number in the text."""
     return None if cell.item.startswith("text") else cell
 
 
@@ -52,15 +56,24 @@ def same_place(cell: Place) -> Place | None:
 class TableOrFigure:
     """A table or a figure.
 
-    title: as the paper calls it, such as Table 1; shows: a line that can be understood without the paper; caption: for its page
-    and the report, in Markdown; module: of the paper's folder, whose function `table` or `figure` makes the item; settings: that
-    the function gets beside the needs, as plain values; corpora: keys of the corpora whose tokens it reads; encoder,
-    tokenisation: of these tokens; None, the paper's; tokenisations: further ones, under which it reads the same corpora; cites:
-    key of another paper whose published values it shows; typology: key of the corpus of that kind that it reads; samples: names
-    of the samples that it reads; tokenizer: whether it reads the encoder's folder, without weights or, if `weights`, with them;
-    decimals: of the numbers on its page; None, as they are, for counts and hyperparameters; decides: definitions that its page
-    shows beside the printed ones, not folded; searched: whether it shows a search, whose training runs do not belong to the
-    tables; page: whether it has a page of the usual layout, and a place in the report.
+    title: name in the paper, such as Table 1.
+    shows: one line that can be understood without the paper.
+    caption: text for its page and the report, in Markdown.
+    module: module in the paper's folder; its function `table` or `figure` makes the item.
+    needs: measures and files of training runs that it reads.
+    settings: plain values that the function gets in addition to the needs.
+    corpora: keys of the corpora that it reads, as tokens.
+    encoder, tokenisation: encoder and tokenisation of these tokens; None: the paper's.
+    tokenisations: further tokenisations in which it reads the same corpora.
+    cites: key of another paper; the item shows that paper's published values.
+    typology: key of the typology corpus that it reads.
+    samples: names of the samples that it reads.
+    tokenizer: whether it reads the encoder's folder.
+    weights: whether that folder must have the weights.
+    decimals: decimals of the numbers on its page; None, for counts and hyperparameters: as they are.
+    decides: definitions that its page shows in full together with the printed ones, not folded.
+    searched: whether it shows a search; the training runs of a search do not belong to the tables.
+    page: whether it has a page of the usual layout, and a place in the report.
     """
 
     form: Literal["table", "figure"]
@@ -87,15 +100,20 @@ class TableOrFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper. Its functions take the whole configuration; none is called where the paper is not configured.
+    """A paper. Its functions take the whole configuration, and are called only if the paper is configured.
 
-    key: name of its folder and section; about: citation and content, for pages and the report, in Markdown; headline: whether
-    its items lie at the top of the results, and not in a folder of its key; recipes: training runs by name, which begins with the
-    key; trials: those of searches by the name of the job that they share; the name of a trial is that and a last part of its
-    own; seeds: of a recipe; samples: words or texts by name, which begins with the key; sampled: name of the samples whose hidden
-    states are stored for a recipe's model, None for none; measures: of a recipe, kind -> settings; items: by name; place: where
-    our tables show a printed cell, None where none does; names: what $NAME stands for in its claims file, where names
-    of training runs and rows differ by preset.
+    key: name of its folder, and of its section in the configuration.
+    about: citation and content, in Markdown, for pages and the report.
+    headline: whether its tables and figures are at the top of the results, not in a folder named after the key.
+    recipes: training runs by name; names begin with the key.
+    trials: trials of searches, by the name of the job that runs them. A trial adds a last part to that name.
+    seeds: seeds of a recipe.
+    samples: sampled words or texts by name; names begin with the key.
+    sampled: name of the samples for which the hidden states of a recipe's model are stored; None for none.
+    measures: measures of a recipe, kind -> settings.
+    items: tables and figures by name.
+    place: place of a printed cell in our tables; None if they do not have it.
+    names: values of $NAME in its claims file, for names of training runs and rows that differ by preset.
     """
 
     key: str
@@ -112,5 +130,5 @@ class Paper:
     names: Callable[[Config], Mapping[str, str | float | list[int]]] = lambda config: {}
 
     def path(self, item: str) -> str:
-        """Path of an item below the results, without its ending: table2, muller2021/table2."""
+        """Path of a table or figure below the results, without extension: table2 or muller2021/table2."""
         return item if self.headline else f"{self.key}/{item}"

@@ -1,4 +1,4 @@
-"""Records of how tables and figures were made, JSON files beside them."""
+"""Records of how tables and figures were made: a JSON file for each, in the same folder."""
 
 import json
 import time
@@ -18,13 +18,13 @@ from crosslens.jobs.training_folders import stages_without_improvement, training
 
 PACKAGES = ("snakemake", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
-DATA = ("data_sha256", "content_sha256")  # digests of files and of what tables hold, in the records of training runs
+DATA = ("data_sha256", "content_sha256")  # keys in records of training runs: digests of data files and of the content of tables
 
 
 def write_table(
     table: pd.DataFrame, path: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any] = {}
 ) -> None:  # fmt: skip
-    """Write a table as CSV and its record beside it; settings, files, facts: see `write_record`."""
+    """Write a table as CSV, and its record to PATH.json. settings, files, facts: see `write_record`."""
     with checksummed(path) as temporary:
         table.to_csv(temporary, index=False)
     write_record(path, settings, files, facts)
@@ -33,11 +33,13 @@ def write_table(
 def write_record(
     file: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any] = {}
 ) -> None:  # fmt: skip
-    """Write the record of a table or figure, FILE.json: the command, settings, and its measures and training runs.
+    """Write the record of a table or figure, FILE.json: the command, the settings, and its measures and training runs.
 
-    files: `records` of the training runs, beside which are their histories, and `needs`, among which are the measures. Digests of
-    data that several training runs read stand once, beside the training runs; settings of measures stand once for all recipes
-    that share them. facts: further entries, under the key of the paper.
+    Data digests that training runs share are written once, outside the training runs. Settings that measures of several recipes
+    share are written once, with the names of the recipes.
+
+    files: input files. `records` are those of training runs, with a history in the same folder; `needs` include the measures.
+    facts: further entries, under the key of the paper.
     """
     file = Path(file)
     folders = [folder for record in files.get("records", ()) for _, folder in training_runs(Path(record), "")]
@@ -70,7 +72,7 @@ def write_record(
 
 
 def _measures(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """Measures among an item's files: kind, settings and machine, once for all recipes that share them, and the recipes."""
+    """Measures among some files: kind, settings and machine, each with all recipes that share them."""
     shared: dict[str, dict[str, Any]] = {}
     for path in dict.fromkeys(paths):
         measured = parquet.metadata(path) if path.suffix == ".parquet" else {}

@@ -1,6 +1,6 @@
-"""The scoreboard: each printed cell of every paper once, beside ours, and whether one new run of ours would give it.
+"""The scoreboard: each printed cell of every paper, our value, and whether a new run of ours could give the printed one.
 
-It tells of the tables that exist, under the definition that the paper's code used, and makes none.
+It reads the tables that exist, under the definition that the paper's code used, and builds none.
 """
 
 import math
@@ -20,14 +20,21 @@ COLUMNS = (
     "paper", "item", "row", "column", "metric", "published", "ours", "low", "high", "seeds", "difference", "definition",
     "verdict", "reason", "table", "note",
 )  # fmt: skip
-"""published: as printed; ours: the mean over seeds; low, high: the 95 % prediction interval of one new run, widened by the
-rounding of the print; seeds: training runs that it is from; reason: why there is no other verdict; table: of ours, below the
-results, that has the cell; note: on the printed number."""
+"""Columns of the scoreboard.
+
+published: the number as printed.
+ours: our value, a mean over seeds.
+low, high: 95 % prediction interval of one new run, widened by the rounding of the printed number.
+seeds: number of seeds behind our value.
+reason: why the cell was not run, is not comparable, or is undecided.
+table: our table that has the cell, as a path below the results.
+note: note on the printed number.
+"""
 WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE = "within", "outside", "undecided", "not comparable"
 SETTING, NOT_RUN, NO_TABLE, CITED, ILLEGIBLE = "setting", "not run", "no table", "cited", "illegible"
 COMPUTED = (WITHIN, OUTSIDE, UNDECIDED, NOT_COMPARABLE)
-"""Verdicts on what was computed here; the others are on cells that have no result here."""
-SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of what is configured
+"""Verdicts on cells that were computed here; all others are for cells without a result."""
+SETTINGS = ("hyperparameter", "search value", "selected value")  # metrics of configured values
 VERDICTS = {
     WITHIN: "the published value lies in the prediction interval or, for counts, equals ours after rounding",
     OUTSIDE: "the published value lies outside the prediction interval or, for counts, differs from ours after rounding",
@@ -39,17 +46,17 @@ VERDICTS = {
     CITED: "the paper cites the number from another paper, so we do not compute it",
     ILLEGIBLE: "we cannot read the number in our copy of the paper",
 }
-Line = dict[Hashable, Any]  # of a table of ours, by column
-BOUNDS = {"percent": 100.0, "fraction": 1.0}  # unit -> the highest score, the lowest is 0
+Line = dict[Hashable, Any]  # line of one of our tables, by column
+BOUNDS = {"percent": 100.0, "fraction": 1.0}  # unit -> highest score; the lowest is 0
 
 
 def scoreboard(
     papers: Sequence[Paper], published: Mapping[str, pd.DataFrame], tables: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:  # fmt: skip
-    """A line of COLUMNS for each printed cell.
+    """Scoreboard with COLUMNS, one line for each printed cell.
 
-    published: by key of the paper, as text (`read_published`). tables: that exist (crosslens.reports.cells), by their place below
-    the results, such as muller2021/table2.
+    published: published cells as text (`read_published`), by key of the paper.
+    tables: our tables that exist (crosslens.reports.cells), by path below the results, such as muller2021/table2.
     """
     by_place = {place: _Table(lines) for place, lines in tables.items()}
     lines = [line for paper in papers if paper.key in published for line in _paper(paper, published[paper.key], by_place)]
@@ -57,12 +64,12 @@ def scoreboard(
 
 
 def read_published(path: str | Path) -> pd.DataFrame:
-    """The published cells of a paper as text, which keeps the decimals that are printed."""
+    """Published cells of a paper as text, so that all printed decimals are kept."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """A table of ours."""
+    """One of our tables; texts that are empty are "", not nan."""
     texts = ("row", "column", "metric", "definition", "reason", "remark")
     return pd.read_csv(path, dtype=dict.fromkeys(texts, str)).fillna(dict.fromkeys(texts, ""))
 
@@ -74,10 +81,10 @@ def _paper(paper: Paper, cells: pd.DataFrame, tables: Mapping[str, "_Table"]) ->
 
 
 class _Table:
-    """Lines of a table of ours, to be found by place."""
+    """Lines of one of our tables, looked up by place."""
 
     def __init__(self, lines: pd.DataFrame) -> None:
-        self.beside: dict[tuple[str, str, str], list[Line]] = {}  # lines with a printed value beside them
+        self.beside: dict[tuple[str, str, str], list[Line]] = {}  # lines that have a printed value
         self.values: dict[str, dict[str, float]] = {}  # row -> column -> ours
         for line in lines.to_dict("records"):
             if not pd.isna(line["published"]):
@@ -86,7 +93,7 @@ class _Table:
                 self.values.setdefault(line["row"], {})[line["column"]] = float(line["here"])
 
     def line(self, place: Place) -> Line | None:
-        """The line at a place, the first with a printed value beside it; None where there is none."""
+        """Line with a printed value at a place: the one with the place's definition, else the first; None if there is none."""
         rows = [place.row]
         if place.settings:
             chosen = place.settings.items()
@@ -96,7 +103,7 @@ class _Table:
 
 
 def _line(paper: Paper, cell: Mapping[Any, str], decimals: int, tables: Mapping[str, _Table]) -> dict[str, Any]:
-    """The line of a printed cell. decimals: of the print."""
+    """Scoreboard line of a printed cell. decimals: decimals that are printed."""
     number, place = as_number(cell["value"]), paper.place(Place(cell["item"], cell["row"], cell["column"], cell["metric"]))
     line = {name: cell[name] for name in ("paper", "item", "row", "column", "metric", "note")} | {"published": cell["value"]}
     if cell["note"].startswith(CITED):
@@ -124,10 +131,15 @@ def _line(paper: Paper, cell: Mapping[Any, str], decimals: int, tables: Mapping[
 
 
 def _judged(number: float, cell_here: Line, decimals: int, bound: float | None) -> dict[str, Any]:
-    """Ours, its interval and difference, and the verdict. bound: the highest score, None of what has no bounds.
+    """Our value, its interval, the difference and the verdict.
 
-    What rests on no seed, as counts do, is the same in every run: it is within where it is the same after rounding, whatever it
-    was made of, since no other corpus would have the same counts.
+    Values without seeds, such as counts, are the same in every run. They are within if they equal the printed number after
+    rounding, even if the table is not marked as comparable, since no other corpus would have the same counts.
+
+    number: the printed number.
+    cell_here: line of our table.
+    decimals: decimals that are printed.
+    bound: highest score; None for a quantity without bounds.
     """
     here, seeds, rounding = float(cell_here["here"]), cell_here["seeds"], 0.5 * 10.0**-decimals
     line = {"ours": here, "seeds": seeds}
@@ -149,7 +161,7 @@ def _judged(number: float, cell_here: Line, decimals: int, bound: float | None) 
 
 
 def page(board: pd.DataFrame, heading: str, command: str | None, template: Path) -> str:
-    """The page of the scoreboard: how many cells of each paper have each verdict; behind a click the cells, results first."""
+    """HTML page of the scoreboard: number of cells by paper and verdict; below them, folded, all cells, results first."""
     papers = dict(iter(board.groupby("paper", sort=False)))
     is_result = board["verdict"].isin(COMPUTED)
     parts = {"Results": _items(board[is_result]), "Without a result here": _items(board[~is_result])}
@@ -163,7 +175,7 @@ def page(board: pd.DataFrame, heading: str, command: str | None, template: Path)
 
 
 def _items(cells: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Cells by paper and item, and how many of these have each verdict."""
+    """Cells of each table or figure of each paper, and how many of them have each verdict."""
     return {
         f"{paper}, {item}": {
             "counts": of_item["verdict"].value_counts().to_dict(),
@@ -180,7 +192,7 @@ def _text(value: Any) -> str:
 
 
 def _places(text: str) -> int:
-    """Decimals of a printed number, 0 of what is none."""
+    """Number of decimals of a printed number; 0 if the text is not a number."""
     try:
         exponent = Decimal(text).as_tuple().exponent
     except InvalidOperation:

@@ -1,6 +1,6 @@
 """How far a value of a single seed may be from that of another run, with another seed or on another processor.
 
-In bfloat16 the same seed gives other values on another processor, as different as those of another seed (docs/results.md).
+In bfloat16, running the same seed on another processor changes values as much as another seed does (docs/results.md).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,21 +11,23 @@ import numpy as np
 from crosslens.numerics.intervals import t_quantile
 
 FOLDER = Path("docs/results")
-"""Tables of committed runs, in the layout of results: PRESET/[PAPER/]NAME.csv; those over several seeds in PRESET-seeds."""
-Line = tuple[str, str, str]  # of a table: row, metric, definition
+"""Tables of committed runs, laid out like results: PRESET/[PAPER/]NAME.csv. Those over several seeds are in PRESET-seeds."""
+Line = tuple[str, str, str]  # key of a line of a table: row, metric, definition
 
 
 def tables(root: Path, preset: str, places: Iterable[str]) -> list[Path]:
-    """Tables of some items over several seeds, where the repository has them. places: below the folder of results."""
+    """Tables over several seeds that the repository has. places: paths of tables below the results, without extension."""
     files = (root / FOLDER / f"{preset}-seeds" / f"{place}.csv" for place in places)
     return [file for file in files if file.is_file()]
 
 
 def spread(cells: Iterable[Mapping[str, str]]) -> dict[Line, float]:
-    """Half the width of the 95 % interval of the difference of two runs, by line of a table and in its unit.
+    """Half the width of the 95 % interval of the difference between two runs, by line of a table and in the table's unit.
 
-    cells: of a table over several seeds (crosslens.reports.cells), as text. The variances of a line's cells are pooled, for three
-    seeds tell little of one; lines in which nothing varies are left out.
+    The variances of a line's cells are pooled, since three seeds say little about a single cell. Lines in which nothing varies
+    are left out.
+
+    cells: cells of a table over several seeds (crosslens.reports.cells), as text.
     """
     squares: dict[Line, list[tuple[float, int]]] = {}
     for cell in cells:

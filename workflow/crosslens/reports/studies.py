@@ -18,10 +18,10 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Studies:
-    """The papers of a configuration, with their training runs, measures and items.
+    """The papers of a configuration, with their training runs, measures, tables and figures.
 
-    The name of a measure of a recipe is that of its kind or, where an item or the configuration states settings of its own,
-    KIND@ASKER, with the key of the item's paper or the measure's name in the configuration.
+    A measure of a recipe is named after its kind. If a table, a figure or the configuration states settings of its own, the
+    name is KIND@ASKER. ASKER is the key of the paper that asks for the measure, or the measure's name in the configuration.
     """
 
     config: Config
@@ -39,7 +39,7 @@ class Studies:
 
     @cached_property
     def trials(self) -> dict[str, tuple[Paper, Sequence[Recipe]]]:
-        """Trials of searches by the name of the job that they share, with their papers."""
+        """Trials of searches by the name of the job that runs them, with their papers."""
         return {name: (paper, trials) for paper in self.papers for name, trials in paper.trials(self.config).items()}
 
     @cached_property
@@ -53,7 +53,7 @@ class Studies:
         return {paper.path(name): (paper, name, item) for paper in self.papers for name, item in paper.items(self.config).items()}
 
     def recipe(self, name: str) -> tuple[Paper, Recipe]:
-        """Paper and recipe of a name; of trials that share a job, the first, since all are read and measured alike.
+        """Paper and recipe by name. A job of several trials gives the first, since all are read and measured alike.
 
         Raises DataError for an unknown name.
         """
@@ -71,14 +71,14 @@ class Studies:
         return paper.seeds(recipe, self.config)
 
     def sampled(self, name: str) -> str | None:
-        """Name of the samples whose hidden states are stored for a recipe's model; None where its paper draws none."""
+        """Name of the samples for which the hidden states of a recipe's model are stored; None if there are none."""
         paper, recipe = self.recipe(name)
         return paper.sampled(recipe, self.config)
 
     def measure(self, asker: str, need: Need) -> str:
-        """Name of the measure that a need asks for: KIND@ASKER where it states other settings than the recipe's paper.
+        """Name of the measure that a need asks for: KIND@ASKER if its settings differ from the recipe's paper, else KIND.
 
-        Raises DataError for an unknown kind or recipe.
+        asker: key of the paper that asks for it. Raises DataError for an unknown kind or recipe.
         """
         if need.kind not in KINDS:
             raise DataError(
@@ -88,7 +88,7 @@ class Studies:
         return need.kind if need.settings in (None, self._usual(need.recipe).get(need.kind)) else f"{need.kind}@{asker}"
 
     def settings(self, measure: str, recipe: str) -> Settings:
-        """Settings of a measure of a recipe. Raises DataError where none are stated, or others than the kind has."""
+        """Settings of a measure of a recipe. Raises DataError if none are stated, or if they are not those of its kind."""
         settings = self._requested.get((measure, recipe)) if "@" in measure else self._usual(recipe).get(measure)
         if settings is None:
             usual = ", ".join(self._usual(recipe)) or "none"
@@ -100,7 +100,7 @@ class Studies:
         return settings
 
     def _check(self, measure: str, recipe: str, settings: Settings) -> None:
-        """Raise DataError where settings are not those of the kind, or name corpora that the recipe's paper does not draw."""
+        """Raise DataError if settings are not those of the kind, or name a corpus that the recipe's samples do not have."""
         kind, here = measure.partition("@")[0], f"measures/{measure}/{recipe}"
         expected = expected_settings(kind)
         if expected is not None:
@@ -121,15 +121,16 @@ class Studies:
                 )
 
     def _usual(self, name: str) -> Mapping[str, Settings]:
-        """Settings by kind, as the paper of a recipe states them."""
+        """Settings of measures by kind, as the paper of a recipe states them. name: name of the recipe."""
         paper, recipe = self.recipe(name)
         return paper.measures(recipe, self.config)
 
     @cached_property
     def _requested(self) -> dict[tuple[str, str], Settings]:
-        """Settings that are stated where a measure is asked for, by the measure's name and recipe.
+        """Settings that tables, figures or the configuration state for measures of their own, by measure and recipe.
 
-        Raises DataError where one paper states two for the same measure, or the configuration names an unknown kind or recipe.
+        Raises DataError if a paper states different ones for the same measure, or if the configuration names an unknown kind or
+        recipe.
         """
         settings_by_measure: dict[tuple[str, str], Settings] = {}
         for paper, _, item in self.items.values():

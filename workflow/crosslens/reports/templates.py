@@ -7,9 +7,9 @@ from markdown_it import MarkdownIt
 
 
 def read_template(path: Path) -> Template:
-    """The template in a file, which escapes values and raises an error for a name that it is not given.
+    """Jinja template from a file; it escapes values and raises an error for an undefined name.
 
-    Its filters `markdown` and `inline` turn Markdown into HTML: paragraphs, or text within a line.
+    Two filters turn Markdown into HTML: `markdown` into paragraphs, `inline` into text within a line.
     """
     jinja = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     markdown = MarkdownIt("commonmark", {"html": False})

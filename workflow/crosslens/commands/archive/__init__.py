@@ -1,1 +1,1 @@
-"""The archive of a preset: one file with the results and all that its tables and verdicts are rebuilt from (docs/archive.md)."""
+"""The archive of a preset: one file with results, and all it takes to rebuild its tables and verdicts (docs/archive.md)."""

@@ -20,7 +20,7 @@ from crosslens.jobs.quantities import duration, readable
 
 
 def write(results: Path, file: Path) -> int:
-    """Write an archive and say what is in it; return the exit status."""
+    """Write an archive and print what is in it; return the exit status."""
     missing, stale = pack(results, file)
     print(f"{file}: {readable(file.stat().st_size)}, sha256 {sha256(file)}, revision {revision()}")
     if missing:
@@ -31,7 +31,7 @@ def write(results: Path, file: Path) -> int:
 
 
 def verify(file: Path) -> int:
-    """Verify an archive and name each file that differs; return the exit status."""
+    """Verify an archive and print each file that differs; return the exit status."""
     start = time.monotonic()
     with TemporaryDirectory() as name:
         folder = Path(name).resolve()

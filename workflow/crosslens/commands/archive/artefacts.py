@@ -12,16 +12,17 @@ from crosslens.jobs.snakemake_metadata import noted
 from crosslens.papers import KEYS
 
 BLANKED = ("tokens", "samples")
-"""Stages of which an archive has the files without their texts (blanks.py), since few licences allow these to be passed on."""
-CHECKSUMS_ALONE = ("sources", "corpora", "encoders", "states")  # stages of which it has no more than the checksum files
+"""Stages with files that an archive has without their texts (blanks.py), since few licences allow passing texts on."""
+CHECKSUMS_ALONE = ("sources", "corpora", "encoders", "states")  # stages of which an archive has only the checksum files
 WEIGHTS = ".safetensors"
 
 
 @dataclass(frozen=True)
 class Artefacts:
-    """Sealed files and folders of a folder of results.
+    """Files and folders with checksum files in a folder of results.
 
-    results: the folder. checksum files: by place below it, in order.
+    results: the folder.
+    checksum_files: checksum files by place (path below the folder), in order.
     """
 
     results: Path
@@ -29,7 +30,7 @@ class Artefacts:
 
     @classmethod
     def of(cls, results: Path) -> "Artefacts":
-        """All that is checksummed in a folder of results, without the results of other presets below it."""
+        """Everything that has a checksum file in a folder of results, without the results of other presets below it."""
         top = ((str(path), readable_checksums(path)) for path in results.glob("[!.]*") if path.is_file())
         checksummed = chain(top, artefacts(str(results), [*FOLDERS, *KEYS]))
         return cls(
@@ -38,7 +39,7 @@ class Artefacts:
 
     @cached_property
     def records(self) -> dict[str, dict[str, Any]]:
-        """How each artefact was made, by place: Snakemake's record, `input` by places where it lies below the results."""
+        """How each artefact was made, by place: Snakemake's record; its `input` has places for files below the results."""
         records = {place: noted(checksums, "record") for place, checksums in self.checksum_files.items()}
         return {place: record for place, record in records.items() if isinstance(record.get("input"), list)}
 
@@ -52,7 +53,7 @@ class Artefacts:
 
 
 def stage(place: str) -> str:
-    """Folder of a stage, or of a paper, in which an artefact lies; its own name where it lies in none."""
+    """Folder of the stage or paper that an artefact is in; its own name if it is in neither."""
     return place.partition("/")[0]
 
 

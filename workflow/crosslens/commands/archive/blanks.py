@@ -1,4 +1,4 @@
-"""Tokens and samples without their texts: what counts words and compares labels reads them as it reads the others."""
+"""Tokens and samples without their texts, still readable by code that only counts words and compares labels."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from crosslens.jobs import parquet
 from crosslens.jobs.checksums import checksummed
 
 BLANKS: dict[str, str | int] = {"words": "", "subwords": 0, "word": ""}
-"""Column of tokens or samples -> value instead of each text."""
+"""Column of tokens or samples -> value that replaces each text."""
 
 
 def write_blanked(folder: Path, copy: Path) -> None:
@@ -25,7 +25,7 @@ def write_blanked(folder: Path, copy: Path) -> None:
 
 
 def _blanks(values: pa.Array, blank: str | int) -> pa.Array:
-    """Values, or lists of as many values, that are all the same."""
+    """Array with `blank` instead of each value; if values are lists, these keep their lengths."""
     if not pa.types.is_list(values.type):
         return pa.repeat(pa.scalar(blank, values.type), len(values))
     ends = np.cumsum(pc.list_value_length(values).to_numpy(zero_copy_only=False))

@@ -32,7 +32,10 @@ def metadata(
 ) -> Entity:  # fmt: skip
     """Content of ro-crate-metadata.json.
 
-    preset: name of the preset. files: name in the archive -> sha256 and bytes. artefacts: of the preset. root: of the repository.
+    preset: name of the preset.
+    files: name in the archive -> SHA-256 and size in bytes.
+    artefacts: artefacts of the preset.
+    root: folder of the repository.
     """
     citation = read_yaml(root / "CITATION.cff")
     licence = f"https://spdx.org/licenses/{citation['license']}"
@@ -97,7 +100,7 @@ def _file(name: str, digest: str, size: int) -> Entity:
 
 
 def _official_files(artefacts: Artefacts, sources: Mapping[str, Source]) -> dict[str, Entity]:
-    """Entities of the official files that were read: by their address or, where they have none, by source and path."""
+    """Entities of the official files that were read: by their address or, if they have none, by source and path."""
     layout = Layout(str(artefacts.results / "sources"), sources)
     entities: dict[str, Entity] = {}
     for place in filter(lambda place: place.startswith("sources/"), artefacts.checksum_files):

@@ -1,4 +1,4 @@
-"""Writing of an archive: a zip file with a folder of results as the workflow left it, without texts, states and weights."""
+"""Write an archive: a zip file with a folder of results as the workflow left it, without texts, states and weights."""
 
 import json
 import os
@@ -29,19 +29,19 @@ from crosslens.reports.studies import Studies
 SUMS = "SHA256SUMS"  # digest of every other file of the archive; sha256sum checks it
 CLAIMS = "claims.csv"  # the verdicts
 CONFIGURATION = "configuration.json"  # not YAML, whose aliases can repeat a value without end
-CHECKSUM_FILES = "checksums"  # folder of the checksum files of what is not in the archive as it is, by place below the results
+CHECKSUM_FILES = "checksums"  # folder for checksum files of artefacts that are left out or altered, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
 BESIDE = (".json", ".png", ".svg.csv")  # endings of files that come with a table or figure
 TARGETS = (ALL, "claims", "scoreboard")
-TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal results give equal bytes
+TIME = (1980, 1, 1, 0, 0, 0)  # time of every file in the archive, so that equal results give equal bytes
 
 
 def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
     """Write the archive of a folder of results.
 
-    Returns the tables and figures that are not built, and so not in it, as `_by_paper` counts them, and those in it that the
-    present code or configuration would make again. Raises DataError where nothing is built there, a file has changed since it
-    was made, or the results may not be archived.
+    Returns the tables and figures that are not built, and so not in it, as `_by_paper` counts them; and those in it that the
+    present code or configuration would make again. Raises DataError if nothing is built there, a file has changed since it was
+    made, or the results may not be archived.
     """
     _check_new(out)
     artefacts = Artefacts.of(results)
@@ -76,13 +76,13 @@ def pack(results: Path, out: Path) -> tuple[list[str], list[str]]:
 
 
 def _check_new(out: Path) -> None:
-    """Raise DataError where something has the name of the archive already."""
+    """Raise DataError if the path of the archive exists already."""
     if os.path.lexists(out):
         raise DataError(f"{out}: expected a new file, found one that exists; remove it, or name another: OUT=FILE")
 
 
 def _check_verdicts(artefacts: Artefacts) -> None:
-    """Raise DataError where the verdicts are on other tables and measures than there are."""
+    """Raise DataError if the verdicts were decided by other tables and measures than those that exist."""
     if CLAIMS in artefacts.checksum_files:
         record = read_json(artefacts.results / f"{CLAIMS}.json")
         evidence = record["settings"]["evidence"]
@@ -105,7 +105,7 @@ Not built when this archive was written: {", ".join(missing) or "nothing"}.
 
 
 def _files(artefacts: Artefacts, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Names in the archive, and the files that have them. folder: of those that were written for it, by their names."""
+    """Name in the archive and path of each file. folder: files written for the archive, under their names in it."""
     for place, checksums in artefacts.checksum_files.items():
         if is_packed(place):
             yield from ((str(path), path) for path in (*artefacts.files(place), checksums.file))
@@ -122,11 +122,11 @@ def _write(out: Path, files: Mapping[str, Path]) -> None:
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             with path.open("rb") as source, archive.open(info, "w") as target:
                 shutil.copyfileobj(source, target)
-        _check_new(out)  # it may have come meanwhile
+        _check_new(out)  # the path may exist by now
 
 
 def _by_paper(missing: Sequence[str], artefacts: Artefacts, studies: Studies) -> list[str]:
-    """Number of missing items of each paper, with their places where the archive has another item of the paper."""
+    """Number of missing tables and figures of each paper, with their places if the archive has others of the paper."""
     keys = {f"{place}{ending}": paper.key for place, (paper, _, _) in studies.items.items() for ending in (".csv", ".svg")}
     counts, papers_there = Counter(keys[place] for place in missing), {keys.get(place) for place in artefacts.checksum_files}
     places = {key: ", ".join(place for place in missing if keys[place] == key) for key in papers_there & counts.keys()}
@@ -134,7 +134,7 @@ def _by_paper(missing: Sequence[str], artefacts: Artefacts, studies: Studies) ->
 
 
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
-    """Items of a plan that do not exist, and those that exist and would be made again, by place."""
+    """Places of planned tables and figures that do not exist, and of those that exist and would be made again."""
     outputs = (Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(BESIDE))
     places = sorted(str(path.relative_to(artefacts.results)) for path in outputs)
     missing = [place for place in places if place not in artefacts.checksum_files]

@@ -28,28 +28,29 @@ from crosslens.jobs.errors import DataError, shown
 from crosslens.jobs.files import Budget
 from crosslens.papers.configuration import load_fitting
 
-ROOT = Path(__file__).resolve().parents[4]  # of the repository, whose rules and library are the only code that runs
-RULES = ("measure", "table")  # rules whose jobs need neither models nor texts where their inputs are in the archive
-SUMMARIES = {"scoreboard.csv": "scoreboard", CLAIMS: "claims"}  # tables about tables, made after them, and their rules
-EARLIER = "earlier"  # folder for the archive's files of what is made again
-EARLIEST = 0  # time of all that is unpacked, so that for Snakemake nothing has changed but what it is to make again
+ROOT = Path(__file__).resolve().parents[4]  # the repository; only its rules and library run, no code of an archive
+RULES = ("measure", "table")  # rules with jobs that need neither models nor texts if their inputs are in the archive
+SUMMARIES = {"scoreboard.csv": "scoreboard", CLAIMS: "claims"}  # tables about other tables, made after these -> their rules
+EARLIER = "earlier"  # folder for the archive's versions of files that are made again
+EARLIEST = 0  # time of all unpacked files, so that Snakemake sees no changes except the files to make again
 NAME = r"[\w@=+,-][\w@=+,.-]*"
 UNPACKED = re.compile(
     rf"(results|{CHECKSUM_FILES})(/{NAME})*/(\.SHA256SUMS|\.{NAME}\.sha256|{NAME}\.(csv|html|json|parquet|png|svg|txt))", re.ASCII
 )
-"""Names of the files that are unpacked, data and checksum files; none is code, and none is read by Snakemake itself."""
+"""Names of the files that are unpacked: data and checksum files. None is code, and none is read by Snakemake itself."""
 READ = (CONFIGURATION, METADATA)  # further files that are unpacked
-OTHERS = (README, WORKFLOW, str(LOCK))  # compared with their digests alone
+OTHERS = (README, WORKFLOW, str(LOCK))  # only compared with their digests, not unpacked
 LINE = re.compile("([0-9a-f]{64})  (.+)")  # of SUMS
-SHARES = "unknown_subwords"  # fact in the record of a table that reads subwords for it alone: its values do not rest on them
-CALL = "command"  # column of a table that says how Snakemake was called, which is no result
+SHARES = "unknown_subwords"  # fact in a table's record; the table reads subwords only for this fact, not for its values
+CALL = "command"  # column of a table with the call of Snakemake, which is not a result
 TOLERANCE = 1e-6  # largest relative difference of equal numbers: other processors may add in another order
 
 
 def unpack(archive: Path, folder: Path) -> dict[str, str]:
     """Unpack an archive into an empty folder; return what is not as archived: name -> what is wrong with it.
 
-    Only what SUMS names is unpacked, and of that only UNPACKED and READ. Raises DataError if this is no archive, or a bomb.
+    Only files that SUMS names and that match UNPACKED or READ are unpacked. Raises DataError if the file is not an archive, or
+    is a zip bomb.
     """
     if not archive.is_file():
         fault = "a folder, a pipe or a device" if archive.exists() else "no such file"
@@ -68,7 +69,7 @@ def unpack(archive: Path, folder: Path) -> dict[str, str]:
                     os.utime(folder / name, (EARLIEST, EARLIEST))
     except DataError:
         raise
-    except Exception as error:  # whatever an altered file leads to
+    except Exception as error:  # an altered file may cause any error
         fault = shown(" ".join(str(error).split()))
         raise DataError(
             f"{archive}: expected what `make archive` wrote, found another or a damaged file ({fault}); copy it again"
@@ -94,7 +95,7 @@ def _fault(packed: zipfile.ZipFile, name: str, expected_digest: str | None) -> s
     if expected_digest is None:
         return "added"
     digest = ""
-    with suppress(Exception), packed.open(name) as stream:  # whatever an altered file leads to
+    with suppress(Exception), packed.open(name) as stream:  # an altered file may cause any error
         digest = file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # zipfile's streams have readinto
     if not digest and name not in packed.namelist():
         return "missing"
@@ -103,18 +104,18 @@ def _fault(packed: zipfile.ZipFile, name: str, expected_digest: str | None) -> s
 
 @dataclass(frozen=True)
 class Unpacked:
-    """An unpacked archive. folder: where it is."""
+    """An unpacked archive. folder: folder that it was unpacked into."""
 
     folder: Path
 
     @cached_property
     def artefacts(self) -> Artefacts:
-        """Artefacts in the folder of results that the configuration names. Raises DataError if the configuration is none."""
+        """Artefacts in the folder of results that the configuration names. Raises DataError if that is not valid."""
         config, _ = load_fitting(read_json(self.folder / CONFIGURATION), CONFIGURATION)
         return Artefacts.of(self.folder / config.results)
 
     def contradictions(self) -> dict[str, str]:
-        """Files that are not what their checksum files say: name -> what is wrong with it."""
+        """Files that contradict their checksum files: name -> what is wrong with it."""
         faults = {}
         for path in (self.artefacts.results / place for place in self.artefacts.checksum_files):
             try:
@@ -129,7 +130,7 @@ class Unpacked:
         return [place for place in self.artefacts.checksum_files if not place.endswith(".json") and self._can_be_rebuilt(place)]
 
     def _can_be_rebuilt(self, place: str) -> bool:
-        """Whether a job without a model makes an artefact from those that the archive has, and its values rest on no texts."""
+        """Whether the archive has all inputs of an artefact, its job needs no model, and its values depend on no texts."""
         rule, inputs = self.artefacts.records.get(place, {}).get("rule"), self.artefacts.inputs(place)
         stages = {*map(stage, inputs)}
         if rule not in RULES or rule == "measure" and "samples" in stages:
@@ -157,7 +158,7 @@ class Unpacked:
     def rebuild(self) -> None:
         """Make again all that can be, with this repository's workflow; the archive's files are moved to EARLIER.
 
-        Raises DataError where that fails.
+        Raises DataError if that fails.
         """
         for place in (*self.rebuilt, *self.summaries):
             for file in filter(Path.exists, (*self.artefacts.files(place), self.artefacts.checksum_files[place].file)):
@@ -168,13 +169,13 @@ class Unpacked:
             self._make(places)
 
     def _make(self, places: Iterable[str]) -> None:
-        """Make tables or measures. Other rules are not considered: what they made is in the archive, or is not needed."""
+        """Make tables or measures. Only their rules may run: outputs of other rules are in the archive, or are not needed."""
         targets = [str((self.artefacts.results / place).relative_to(self.folder)) for place in places]
         where = {"--snakefile": ROOT / "Snakefile", "--directory": self.folder, "--configfile": self.folder / CONFIGURATION}
         options = [word for option, path in where.items() for word in (option, str(path))]
         options += ["--config", *(f"{key}=[]" for key in LOCAL), "--cores", str(cpu_count()), "--rerun-triggers", "mtime"]
         options += ["--allowed-rules", *RULES, *SUMMARIES.values()]
-        # No interpreter takes modules from its working directory, from beside its script, or from a relative path.
+        # No interpreter imports modules from its working directory, from the folder of its script, or from a relative path.
         command = [os.path.abspath(sys.executable), "-P", "-m", "snakemake", *options, "--", *targets]
         environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow"), "PYTHONSAFEPATH": "1"}
         result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
@@ -182,12 +183,12 @@ class Unpacked:
             raise DataError(f"{shlex.join(command)}: expected tables, found an error:\n{result.stderr}")
 
     def differing(self) -> list[str]:
-        """Places of the tables and measures that were made again and are not as the archive has them."""
+        """Places of the tables and measures that were made again and differ from the archive's versions."""
         results = self.artefacts.results
         return [place for place in (*self.rebuilt, *self.summaries) if not same(self._earlier(results / place), results / place)]
 
     def _earlier(self, file: Path) -> Path:
-        """Where the archive's version of a file lies once it has been made again."""
+        """Path of the archive's version of a file that is made again."""
         return self.folder / EARLIER / file.relative_to(self.artefacts.results)
 
 

@@ -19,7 +19,7 @@ from crosslens.jobs.errors import DataError
 from crosslens.jobs.quantities import counted, readable, rounded
 
 COLUMNS = ("longest job", "memory requested", "disk")
-HOURS_COLUMNS = {True: ("GPU hours", "CPU hours"), False: ("encoder hours", "other hours")}  # by whether they are of a GPU
+HOURS_COLUMNS = {True: ("GPU hours", "CPU hours"), False: ("encoder hours", "other hours")}  # by whether a GPU is used
 BASES = {
     "measured": "jobs of this kind have finished here",
     "rehearsed": "jobs of this kind were rehearsed here",
@@ -30,7 +30,13 @@ BASES = {
 
 @dataclass
 class Line:
-    """Cost of the jobs of a rule, or of all rules. encoders, others: least, likely and most seconds in all; disk: bytes."""
+    """Cost of the jobs of a rule, or of all rules.
+
+    encoders, others: least, likely and most seconds in all, of jobs that request a GPU and of others.
+    longest: likely seconds of the longest job.
+    memory: largest request, in megabytes.
+    disk: bytes.
+    """
 
     rule: str
     jobs: int = 0
@@ -40,8 +46,8 @@ class Line:
     memory: int = 0
     disk: float = 0.0
     over: int = 0  # jobs that likely take longer than the time that they request
-    bases: Counter[str] = field(default_factory=Counter)  # jobs by what their estimates rest on; "" for no estimate
-    unknown: set[bool] = field(default_factory=set)  # of jobs without an estimate, whether they request a GPU
+    bases: Counter[str] = field(default_factory=Counter)  # basis of the estimate -> number of jobs; "" for no estimate
+    unknown: set[bool] = field(default_factory=set)  # whether jobs without an estimate request a GPU
 
     def add(self, job: Job, estimator: Estimator) -> None:
         """Add the cost of a job."""
@@ -60,7 +66,7 @@ class Line:
             self.over += estimate.seconds > 60 * job.asked.get("runtime", 10**9)
 
     def cells(self) -> list[str]:
-        """Texts of its row in the table."""
+        """Texts of the row in the table."""
         gpu_hours = spent(self.encoders) or "unknown" * (True in self.unknown)
         cpu_hours = spent(self.others) or "unknown" * (False in self.unknown)
         unknown = "unknown" * (self.bases[""] == self.jobs)
@@ -71,7 +77,7 @@ class Line:
 
 
 def spent(seconds: Sequence[float]) -> str:
-    """Likely hours, and the range in which they lie: 17 (5.6 to 50)."""
+    """Likely hours with their range, as text: 17 (5.6 to 50)."""
     if not seconds[1]:
         return ""
     if seconds[1] < 36:
@@ -91,7 +97,7 @@ def cost(jobs: Sequence[Job], estimator: Estimator) -> list[Line]:
 
 
 def table(lines: Sequence[Line], on_gpus: bool = True) -> Table:
-    """Table with a row for each rule, and one for all. on_gpus: whether hours of jobs that run an encoder are those of a GPU."""
+    """Table with a row for each rule, and one for all. on_gpus: whether jobs that run an encoder take GPU hours."""
     grid = Table("rule", title="What would run, and what it takes", title_justify="left")
     for column in ("jobs", *HOURS_COLUMNS[on_gpus], *COLUMNS):
         grid.add_column(column, justify="right")
@@ -103,7 +109,7 @@ def table(lines: Sequence[Line], on_gpus: bool = True) -> Table:
 
 
 def assumptions(lines: Sequence[Line]) -> list[str]:
-    """Sentences on what the hours rest on, and on jobs that they leave out or that may be cut."""
+    """Sentences on the basis of the hours, on jobs that are not in them, and on jobs that may be cut off."""
     *rules, total = lines
     sentences = [
         f"{counted(total.bases[basis], 'job')} {basis}: {words}; expect the actual time within a factor of {FACTORS[basis]:g}."
@@ -124,7 +130,7 @@ def assumptions(lines: Sequence[Line]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Ask Snakemake for the plan and print its cost; of a rehearsal, print what its jobs took."""
+    """Ask Snakemake for the plan and print its cost; for a rehearsal, print what its jobs took."""
     parser = argparse.ArgumentParser(prog="crosslens.commands.cost", description=__doc__)
     parser.add_argument("--profile")
     parser.add_argument(

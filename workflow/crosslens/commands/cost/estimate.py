@@ -1,7 +1,7 @@
-"""Hours of jobs before they run: as jobs of the same kind took, in the study or its rehearsal, else as hours.csv has them.
+"""Estimated hours of jobs: from jobs of the same kind that have finished, in the study or its rehearsal, else from hours.csv.
 
 hours.csv has a row for each kind of job: the folder of results, the beginning of the path of its log below logs/ ("" for all
-other jobs), seconds of a job, seconds of an update of a rehearsed training, and megabytes of the files that it leaves.
+other jobs), seconds of a job, seconds of an update in a rehearsed training run, and megabytes of the files that it leaves.
 """
 
 import csv
@@ -21,13 +21,13 @@ from crosslens.papers.configuration import WholeConfig
 
 HOURS = Path(__file__).with_name("hours.csv")
 ENCODERS = ("models", "states")  # first parts of the places of jobs that run an encoder
-# Factors by which the true time may differ from an estimate, in both directions, by what the estimate rests on.
+# Basis of an estimate -> factor by which the actual time may differ from it, in both directions.
 FACTORS = {"measured": 1.25, "rehearsed": 1.5, "scaled": 2.0, "tabulated": 3.0}
 
 
 @dataclass(frozen=True)
 class Row:
-    """Row of hours.csv. update: None for jobs that are no training."""
+    """Row of hours.csv. update: None for jobs that are not training runs."""
 
     seconds: float
     update: float | None
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Likely seconds of a job, and the key of FACTORS that they rest on."""
+    """Likely seconds of a job. basis: what they rest on, a key of FACTORS."""
 
     seconds: float
     basis: str
@@ -62,28 +62,28 @@ class Estimator:
     """Estimates of the jobs of a study, or of the study whose rehearsal a configuration describes."""
 
     def __init__(self, config: WholeConfig, like: str = "") -> None:
-        """config: of the study. like: folder of results whose rows count where neither it nor what it reuses has any."""
-        self._kinds: dict[str, str] = {}  # by log
+        """config: of the study. like: folder of results to use if hours.csv has no rows for the study or what it reuses."""
+        self._kinds: dict[str, str] = {}  # log -> kind
         self.logs, self.official = f"{config.results}/logs", f"{config.results}/sources"
         self.sources = load(additions=config.sources)
         study, rehearsal = (config.results, config.counterpart)[:: -1 if config.rehearse else 1]
         table = next(filter(tabulated, (study, *config.reuse, like)), "")
         self.rows = tabulated(table)
-        self.on_gpus = table in ("results", "")  # those of the small presets are of two cores
+        self.on_gpus = table in ("results", "")  # rows of the small presets were measured on two cores
         self.kinds = self.rows or tabulated("results")
         reused = {kind: jobs for results in config.reuse for kind, jobs in self._by_kind(results).items()}
         self.finished = {"measured": self._by_kind(study), "rehearsed": self._by_kind(rehearsal), "scaled": reused}
         self.pace = self._pace()
 
     def learn(self, seconds_by_kind: Mapping[str, Sequence[float]]) -> None:
-        """Rest the estimates of these kinds on the seconds that their jobs have taken in the present run."""
+        """Base estimates on the present run. seconds_by_kind: kind of job -> seconds that each of its finished jobs took."""
         jobs = {kind: [Finished(time, 0, 0) for time in seconds] for kind, seconds in seconds_by_kind.items()}
         self.finished["measured"] = {**self.finished["measured"], **jobs}
         self.pace = self._pace()
 
     def kind(self, place: str) -> str:
         """Kind of the job at a place: the longest beginning of it that is tabulated, or else its first folder."""
-        # Of a measure KIND@PAPER the kind counts, of the jobs trials00, trials01, ... of a search that they are trials.
+        # A measure KIND@PAPER counts as KIND, and the jobs trials00, trials01, ... of a search count as trials.
         parts = re.sub(r"@[^/]*|(?<=/trials)\d+", "", place).split("/")
         beginnings = ("/".join(parts[:number]) for number in range(len(parts), 0, -1))
         return next(filter(self.kinds.__contains__, beginnings), "/".join(parts[:-1][:1]))
@@ -95,31 +95,31 @@ class Estimator:
         return self._kinds[job.log[0]]
 
     def estimate(self, job: Job) -> Estimate | None:
-        """Estimate of a job; None where its kind is neither measured nor tabulated."""
+        """Estimate of a job; None if its kind is neither measured nor tabulated."""
         kind, runs_encoder = self.kind_of(job), bool(job.asked.get("gpu"))
         measured, rehearsed, scaled = (self.finished[basis].get(kind, []) for basis in ("measured", "rehearsed", "scaled"))
         row = self._row(kind)
         if measured:
             return Estimate(mean(job.seconds for job in measured), "measured")
-        if rehearsed and not runs_encoder:  # all texts are read in a rehearsal too
+        if rehearsed and not runs_encoder:  # a rehearsal reads all texts, too
             return Estimate(mean(job.seconds for job in rehearsed), "rehearsed")
         if row and row.update and (update := mean_update(rehearsed)):
             return Estimate(row.seconds * update / row.update, "rehearsed")
-        if scaled:  # of a study whose results are reused, perhaps with another encoder
+        if scaled:  # from a study whose results this one reuses, perhaps with another encoder
             return Estimate(mean(job.seconds for job in scaled), "scaled")
         if row and runs_encoder and self.pace:
             return Estimate(row.seconds * self.pace, "scaled")
         return Estimate(row.seconds, "tabulated") if row else None
 
     def disk(self, job: Job) -> float:
-        """Bytes that a job writes: of an official file its size in the table of sources, else those tabulated; 0 if unknown."""
+        """Bytes that a job writes: for an official file the size in the table of sources, else as tabulated; 0 if unknown."""
         official = job.rule in ("fetch", "dump_sample")
         size = size_of(os.path.relpath(job.output[0], self.official), self.sources) if official else None
         row = self._row(self.kind_of(job))
         return size or (row.megabytes * 1e6 if row else 0.0)
 
     def _row(self, kind: str) -> Row | None:
-        """Row of hours.csv for a kind, or that of all other kinds; None where the folder of results has none."""
+        """Row of hours.csv for a kind, or else the row for all other kinds; None if there is neither."""
         return self.rows.get(kind, self.rows.get(""))
 
     def _by_kind(self, results: str) -> Mapping[str, list[Finished]]:
@@ -130,7 +130,7 @@ class Estimator:
         return jobs
 
     def _pace(self) -> float | None:
-        """Measured over tabulated time of jobs that run an encoder, the median of their kinds; None where none has run."""
+        """Median, over kinds of jobs that run an encoder, of measured divided by tabulated time; None if none has run."""
         ratios = []
         for kind, row in self.rows.items():
             if kind.split("/")[0] in ENCODERS:
@@ -142,9 +142,9 @@ class Estimator:
 
 
 def wall_time(jobs: Sequence[Job], estimator: Estimator, gpus: int) -> float:
-    """Likely seconds until the last job of a plan ends on so many GPUs, which take jobs in the order in which they are ready.
+    """Likely seconds until the last job of a plan ends, if `gpus` GPUs take jobs in the order in which they become ready.
 
-    Jobs without a GPU wait for their inputs alone. A job that asks for more GPUs than there are takes longer accordingly.
+    Jobs without a GPU only wait for their inputs. A job that asks for more GPUs than there are takes longer accordingly.
     """
     makers = {file: number for number, job in enumerate(jobs) for file in job.output}
     needs = [{makers[file] for file in job.input if file in makers} for job in jobs]
@@ -171,6 +171,6 @@ def wall_time(jobs: Sequence[Job], estimator: Estimator, gpus: int) -> float:
 
 
 def mean_update(jobs: Sequence[Finished]) -> float | None:
-    """Mean seconds of an update of rehearsed training runs; None where there are none."""
+    """Mean seconds of an update in rehearsed training runs; None if there are none."""
     updates = [job.update for job in jobs if job.update]
     return mean(updates) if updates else None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crosslens.jobs.logs import SPENT
 
-RESUMED = " resumed stage "  # in the log of a training run whose earlier attempts wrote logs that are gone
+RESUMED = " resumed stage "  # marks the log of a resumed training run, of which earlier logs are lost
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def finished_jobs(results: Path) -> dict[str, Finished]:
 
 
 def update_seconds(folder: Path) -> float | None:
-    """Seconds of an update, a mean over the phases of a rehearsed training or of its trials; None for another job."""
+    """Mean seconds of an update over the phases of a rehearsed training run, or of all trials of a job; None for others."""
     seconds, updates = 0.0, 0
     for file in folder.rglob("history.csv"):
         try:
@@ -51,5 +51,5 @@ def update_seconds(folder: Path) -> float | None:
             for row in csv.DictReader(stream):
                 if "stage" in row and float(row["seconds"]):
                     seconds += float(row["seconds"])
-                    updates += phases[row["stage"]] * (rehearsed - 1)  # the first, of the longest texts, is not timed
+                    updates += phases[row["stage"]] * (rehearsed - 1)  # the first update, on the longest texts, is not timed
     return seconds / updates if updates else None

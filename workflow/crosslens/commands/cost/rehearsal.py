@@ -1,4 +1,4 @@
-"""Time and memory of the jobs of a rehearsal, beside what they requested and what is tabulated for the study."""
+"""Time and memory of the jobs of a rehearsal, compared with what they requested and what is tabulated for the study."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ COLUMNS = ("finished", "requested memory", "peak", "GPU peak", UPDATE, "here", J
 
 
 def table(estimator: Estimator, jobs: Sequence[Job], updates: int) -> Table:
-    """Table with a row for each kind of job, for a terminal. jobs: all of the rehearsal, whether they have run or not."""
+    """Table with a row for each kind of job, for a terminal. jobs: all jobs of the rehearsal, finished or not."""
     jobs_by_kind = defaultdict(list)
     for job in jobs:
         jobs_by_kind[estimator.kind_of(job)].append(job)

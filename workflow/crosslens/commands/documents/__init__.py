@@ -1,1 +1,1 @@
-"""Generation of documents: `make docs`, or python -m documents. crosslens knows nothing of this package."""
+"""Generation of documents: `make docs`, or python -m crosslens.commands.documents. No other package imports this one."""

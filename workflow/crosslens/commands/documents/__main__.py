@@ -1,4 +1,7 @@
-"""Write the generated documents: python -m documents. With --check, name those that are out of date and exit with status 1."""
+"""Write the generated documents: python -m crosslens.commands.documents.
+
+With --check, name those that are out of date and exit with status 1.
+"""
 
 import argparse
 import sys
@@ -12,7 +15,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Run the command; returns its exit status."""
+    """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m crosslens.commands.documents", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if a document is out of date")
     parser.add_argument("--site", type=Path, help="write what the site alone has, front page and reports, into its copy of pages")

@@ -23,15 +23,15 @@ BOUNDS = {  # each with a no-break space
     "maximum": "≤\N{NO-BREAK SPACE}{}",
     "exclusiveMaximum": "<\N{NO-BREAK SPACE}{}",
 }
-SHARED = (  # path of a section -> the class whose keys several sections below it have, and the words before their list
+SHARED = (  # path of a section, a class with keys that several sections below it share, and the words before their list
     ("encoders.NAME", cast(type[Section], HubEncoder.__base__), "All encoders share these keys."),
     ("corpora.NAME", OfficialCorpus, "All kinds except `paragraphs` and `typology` share these keys."),
     ("papers", PaperSection, "All papers share these keys."),
     ("papers", Training, "All sections on training runs share these keys. Sections with different defaults list them."),
 )
 SPLITS = list(get_args(Split))
-SHOWN = 8  # numbers of a default that are written out
-PLAIN = ("text", "list of text")  # types that go without a word
+SHOWN = 8  # longest list of numbers that is written out as a default
+PLAIN = ("text", "list of text")  # types that are not mentioned
 Node = dict[str, Any]
 
 
@@ -55,7 +55,7 @@ class _Pages:
 
     def __init__(self, whole: Node) -> None:
         self.definitions: dict[str, Node] = whole["$defs"]
-        # Described once, although they may also occur elsewhere.
+        # These sections are described once, although they may also occur elsewhere.
         self.top = {self.resolve(node).get("title") for node in whole["properties"].values()}
 
     def resolve(self, node: Node) -> Node:
@@ -63,14 +63,17 @@ class _Pages:
         return self.definitions[node["$ref"].rpartition("/")[2]] if "$ref" in node else node
 
     def section(self, path: str, model: Node, level: int, forms: bool = False) -> Iterator[str]:
-        """Text of a model: its description, the list of its keys, its subsections. forms: one of several of a union."""
+        """Text of a model: its description, the list of its keys, its subsections.
+
+        forms: whether the model is one of several forms of a union.
+        """
         if path or forms:
             yield f"\n{model['description']}\n"
         shared, defaults = self.shared_keys(model)
         if defaults:
             yield f"\nShared keys whose defaults differ here: {', '.join(defaults)}.\n"
         yield from self.keys({name: node for name, node in model["properties"].items() if name not in shared}, path, model)
-        if not forms:  # of a union they come before its forms
+        if not forms:  # for a union, they come before its forms
             yield from self.shared_lists(path)
         for name, node in model["properties"].items():
             inside, models = self.inside(f"{path}.{name}" if path else name, node)
@@ -86,12 +89,12 @@ class _Pages:
                 yield from self.section(inside, inner_model, level + 1 + (len(models) > 1), len(models) > 1)
 
     def keys(self, properties: Mapping[str, Node], path: str, model: Node) -> Iterator[str]:
-        """List of the keys of a section that are plain values, or sections by name; neighbours that mean the same in one line."""
-        lines: list[tuple[str, str]] = []  # keys with their defaults, and what is said of them
+        """List of a section's keys that are plain values or named sections; adjacent keys that mean the same share a line."""
+        lines: list[tuple[str, str]] = []  # keys with their defaults, and the text about them
         for name, node in properties.items():
             key = f"{path}.{name}" if path else name
             inside, models = self.inside(key, node)
-            if "const" in node or models and inside == key:  # the heading says so
+            if "const" in node or models and inside == key:  # a heading says it
                 continue
             facts, code = self.type_of(node), f"{name}: {_default(node.get('default'))}"
             if name in model.get("required", ()):
@@ -107,7 +110,7 @@ class _Pages:
             yield f"- {', '.join(code for code, _ in same)}{text}\n"
 
     def beyond_default(self, node: Node, facts: str) -> str:
-        """Facts about a key's type that its default does not show: names to choose from, a range, the parts of what is empty."""
+        """Facts about a key's type that its default does not show: names to choose from, a range, types in an empty value."""
         alternatives = self.either(node) or [node]
         if "`" in facts or len(alternatives) > 1:
             return facts
@@ -124,7 +127,7 @@ class _Pages:
                 yield from self.keys(model["properties"], path, model)
 
     def shared_keys(self, model: Node) -> tuple[set[str], list[str]]:
-        """Keys of a model that are described once, in a list of shared keys; and those whose default differs, with theirs."""
+        """Keys of a model that a list of shared keys describes; and those with a different default here, with this default."""
         keys, defaults = set(), []
         for _, shared, _ in SHARED:
             shared_nodes = _schema(shared)["properties"]
@@ -139,7 +142,7 @@ class _Pages:
         return keys, defaults
 
     def inside(self, path: str, node: Node) -> tuple[str, list[Node]]:
-        """Path and models that a key holds: itself a section, or named sections; [] for a plain value."""
+        """Path and models of the section, or of the named sections, that a key has as value; [] for a plain value."""
         direct = self.either(node)
         if (
             len(direct) == 1
@@ -164,7 +167,7 @@ class _Pages:
         return {} if first is True else first  # true: anything
 
     def description(self, node: Node) -> str:
-        """Description of a key; the first line of a section's docstring where the key has none of its own."""
+        """Description of a key; the first line of a section's docstring if the key has none of its own."""
         return str(node.get("description") or self.resolve(node).get("description", "").partition("\n")[0])
 
     def type_of(self, node: Node) -> str:
@@ -186,7 +189,7 @@ class _Pages:
         return f"{self._kind(node)} {self.range_of(node)}".strip()
 
     def range_of(self, node: Node) -> str:
-        """Range of a plain value, '' if there is none; bounds at 0 and 1 go without a word, since they are what one expects."""
+        """Range of a plain value, '' if there is none; bounds of 0 and 1 are left out, since readers expect them."""
         bounds = {name: node[name] for name in BOUNDS if name in node and node[name] not in (0, 1)}
         pattern = [f"`{node['pattern']}`"] if "pattern" in node else []
         return ", ".join([*(BOUNDS[name].format(f"{value:g}") for name, value in bounds.items()), *pattern])
@@ -209,7 +212,7 @@ def _schema(shared: type[Section]) -> Node:
 
 
 def _default(value: Any) -> str:
-    """A default as YAML has it; of a long list of numbers its first two and its last, of named lists the names."""
+    """A default in YAML. A long list of numbers is cut to its first two and its last, named lists to their names."""
     if isinstance(value, str) and yaml.safe_load(value) == value:
         return value
     if isinstance(value, list) and len(value) > SHOWN and all(isinstance(number, int | float) for number in value):

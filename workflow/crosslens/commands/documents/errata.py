@@ -1,4 +1,4 @@
-"""Numbers of docs/errata.md, checked: resources/errata.yaml says of which cells each is made, and how."""
+"""Check of the numbers in docs/errata.md: resources/errata.yaml says from which cells each is computed, and how."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from crosslens.jobs.errors import DataError
 from crosslens.papers import KEYS
 
 PAGE, CHECKS = "docs/errata.md", "resources/errata.yaml"
-COLUMNS = ("item", "row", "column", "metric", "definition")  # of a table, in the order of the names in a check
+COLUMNS = ("item", "row", "column", "metric", "definition")  # columns of a table, in the order of the names in a check
 AVERAGE = "(?i)aver|avg|mean"
 PAIRS: dict[str, Callable[[Any, Any], Any]] = {
     "less": lambda values, reference: values - reference,
@@ -41,7 +41,7 @@ Check = dict[str, Any]  # a line of the checks, with all numbers as text
 
 @cache
 def check(root: Path) -> None:
-    """Raise DataError, a line for each, if a number is not what its cells give, or its remark does not have it."""
+    """Raise DataError, with a line for each number that is not what its cells give, or that its remark does not have."""
     remarks, lines = _remarks((root / PAGE).read_text("utf-8")), []
     for paper, title, line in checks(root):
         for stated, computed in numbers(root, paper, line):
@@ -54,13 +54,13 @@ def check(root: Path) -> None:
 
 
 def checks(root: Path) -> Iterator[tuple[str, str, Check]]:
-    """Paper, title of a remark, and a check of it."""
+    """Paper and title of a remark, and a check of it, for each check."""
     papers = yaml.load((root / CHECKS).read_text("utf-8"), yaml.CBaseLoader)
     yield from ((paper, title, line) for paper, remarks in papers.items() for title, lines in remarks.items() for line in lines)
 
 
 def numbers(root: Path, paper: str, line: Check) -> list[tuple[str, float]]:
-    """Numbers that a check states, each with the computed one."""
+    """Numbers that a check states, each with the computed number."""
     values = _cells(root, paper, line["of"], line.get("at", "here"))
     for name in PAIRS.keys() & line.keys():
         values = PAIRS[name](values, _beside(_cells(root, paper, line[name]), values))
@@ -80,7 +80,7 @@ def numbers(root: Path, paper: str, line: Check) -> list[tuple[str, float]]:
 
 
 def _remarks(page: str) -> dict[tuple[str, str], str]:
-    """Text of each remark by paper and title, which is bold and ends with a full stop; without the commas in numbers."""
+    """Text of each remark, without commas in numbers, by paper and title. A title is bold and ends with a full stop."""
     texts: dict[tuple[str, str], str] = {}
     for part in page.split("\n## ")[1:]:
         paper = part.partition("\n")[0]
@@ -91,7 +91,11 @@ def _remarks(page: str) -> dict[tuple[str, str], str]:
 
 
 def _cells(root: Path, paper: str, names: list[Any], column: str = "here") -> pd.Series:
-    """Numbers of the cells with these names, each a pattern or a list of patterns, by row, by column, or by both."""
+    """Numbers of some cells of a table, labelled by row, by column, or by both.
+
+    names: the table, then a pattern or list of patterns for each of the other COLUMNS.
+    column: column of the numbers in our tables.
+    """
     folder, _, item = names[0].rpartition("/")
     patterns = {"row": "*", "column": "*"} | dict(zip(COLUMNS, [item, *names[1:]], strict=False))
     if folder in ("", *KEYS):
@@ -105,7 +109,7 @@ def _cells(root: Path, paper: str, names: list[Any], column: str = "here") -> pd
             texts = [text for text in texts if not re.search(AVERAGE, text)]
         table = table[table[name].isin(texts)]
     varied = [name for name in ("row", "column") if table[name].nunique() > 1] or ["row"]
-    labels = table[varied].agg(" ".join, axis=1).str.rstrip("*")  # zh*: a note of the paper on a language
+    labels = table[varied].agg(" ".join, axis=1).str.rstrip("*")  # a star refers to a note in the paper, as in zh*
     return pd.to_numeric(table[column], errors="coerce").set_axis(labels)
 
 
@@ -115,13 +119,13 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _beside(reference: pd.Series, values: pd.Series) -> Any:
-    """Numbers to be set beside values: by label, by place where no label is the same, or one beside all."""
+    """Numbers to compare with values: matched by label, by position if they share no label, or a single one for all."""
     if len(reference) == 1:
         return reference.iloc[0]
     return reference.reindex(values.index) if {*values.index} & {*reference.index} else reference.set_axis(values.index)
 
 
 def _agrees(stated: str, computed: float) -> bool:
-    """Whether a number is the stated one to its last digit, either way where the next one is a five."""
+    """Whether a number, rounded to the digits of the stated one, equals it; a five may be rounded up or down."""
     unit = 10.0 ** int(Decimal(stated).as_tuple().exponent)
     return abs(float(stated) - computed) <= unit / 2 + 1e-9

@@ -27,13 +27,13 @@ from crosslens.reports.studies import Studies
 
 PUBLISHED = "config.yaml"
 OVERLAYS = {"demo": ["demo/overlay.yaml"], "laptop": ["laptop/overlay.yaml", "laptop/extracted.yaml"]}
-"""Scale -> files that were read over config.yaml in its committed runs."""
+"""Preset -> overlays of config.yaml in its committed runs."""
 
 LINK = re.compile(rf"\]\((?P<folder>(?:[\w./-]*/)?{Path(TABLES).name}/[\w/-]+/)(?P<name>\w+)\.csv\)")
 
 
 def configuration(root: Path, *overlays: str) -> dict[str, Any]:
-    """Values of config.yaml with those of overlays."""
+    """Values of config.yaml, overridden by those of overlays."""
     values = read_yaml(root / PUBLISHED)
     for file in overlays:
         update_config(values, read_yaml(root / file))
@@ -41,9 +41,10 @@ def configuration(root: Path, *overlays: str) -> dict[str, Any]:
 
 
 def write(root: Path, site: Path) -> None:
-    """Write the reports into a copy of the documents, and let its links to tables lead to them.
+    """Write the reports into a copy of the documents, and change the copy's links to tables into links to reports.
 
-    root: the repository; site: the copy, which is changed.
+    root: the repository.
+    site: the copy.
     """
     terms, sources = read_terms(root / TERMS), load_sources()
     published = Studies(load(configuration(root)), papers())
@@ -74,9 +75,10 @@ def committed(paper: Paper, about: About, folder: Path) -> dict[str, TableOrFigu
 
 
 def _to_report(folder: Path, site: Path, tables: Container[str], link: re.Match[str]) -> str:
-    """A link to a table as one to its section of a report, where the site has one.
+    """Link to the section of a report, instead of a link to a table; unchanged if no report has the table.
 
-    folder: of the document; tables: paths, below `site`, of those in a report.
+    folder: folder of the document.
+    tables: paths of the tables in reports, below `site`.
     """
     table = (folder / link["folder"] / f"{link['name']}.csv").resolve().relative_to(site.resolve()).as_posix()
     return f"]({link['folder']}report.html#{link['name']})" if table in tables else link[0]

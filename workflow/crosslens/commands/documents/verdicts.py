@@ -1,4 +1,4 @@
-"""Pictures of verdicts: docs/what-holds-PAPER.svg, and docs/what-holds.svg with the first claims of the headline paper alone.
+"""Pictures of verdicts: docs/what-holds-PAPER.svg, and docs/what-holds.svg with only the first claims of the headline paper.
 
 They show the central claims of a paper that were measured, as docs/results/laptop/claims.csv has them.
 """
@@ -28,7 +28,7 @@ WORDS = """\
 .words .claim { font-size: 14.5px; font-weight: 600; fill: #222; }
 .rule { stroke: #ddd; }
 """
-"""Style sheet of the words beside plots."""
+"""Style sheet of the words at the left of plots."""
 
 
 def documents(root: Path) -> dict[str, str]:
@@ -40,9 +40,9 @@ def documents(root: Path) -> dict[str, str]:
 
 
 def picture(rows: list[dict[str, str]]) -> str:
-    """Claims one below another as SVG: verdict and claim in words, and effect and control beside them as a forest plot.
+    """Claims one below another as SVG: verdict and claim in words, with effect and control as a forest plot at their right.
 
-    rows: of the table of claims, as text.
+    rows: rows of the table of claims, as text.
     """
     claims, top = [], 0.0
     for row in rows:
@@ -86,7 +86,7 @@ def _words(texts: Iterable[tuple[str, str]], verdict: str = "") -> tuple[str, fl
 
 
 def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Kinds and texts of what is said of a claim."""
+    """Kind and text of each line about a claim."""
     yield "verdict", ": ".join(filter(None, (row["verdict"], row["cause"])))
     yield "claim", row["says"]
     yield "fact", f"Quantity: {row['quantity']}"
@@ -99,7 +99,7 @@ def _texts(row: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _line(kind: str, row: dict[str, str]) -> Line:
-    """The effect or the control of a claim as a line of a plot; its value is nan where the claim has none."""
+    """The effect or the control of a claim as a line of a plot; its value is nan if the claim has none."""
     names = ("effect", "low", "high") if kind == "effect" else ("control", "control_low", "control_high")
     texts = [row[name] for name in names]
     digits = max(len(text.partition(".")[2]) for text in texts)

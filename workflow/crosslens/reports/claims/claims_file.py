@@ -1,6 +1,6 @@
 """The claims file of a paper, papers/PAPER/claims.yaml: its claims, and the numbers that decide them, as data (docs/claims.md).
 
-Nothing that computes is imported here, since planning reads claims files.
+Planning a run reads claims files, so this module imports nothing that computes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "published": ("row", "column", "metric"),
 }  # fmt: skip
-"""Source of numbers -> columns by which they are selected. Sources are cells of our tables, records of measures, and printed
-cells of tables or figures. The name of a table of another paper begins with the key of that paper: wu2019/table6."""
-CORRELATION = "correlation"  # `function` of an effect that correlates the two selections that it reads
+"""Source of numbers -> columns by which they are selected.
+
+The sources are cells of our tables, records of measures, and printed cells of tables or figures. The name of another paper's
+table begins with the key of that paper: wu2019/table6.
+"""
+CORRELATION = "correlation"  # `function` of an effect that is the correlation of its two selections
 Scalar = str | bool | int | float
 
 
 def _as_list(value: Any) -> Any:
-    """A list, which a single entry becomes too."""
+    """The value if it is a list, otherwise a list of the value alone."""
     return value if isinstance(value, list) else [value]
 
 
@@ -41,12 +44,11 @@ class Selection(NamedTuple):
     """Numbers of one source, selected by the values of its columns.
 
     source: a key of SOURCES.
-    names: names of tables or figures, whose cells are taken together, or of measures.
-    values: column -> values, of which a number must have one.
-    recipes: patterns of the names of the training runs that the numbers rest on. Records are selected by them. For cells they are
-    only stated, since a table does not say which training a cell is of; () where there is none, None where the claims file is
-    silent.
-    shared: share of their data that seeds have in common.
+    names: names of measures, or of tables or figures; the cells of several are pooled.
+    values: column -> allowed values; a selected number has one of them in each column.
+    recipes: patterns for the names of the training runs behind the numbers; () for none, None if the claims file does not say.
+    They select records. They do not select cells, since a table does not say which training run a cell comes from.
+    shared: share of the data that all seeds have in common, from 0 to below 1.
     """
 
     source: str
@@ -83,14 +85,14 @@ class Region(Section):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Lower and upper end of the region; infinite where there is none."""
+        """Lower and upper end of the region; infinite on an open side."""
         if self.within is not None:
             return self.of - self.within, self.of + self.within
         return -math.inf if self.above is None else self.above, math.inf if self.below is None else self.below
 
     @property
     def side(self) -> int:
-        """1 where larger effects are claimed, -1 where smaller ones are, 0 where the effect is claimed to be near a number."""
+        """Direction of the claim: 1 for an effect above a number, -1 for one below it, 0 for one near it."""
         return 0 if self.within is not None else 1 if self.above is not None else -1
 
     def __str__(self) -> str:
@@ -103,27 +105,27 @@ Selections = list[InstanceOf[Selection]]
 
 
 class Effect(Section):
-    """A number with an interval: the sum of the selections in `plus` less those in `minus`, or the result of a function.
+    """A number with an interval: the sum of the selections in `plus` minus those in `minus`, or the result of a function.
 
-    A function is one of papers/PAPER/claims.py, or `correlation`, the correlation of two selections. In the file a selection is
-    the name of one of `selections`, or columns with their values and, as `selection`, such names; `of` is what all selections of
-    an effect share.
+    A function is defined in papers/PAPER/claims.py, or is `correlation`, the correlation of two selections. In the file, a
+    selection is the name of an entry of `selections`, or columns with their values; among these, `selection` has such names.
+    The columns in `of` belong to all selections of the effect.
     """
 
     name: str = ""
     plus: Selections = []
     minus: Selections = []
     function: str | None = None
-    reads: Selections = []  # arguments of the function
-    settings: dict[str, Any] = {}  # its arguments by keyword
-    over: str = "seed"  # what varies: seed, text, language or another column; "none" for an exact number
-    by: str | None = None  # column, for each of whose values there is an effect
+    reads: Selections = []  # selections that the function gets
+    settings: dict[str, Any] = {}  # further arguments of the function, by keyword
+    over: str = "seed"  # unit that varies: seed, text, restart, language or another column; "none" for an exact number
+    by: str | None = None  # column; each of its values gives an effect
     without: Annotated[list[str], BeforeValidator(_as_list)] = []  # values of `over` and `by` that are left out
     score: bool = True  # whether the selected numbers are scores from 0 to 100
-    ranks: bool = False  # whether the correlation is one of ranks
-    least: Annotated[int, Field(ge=4)] = 8  # fewest units of a correlation that is decided
-    claimed: Region  # in the file it may stand in the claim, for all effects
-    optional: bool = False  # whether the effect is left out where a preset has none of its training runs, or no such cell
+    ranks: bool = False  # whether to correlate ranks
+    least: Annotated[int, Field(ge=4)] = 8  # a correlation over fewer units is not decided
+    claimed: Region  # in the file, a claim may state it once for all its effects
+    optional: bool = False  # whether to leave the effect out if a preset has none of its training runs, or no such cell
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Effect:
@@ -135,43 +137,44 @@ class Effect(Section):
 
     @property
     def selections(self) -> Selections:
-        """Selections of all numbers that the effect is made of."""
+        """Selections of all numbers that the effect is computed from."""
         return [*self.plus, *self.minus, *self.reads]
 
 
 class Control(Effect):
-    """An effect that must be absent if the claim holds, or else smaller than the claim's.
+    """An effect that must be absent, or smaller than the claim's effect, if the claim holds.
 
-    It belongs to the effect of the same name, or else to the claim's least certain one.
+    It belongs to the effect of the same name. Without one, it belongs to the effect at the same place if there are as many
+    controls as effects, otherwise to the effect on which the verdict depends most.
     """
 
-    says: str  # what it would show, as a clause: labels do not matter
+    says: str  # what the control would show, as a clause, such as: labels do not matter
 
 
 class Printed(Section):
     """Printed evidence for a claim."""
 
     text: str
-    holds: Literal["in full", "in part", "not"] | None = None  # whether the print supports the claim; None: unclear
-    effect: float | None = None  # printed number of the same definition as the claim's effect
+    holds: Literal["in full", "in part", "not"] | None = None  # whether printed numbers support the claim; None: unclear
+    effect: float | None = None  # printed number with the same definition as the claim's effect
 
 
 class Claim(Section):
     """A claim, the effects that decide it, and controls that would show that the effect has another cause.
 
-    quantity: what its effects are, in words: the quantity and its unit, what is subtracted from what, on which texts and layers.
+    quantity: what its effects measure, in words: quantity and unit, what is subtracted from what, on which texts and layers.
     """
 
     says: str
     quantity: str = ""
     where: str  # section, table or figure of the paper
     printed: Printed = Printed(text="not printed")
-    items: list[str] = []  # tables and figures that decide the claim; if none, those whose cells it reads
+    items: list[str] = []  # tables and figures that decide the claim; if empty, all that it reads cells of
     effect: list[Effect] = []
-    at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects, or of claims, that must be as claimed; None: all
+    at_least: Annotated[int, Field(ge=1)] | None = None  # number of effects, or of premises, that must be as claimed; None: all
     control: list[Control] = []
-    follows_from: list[str] = []  # claims that imply this one, which has no effect of its own
-    rests_on: list[str] = []  # claims that an interpretation points to
+    follows_from: list[str] = []  # premises: claims that imply this one, which has no effect of its own
+    rests_on: list[str] = []  # claims on which this one, an interpretation, rests
     note: str = ""  # limits of the evidence
 
     @model_validator(mode="after")
@@ -187,7 +190,7 @@ class Claim(Section):
 
     @property
     def selections(self) -> Selections:
-        """Selections of all numbers that the claim's effects are made of."""
+        """Selections of all numbers that the claim's effects are computed from."""
         return [selection for effect in self.effect for selection in effect.selections]
 
     @property
@@ -198,27 +201,27 @@ class Claim(Section):
 
 
 class Learned(Section):
-    """Levels that the score of a training must exceed for the training run to count as having learned."""
+    """Levels that the score of a training run must exceed for the run to count as having learned."""
 
     selections: Annotated[Selections, Field(min_length=1)]  # scores of the training runs
-    above: dict[str, float | InstanceOf[Selection]]  # name of a level -> a number, or the selection whose score is the level
+    above: dict[str, float | InstanceOf[Selection]]  # name of a level -> a number, or a selection with a score as the level
     over: str = "seed"
 
 
 class Finding(Section):
-    """The main result of a paper in a sentence and a few scores, with which the front page begins."""
+    """Main result of a paper, a sentence and a few scores; the front page begins with it."""
 
-    says: str  # with the names of columns in braces, for the scores of the first row
+    says: str  # the sentence; names of columns in braces are replaced by scores of the first row
     columns: Annotated[list[str], Field(min_length=1)]
-    rows: Annotated[dict[str, Selections], Field(min_length=1)]  # name of a score -> its numbers by column
-    figure: str = ""  # figure that is shown below
+    rows: Annotated[dict[str, Selections], Field(min_length=1)]  # name of a score -> selection for each column
+    figure: str = ""  # name of the figure that is shown below
 
 
 class ClaimsFile(Section):
     """All claims of a paper."""
 
     finding: Finding | None = None
-    central: list[str] = []  # claims that the paper turns on, which are decided together
+    central: list[str] = []  # claims that the paper turns on; they are tested jointly
     learned: list[Learned] = []
     groups: dict[str, list[str]] = {}  # heading -> claims below it, in the documentation
     claims: dict[Annotated[str, Field(pattern=r"^c\d+[a-z]?$")], Claim]
@@ -226,7 +229,7 @@ class ClaimsFile(Section):
     @model_validator(mode="before")
     @classmethod
     def _with_selections(cls, file: Any) -> Any:
-        """The file with selections in the place of their names and columns, and with several entries for one with `each`."""
+        """Replace names and columns by selections, and expand each entry that has `each` into several."""
         if not isinstance(file, dict) or not isinstance(file.get("claims"), dict):
             return file
         select = Selector(file.get("selections") or {})
@@ -247,7 +250,7 @@ class ClaimsFile(Section):
 
     @property
     def selections(self) -> Iterator[Selection]:
-        """Selections of effects and controls, of the scores of training runs and their levels, and of the finding."""
+        """Selections of effects, of controls, of scores of training runs and their levels, and of the finding."""
         for claim in self.claims.values():
             for effect in (*claim.effect, *claim.control):
                 yield from effect.selections
@@ -258,15 +261,15 @@ class ClaimsFile(Section):
 
 
 class Selector:
-    """Selections of a claims file, by what stands in their places in the file."""
+    """Converter of the names and columns in a claims file into selections."""
 
     def __init__(self, selections: Mapping[str, Any]) -> None:
-        """Named selections; one with the key `each` stands for several, whose names have $NAME in them, too."""
+        """selections: name -> columns; an entry with the key `each` gives several, and has $NAME in its name, too."""
         entries = [entry for name, columns in selections.items() for entry in _for_each({"name": name} | (columns or {}))]
         self.columns = {entry["name"]: {key: part for key, part in entry.items() if key != "name"} for entry in entries}
 
     def claim(self, place: str, claim: Any) -> Any:
-        """A claim with the selections of its effects, each of which has the region that the claim states for all of them."""
+        """A claim with the selections of its effects; a region that the claim states is copied to each effect and control."""
         if not isinstance(claim, dict):
             return claim
         parts = {part: _for_each(claim[part]) for part in ("effect", "control") if claim.get(part)}
@@ -284,7 +287,7 @@ class Selector:
         return {**region, **{key: value for key, value in entry.items() if key != "of"}, **selections}
 
     def learned(self, place: str, entry: Any) -> Any:
-        """Levels of training runs with their selections. place: of the entry in the file."""
+        """An entry of `learned` with its selections. place: path of the entry in the file, for error messages."""
         if not isinstance(entry, dict) or not isinstance(entry.get("above"), dict):
             return entry
         scores = [self.selection(place, entry, name) for name in entry.get("selections", [])]
@@ -293,7 +296,7 @@ class Selector:
         return {key: value for key, value in entry.items() if key != "of"} | {"selections": scores, "above": levels}
 
     def finding(self, place: str, entry: Any) -> Any:
-        """The finding with a selection for each row and column, whose selections are joined."""
+        """The finding with a selection for each pair of row and column; it joins the columns of both."""
         if not isinstance(entry, dict) or not all(isinstance(entry.get(part), dict) for part in ("columns", "rows")):
             return entry
         rows = {
@@ -303,9 +306,9 @@ class Selector:
         return entry | {"columns": [*entry["columns"]], "rows": rows}
 
     def selection(self, place: str, entry: Any, columns: Any) -> Selection:
-        """The selection by some columns and by those of `of` in the entry; where both name a column, the former's value counts.
+        """Selection by some columns, which take precedence, and by the columns of `of` in the entry.
 
-        Raises ValueError where they name no source, several sources, or a column that the source does not have.
+        Raises ValueError if they name no source, several sources, or a column that the source does not have.
         """
         values = {**self._expanded(place, entry.get("of", {})), **self._expanded(place, columns)}
         sources = [source for source in SOURCES if source in values]
@@ -326,7 +329,7 @@ class Selector:
         )
 
     def _expanded(self, place: str, columns: Any) -> dict[str, Any]:
-        """Columns with those of the selections that they name; the last ones that name a column count."""
+        """Columns with those of the selections that they name; own columns override them, and later ones earlier ones."""
         if not isinstance(columns, str | dict):
             raise ValueError(f"{place}: expected a selection by name, or by columns and values, found {short(columns)}")
         values: dict[str, Any] = {"selection": columns} if isinstance(columns, str) else dict(columns)
@@ -339,9 +342,9 @@ class Selector:
 
 
 def read_claims_file(file: Path, names: Mapping[str, Any] = {}) -> ClaimsFile:
-    """The claims file in a file. Raises DataError, one line that names file and key.
+    """Read and validate a claims file. Raises DataError, one line that names file and key.
 
-    names: NAME -> value, or list of values, that $NAME stands for in the file, see Paper.names. A $NAME without a value stays as
+    names: NAME -> value, or list of values, that replaces $NAME in the file, see Paper.names. A $NAME without a value stays as
     it is, and so selects nothing.
     """
     try:
@@ -365,8 +368,10 @@ def read_claims_file(file: Path, names: Mapping[str, Any] = {}) -> ClaimsFile:
 
 
 def _for_each(value: Any) -> list[Any]:
-    """Entries of a list, where one with the key `each` stands for several: one for each of its rows, or each combination of its
-    values, in which $NAME stands for the value of that name.
+    """Entries of a list, with each entry that has the key `each` replaced by several.
+
+    `each` is a list of rows, or a mapping of names to lists of values, which gives all combinations as rows. Each row gives an
+    entry in which $NAME is replaced by the row's value of that name.
     """
     entries = []
     for entry in _as_list(value):
@@ -379,7 +384,7 @@ def _for_each(value: Any) -> list[Any]:
 
 
 def _fill_in(value: Any, names: Mapping[str, Any]) -> Any:
-    """A value of a claims file with each $NAME replaced by its value; within a text it becomes text, alone it keeps its type."""
+    """A value of a claims file with each $NAME replaced by its value, as text unless $NAME is the whole entry."""
     if isinstance(value, dict):
         return {key: _fill_in(entry, names) for key, entry in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Decisions on the claims of several papers, and their main findings, by the tables and records that exist."""
+"""Decisions on the claims of several papers, and the papers' main results, from the tables and records that exist."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from crosslens.reports.claims.verdicts import Decision, decide
 
 @dataclass(frozen=True)
 class Outcome:
-    """The main result of a paper by the tables of a run.
+    """Main result of a paper, with the scores of a run.
 
     says: the sentence with its scores.
-    seeds: fewest seeds of a training run of an encoder behind them; None where no encoder was trained.
-    columns, rows: a small table, name of a score -> scores by column, in percent.
-    figure: name of the figure that is shown below.
+    seeds: smallest number of seeds of a training run of an encoder behind the scores; None if no encoder was trained.
+    columns, rows: a small table: names of the columns, and name of a score -> its value in each column, in percent.
+    figure: name of the figure that is shown below; "" for none.
     """
 
     says: str
@@ -38,7 +38,7 @@ def decisions(
     """Decisions on all claims: paper -> claim -> decision, and the main results of the papers that have one.
 
     settings: paper -> settings of its claims, see Plan.settings.
-    texts: name in these settings -> file of a claims file or of a table of printed cells.
+    texts: name, as in `texts` of these settings -> claims file or table of printed cells.
     """
     decisions_by_paper, outcomes = {}, {}
     for paper, paper_settings in settings.items():
@@ -53,7 +53,7 @@ def decisions(
 
 def _decide(paper: str, file: Path, claims_file: ClaimsFile, evidence: Evidence) -> dict[str, Decision]:
     def function(name: str) -> Any:
-        # Imported by name, since papers/ lies above reports/; the rule's fingerprint includes these modules.
+        # Imported by name, since papers/ is a layer above reports/; the rule's fingerprint includes these modules.
         return getattr(import_module(f"crosslens.papers.{paper}.claims"), name)
 
     try:
@@ -63,14 +63,16 @@ def _decide(paper: str, file: Path, claims_file: ClaimsFile, evidence: Evidence)
 
 
 def main_result(file: Path, names: Mapping[str, Any], tables: Mapping[str, Path]) -> str:
-    """The main result of a paper as a sentence; "" where its claims file states none, or tables do not have its numbers.
+    """Main result of a paper as a sentence; "" if its claims file states none, or if tables lack its numbers.
 
-    names: see `read_claims_file`. tables: by name.
+    file: the claims file.
+    names: see `read_claims_file`.
+    tables: name -> file.
     """
     claims_file = read_claims_file(file, names)
     if (finding := claims_file.finding) is None:
         return ""
-    rows = {  # cells are read without the training runs that they rest on, which only count seeds
+    rows = {  # without the training runs behind the cells, which only serve to count seeds
         name: [selection._replace(recipes=()) for selection in row] for name, row in finding.rows.items()
     }
     evidence = Evidence({"tables": defaultdict(str, tables), "records": {}, "recipes": {}})
@@ -79,7 +81,7 @@ def main_result(file: Path, names: Mapping[str, Any], tables: Mapping[str, Path]
 
 
 def outcome_of(claims_file: ClaimsFile, evidence: Evidence) -> Outcome | None:
-    """The main result of a paper; None where its claims file states none, or a number of it has not been measured."""
+    """Main result of a paper; None if its claims file states none, or if one of its numbers has not been measured."""
     if (finding := claims_file.finding) is None:
         return None
     try:

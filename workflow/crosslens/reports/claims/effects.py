@@ -21,30 +21,34 @@ from crosslens.numerics.estimates import (
 from crosslens.reports.claims.claims_file import CORRELATION, Effect, Region
 from crosslens.reports.claims.evidence import Evidence, Missing, Numbers, Unconfigured
 
-NOTHING, RESTART = "none", "restart"  # `over` of an exact number, and of one whose interval is over restarts of an algorithm
+NOTHING, RESTART = "none", "restart"  # values of `over`: an exact number; a number that varies over restarts of an algorithm
 UNBOUNDED = (-math.inf, math.inf)
 Functions = Callable[[str], Callable[..., Any]]
-"""Function of papers/PAPER/claims.py by name. It returns values by unit and seed, (n_units, n_seeds), of which the mean over
-units is the effect; or the variables x and y of a correlation, by unit; or an estimate and the number of its units; or
-several of these by name. Values may have the names of the training runs that they rest on as `attrs["recipes"]`. The
-function's `numbers` are the selections that the effect reads, in the order of the claims file: tables of numbers with their
-columns, `value`, `error` and `seed`."""
+"""Returns a function of papers/PAPER/claims.py by its name.
+
+That function gets `numbers`, a table for each selection that the effect reads, in the order of the claims file. A table has the
+columns of its source, `value`, `error` and `seed`. The function returns one of these, or several of them by name:
+- values by unit and seed, (n_units, n_seeds); the effect is their mean over units;
+- the variables x and y of a correlation, by unit;
+- an estimate and the number of its units.
+The names of the training runs behind the values may be in their `attrs["recipes"]`.
+"""
 
 
 @dataclass(frozen=True)
 class Part:
-    """An effect, or one of several that an entry of the claims file stands for.
+    """An effect, or one of several effects of the same entry of the claims file.
 
     region: where the claim expects the effect.
-    fixed: the effect with the error of what has no several seeds, such as of texts.
+    fixed: the effect with the error of its numbers that have a single seed, such as the error over texts.
     n, unit: number of units, and their name in the plural; the units of a single number are seeds or texts.
-    runs: the effect with the error of training runs; None without several seeds.
-    recipes: names of the training runs that the effect rests on.
-    seeds: fewest seeds of a training run of an encoder among these; None where no encoder was trained.
-    values: (n_units, n_seeds), by which an effect is paired with its control; of a correlation the two variables, (n_units, 2).
-    terms: number of scores in each value that differ between seeds.
-    kind: task and metric, by which errors of runs are moderated together.
-    cause, lack: what keeps the effect from deciding anything, in two words and as a clause; "" where nothing does.
+    runs: the effect with the error over training runs; None without several seeds.
+    recipes: names of the training runs behind the effect.
+    seeds: smallest number of seeds of a training run of an encoder among these; None if no encoder was trained.
+    values: (n_units, n_seeds), to pair an effect with its control; for a correlation its two variables, (n_units, 2).
+    terms: number of scores in each value that vary over seeds.
+    kind: task and metric; errors over training runs of the same kind are moderated together.
+    cause, lack: what keeps the effect from deciding anything, in two words and as a clause; "" if nothing does.
     """
 
     name: str
@@ -63,12 +67,12 @@ class Part:
 
     @cached_property
     def estimate(self) -> Estimate:
-        """The effect in the languages or other units that were measured."""
+        """The effect in the languages or other units that were measured, with all its errors."""
         return add_errors(self.runs, self.fixed) if self.runs else self.fixed
 
     @cached_property
     def at_large(self) -> Estimate | None:
-        """The effect in languages at large, of which those measured are a sample by families; None where none are units."""
+        """The effect in languages in general, from the measured families as a sample; None for a correlation or other units."""
         if not self.families or self.values is None or isinstance(self.fixed, Correlation):
             return None
         estimate = over_families(self.values.to_numpy(float).mean(axis=1), families_of(self.values.index), self.fixed.bounds)
@@ -76,7 +80,7 @@ class Part:
 
     @cached_property
     def families(self) -> int | None:
-        """Number of families of the measured languages; None where languages are no units."""
+        """Number of families of the measured languages; None if units are not languages."""
         return len({*families_of(self.values.index)}) if self.unit == "languages" and self.values is not None else None
 
 
@@ -84,12 +88,14 @@ def part_of(
     name: str, region: Region, values: pd.DataFrame, unit: str, *, error: float = math.nan, runs: Estimate | None = None,
     shared: float = 0.0, bounds: tuple[float, float] = UNBOUNDED, **fields: Any,
 ) -> Part:  # fmt: skip
-    """An effect in some units: the mean of values over units.
+    """An effect that is the mean of values over units.
 
     values: (n_units, n_seeds).
-    error: standard error of what has no several seeds; 0 of printed numbers. Unknown, it is nan, and 0 beside several seeds.
-    runs: error of training runs whose seeds are not known, as of cells of tables; None: it follows from the values.
-    shared: share of their data that seeds have in common; the squared error of a mean is then s² (1 / n + shared / (1 - shared)).
+    unit: name of the units, in the plural.
+    error: standard error of numbers that have a single seed; 0 for printed numbers, nan if unknown. An unknown error counts as
+    0 if there is an error over training runs.
+    runs: error over training runs if their seeds are not known, as for cells of tables; None: computed from the values.
+    shared: share of data that seeds have in common; the squared error of a mean is then s² (1 / n + shared / (1 - shared)).
     bounds: least and greatest possible value.
     fields: further fields of the part.
     """
@@ -106,10 +112,10 @@ def part_of(
 
 
 def excess(part: Part, control: Part) -> Part | None:
-    """An effect minus its control, which lies beyond 0 on the side that is claimed; None where the claim has no direction.
+    """An effect minus its control, claimed to be beyond 0 on the claim's side; None if the claim has no direction.
 
-    It is paired by unit where both have the same units, and by seed where both have the same seeds; otherwise its error is that
-    of independent estimates, as of cells of tables, whose seeds are not known.
+    If both have the same units and seeds, values are paired; correlations must also share a variable. Otherwise the two count
+    as independent, as do cells of tables, whose seeds are not known. The error is nan for correlations that are not paired.
     """
     if not (side := part.region.side):
         return None
@@ -136,8 +142,8 @@ class Term(NamedTuple):
     """Numbers of one selection by unit, and their sign in a sum.
 
     values: (n_units, n_seeds).
-    error, freedom: (n_units,), standard errors of the means over seeds, and their degrees of freedom.
-    n: (n_units,), numbers of texts.
+    error, freedom: (n_units,), standard errors of the means over seeds, or over texts, and their degrees of freedom.
+    n: (n_units,), smallest number of texts.
     """
 
     sign: int
@@ -148,25 +154,25 @@ class Term(NamedTuple):
     n: pd.Series
 
     def of(self, units: list[Any]) -> "Term":
-        """The term with these units alone, in their order."""
+        """The term with only these units, in their order."""
         error, freedom, n = self.error.loc[units], self.freedom.loc[units], self.n.loc[units]
         return Term(self.sign, self.numbers, self.values.loc[units], error, freedom, n)
 
 
 class Effects:
-    """Effects of a claims file."""
+    """Computation of the effects of a claims file."""
 
     def __init__(self, evidence: Evidence, functions: Functions) -> None:
-        """Effects by the evidence of a paper.
+        """Compute effects from the evidence of a paper.
 
         functions: name -> function of the paper's claims.py.
         """
         self.evidence, self.functions = evidence, functions
 
     def parts(self, effect: Effect) -> list[Part]:
-        """Parts of an effect: one, or one for each value of `by`, or each result of a function.
+        """Parts of an effect: a single one, one for each value of `by`, or one for each result of a function.
 
-        Raises Missing where something is not measured.
+        Raises Missing if a number is not measured.
         """
         if effect.function:
             return self._results(effect, [self.evidence.numbers(selection) for selection in effect.reads])
@@ -188,7 +194,7 @@ class Effects:
         return parts
 
     def _sum(self, effect: Effect, name: str, signed: Sequence[tuple[int, Numbers]]) -> Part:
-        """A sum of numbers, each with its sign, 1 or -1."""
+        """Part that is a sum of numbers. signed: sign, 1 or -1, and numbers of each term."""
         axis = None if effect.over in ("seed", "text", NOTHING, RESTART) else effect.over
         all_units = [_term(effect, sign, numbers, axis) for sign, numbers in signed]
         units = [unit for unit in all_units[0].values.index if all(unit in term.values.index for term in all_units)]
@@ -203,9 +209,9 @@ class Effects:
             estimate = Estimate(float(values.to_numpy(float).mean()), math.nan if lack else 0.0)
             return Part(name, effect.claimed, estimate, None, "", recipes=recipes, seeds=seeds, lack=lack)
         several = [term for term in terms if term.values.shape[1] > 1]
-        if effect.over == "text":  # of what is measured once; several seeds are as many readings of the same texts
+        if effect.over == "text":  # seeds only measure the same texts again, so their mean counts as a single value
             values, several = values.mean(axis=1).to_frame(0), []
-        tables = [term for term in terms if term.numbers.over_seeds]  # cells, which do not know their seeds
+        tables = [term for term in terms if term.numbers.over_seeds]  # cells of tables: means over seeds that are not known
         single = [term for term in terms if (term.values.shape[1] == 1 or not several) and not term.numbers.over_seeds]
         runs = None
         if tables and not several:
@@ -222,7 +228,7 @@ class Effects:
         )  # fmt: skip
 
     def _results(self, effect: Effect, numbers: Sequence[Numbers]) -> list[Part]:
-        """Results of a function of the paper, one or several by name (Functions), or a correlation."""
+        """Parts of an effect that is a correlation, or that a function of the paper computes (see Functions)."""
         if effect.function == CORRELATION:
             x, y = (_term(effect, 1, selected, effect.over).values.mean(axis=1) for selected in numbers)
             results: Any = pd.DataFrame({"x": x, "y": y}).dropna()
@@ -255,9 +261,9 @@ class Effects:
 
 
 def _term(effect: Effect, sign: int, numbers: Numbers, axis: str | None) -> Term:
-    """Numbers of a selection by the values of a column, as means over all that is neither this column nor seeds.
+    """Numbers of a selection by unit and seed, averaged over all other columns.
 
-    axis: the column, or "language"; None: all numbers are of one unit.
+    axis: column of the units, or "language" for the column that has languages; None: all numbers belong to one unit.
     """
     unit = units(numbers.rows, axis) if axis else pd.Series("", numbers.rows.index)
     unit = unit[unit.notna() & ~unit.isin(effect.without)]
@@ -270,19 +276,19 @@ def _term(effect: Effect, sign: int, numbers: Numbers, axis: str | None) -> Term
 
 
 def units(rows: pd.DataFrame, axis: str) -> pd.Series:
-    """Unit of each row: the value of a column or, on the axis "language", the code of the language that it names, if any."""
+    """Unit of each row: the value of the axis's column. For "language" it is a language code, missing for other values."""
     values: pd.Series = rows[_column(axis, rows)]
     return values.map(language_code) if axis == "language" else values
 
 
 def by_seed(rows: pd.DataFrame, unit: pd.Series) -> pd.DataFrame:
-    """Means of values by unit and seed, (n_units, n_seeds); numbers without seeds have one column, 0."""
+    """Mean of values for each unit and seed, (n_units, n_seeds); numbers without seeds get a single column, 0."""
     seed = rows["seed"] if "seed" in rows else pd.Series(0, rows.index)
     return rows["value"].groupby([unit, seed]).mean().unstack()
 
 
 def _column(axis: str, rows: pd.DataFrame) -> str:
-    """The column of an axis; languages are in the first one that has any."""
+    """Column of an axis: its name, or for "language" the first of language, row and column that has a language."""
     if axis != "language":
         return axis
     names = [name for name in ("language", "row", "column") if name in rows]
@@ -293,21 +299,21 @@ def _column(axis: str, rows: pd.DataFrame) -> str:
 
 
 def _with_enough_units(part: Part, least: int) -> Part:
-    """A part that, as a correlation, loses its interval where it has fewer than `least` units."""
+    """The part, without its interval if it is a correlation over fewer than `least` units."""
     if not isinstance(part.fixed, Correlation) or part.n is None or part.n >= least:
         return part
     return replace(part, fixed=replace(part.fixed, error=math.nan), lack=f"{part.n} {part.unit}, at least {least} needed")
 
 
 def _kind(recipes: Sequence[str], selected: Sequence[Numbers]) -> tuple[str, ...]:
-    """Task and metric of a contrast: those of its first training run and of its first numbers."""
+    """Task of the first training run, as PAPER/TASK, and metric of the first numbers; "" for a missing one."""
     rows = selected[0].rows
     metric = next((str(rows[name].iloc[0]) for name in ("definition", "metric", "measure") if name in rows and len(rows)), "")
     return "/".join(recipes[0].split("/")[:2]) if recipes else "", metric
 
 
 def aligned(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Tables (n_units, n_seeds) of the seeds that all with several seeds have; a single seed stands for each of them."""
+    """Tables (n_units, n_seeds) with the seeds that all tables of several seeds share; a single seed is repeated for each."""
     several = [{*table.columns} for table in tables if table.shape[1] > 1]
     seeds = sorted(set.intersection(*several)) if several else [0]
     return [
@@ -317,9 +323,9 @@ def aligned(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
 
 
 def _error_of_single(terms: Sequence[Term], beside_runs: bool) -> float:
-    """Standard error of the mean over units of terms with a single seed, as if errors of units were fully correlated.
+    """Standard error of the mean over units, from terms with a single seed, as if errors of units were fully correlated.
 
-    beside_runs: whether other terms have several seeds, beside which an unknown error counts as 0; otherwise it is nan.
+    beside_runs: whether other terms have several seeds; an unknown error then counts as 0, otherwise as nan.
     """
     errors = [0.0 if term.numbers.selection.source == "published" else _mean(term.error) for term in terms]
     return math.hypot(*(0.0 if beside_runs and math.isnan(error) else error for error in errors))

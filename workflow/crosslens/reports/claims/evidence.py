@@ -28,8 +28,8 @@ class Unconfigured(Missing):
 class Numbers(NamedTuple):
     """Numbers of a selection.
 
-    rows: the columns of the source, and value, error, freedom, n and seeds.
-    recipes: names of the training runs that the numbers rest on.
+    rows: a row for each number, with the columns of the source, and value, error, freedom, n and seeds.
+    recipes: names of the training runs behind the numbers.
     """
 
     selection: Selection
@@ -38,18 +38,18 @@ class Numbers(NamedTuple):
 
     @property
     def over_seeds(self) -> bool:
-        """Whether errors are over seeds, as those of cells; otherwise they are over texts."""
+        """Whether errors are over seeds, as for cells of tables over several seeds; otherwise they are over texts."""
         return self.selection.source == "table" and bool((self.rows["seeds"] > 1).any())
 
 
 class Evidence:
-    """Tables, records and printed cells by which the claims of a paper are decided."""
+    """Tables, records and printed cells that decide the claims of a paper."""
 
     def __init__(self, settings: Mapping[str, Any], published: pd.DataFrame | None = None, apart: Sequence[str] = ()) -> None:
-        """Evidence in some files, which are read when they are needed.
+        """Name the files of the evidence, which are read only when they are needed.
 
         settings: `tables`, `records` and `recipes`, see Plan.evidence.
-        published: printed cells of the paper; None where there are none.
+        published: printed cells of the paper; None if there are none.
         apart: reasons why numbers of the paper's usual encoder and corpora are not comparable with the printed ones.
         """
         self.tables, self.records, self.recipes = (settings[name] for name in ("tables", "records", "recipes"))
@@ -60,8 +60,8 @@ class Evidence:
     def numbers(self, selection: Selection) -> Numbers:
         """The numbers of a selection.
 
-        Raises Missing where there are none, Unconfigured where they are not part of the preset, and ValueError where they are of
-        several metrics or definitions.
+        Raises Missing if there are none, Unconfigured if they are not part of the preset, and ValueError if they have several
+        metrics or definitions.
         """
         names = tuple(name for pattern in selection.recipes or () for name in self.training_runs(pattern))
         if selection.recipes and not names:
@@ -76,7 +76,7 @@ class Evidence:
             where = ", ".join(f"{column} {' or '.join(map(str, values))}" for column, values in selection.values.items())
             if absent := [name for name in selection.names if selection.source == "table" and not self._exists(name)]:
                 raise Missing(f"{absent[0]} is missing")
-            error = Unconfigured if selection.source == "table" else Missing  # a table that exists has all cells of its scale
+            error = Unconfigured if selection.source == "table" else Missing  # a table that exists has all cells of its preset
             raise error(f"{' and '.join(selection.names)}: no number with {where}")
         rows = rows.dropna(subset=["value"])
         for column in COMPUTED:
@@ -87,7 +87,7 @@ class Evidence:
 
     @cached_property
     def facts(self) -> dict[str, Mapping[str, Any]]:
-        """Facts about each training run that a selection rests on, by its name, see Plan.evidence."""
+        """Facts about each training run behind a selection, by its name, see Plan.evidence."""
         return {name: facts for recipes in self.recipes.values() for name, facts in recipes.items()}
 
     def training_runs(self, pattern: str) -> list[str]:
@@ -95,7 +95,7 @@ class Evidence:
         return [pattern] if pattern in self.facts else list(self.recipes.get(pattern, ()))
 
     def seeds_and_recipes(self, selected: Sequence[Numbers]) -> tuple[int | None, tuple[str, ...]]:
-        """Fewest seeds of a training run of an encoder, None where no encoder was trained; and the names of all training runs."""
+        """Fewest seeds of a run that trains or pretrains an encoder, None if none does; and the names of all training runs."""
         counts: list[int] = []
         for numbers in selected:
             for name in numbers.recipes:
@@ -106,15 +106,18 @@ class Evidence:
         return min(counts, default=None), tuple(dict.fromkeys(name for numbers in selected for name in numbers.recipes))
 
     def _seeds_of_cells(self, numbers: Numbers) -> float:
-        """Fewest seeds of cells, which do not say whose they are: beside an encoder that is not trained, the most."""
+        """Number of seeds of cells, which do not say to which training run they belong.
+
+        It is the smallest if all training runs train an encoder, otherwise the largest.
+        """
         seeds = numbers.rows["seeds"]
         return float(seeds.min() if all(self.facts[name]["trained"] for name in numbers.recipes) else seeds.max())
 
     def reasons_apart(self, selections: Iterable[Selection]) -> list[str]:
         """Reasons why our numbers among some selections are not comparable with printed ones.
 
-        A table may rest on another encoder than others of its paper, and so has reasons of its own. Of records and of tables that
-        are missing, those of the paper count.
+        A table may be of another encoder than other tables of its paper, and so has reasons of its own. For records, and for
+        tables that are missing, the reasons of the paper count.
         """
         reasons: dict[str, None] = {}
         for selection in selections:
@@ -166,6 +169,6 @@ def _cells_with_errors(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _over_texts(rows: pd.DataFrame, column: str) -> pd.Series:
-    """Standard errors over texts, from the longer side of each interval; nan where nothing varies."""
+    """Standard errors over texts, from the longer side of each interval; nan if nothing varies."""
     sides = pd.concat([rows["high"] - rows[column], rows[column] - rows["low"]], axis=1).max(axis=1) / NORMAL
     return sides.where(sides > 0)

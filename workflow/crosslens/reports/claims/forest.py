@@ -1,4 +1,4 @@
-"""Small forest plots, as SVG: effects of a claim and its controls with their intervals, before the region that is claimed."""
+"""Small forest plots as SVG: effects of a claim and its controls with their intervals, over the region that is claimed."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from crosslens.reports.claims.effects import Part
 
 WIDTH, MARGIN = 360.0, 8.0  # of a picture, in CSS pixels
 ROW, AXIS = 34.0, 22.0  # heights of a line and of the axis below all lines, in CSS pixels
-LONGEST = 34  # characters to which the name of a line is cut
+LONGEST = 34  # characters; longer names of lines are cut
 STYLE = """\
 .holds { color: #00568c; } .fails { color: #b34700; } .undecided { color: #555; }
 .control-fails { color: #8a3d73; } .not-measured { color: #666; }
@@ -24,11 +24,11 @@ STYLE = """\
 .forest rect.control { fill: #fff; stroke: #777; stroke-width: 1.5; }
 .forest path.printed { fill: #b34700; stroke: none; }
 """
-"""Style sheet of pictures, and the colours of verdicts beside them."""
+"""Style sheet of pictures, with the colours of verdicts on the page."""
 
 
 class Line(NamedTuple):
-    """A line of a picture.
+    """A line of a picture: a value and the ends of its interval.
 
     kind: effect, control or printed.
     digits: decimals of its numbers.
@@ -41,27 +41,27 @@ class Line(NamedTuple):
     high: float
     digits: int
     signed: bool  # whether it is a difference
-    symbol: str  # of a correlation: r =
+    symbol: str  # before the value: "r = " for a correlation, else ""
 
 
 class Scale(NamedTuple):
-    """Range of numbers that a picture shows; called with a number, it gives a place."""
+    """Range of numbers that a picture shows; calling it converts a number into a place."""
 
     low: float
     high: float
 
     def __call__(self, number: float) -> float:
-        """Place of a number from the left, in CSS pixels; one beyond the range is put at its end."""
+        """Place of a number from the left, in CSS pixels; a number beyond the range is put at its end."""
         share = (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
         return MARGIN + share * (WIDTH - 2 * MARGIN)
 
 
 def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | None, title: str) -> str:
-    """A picture as SVG, with one line for each effect and control; "" where no effect has a value.
+    """A picture as SVG, with one line for each effect and control; "" if none of them has a value.
 
     Controls are hollow and dashed. The region that is claimed is shaded.
 
-    printed: the printed number, which has a triangle of its own; None where there is none.
+    printed: printed number, shown as a triangle on its own line; None if there is none.
     title: text for readers who do not see the picture.
     """
     parts, controls = ([part for part in group if not math.isnan(part.estimate.value)] for group in (parts, controls))
@@ -81,7 +81,7 @@ def forest(parts: Sequence[Part], controls: Sequence[Part], printed: float | Non
 def drawing(lines: Sequence[Line], regions: Sequence[Region | None]) -> tuple[str, float]:
     """Elements of a picture as SVG, and its height in CSS pixels; its width is WIDTH.
 
-    regions: region that is shaded behind each line; None where none is.
+    regions: region that is shaded behind each line; None for none.
     """
     scale = _scale(lines, [region for region in regions if region is not None])
     height = len(lines) * ROW + AXIS
@@ -101,29 +101,29 @@ def number(value: float, digits: int, *, plus: bool = True) -> str:
 
 
 def interval(estimate: Estimate, level: float = LEVEL) -> str:
-    """An estimate with its interval as text: −6.7 (−7.1 to −6.3), of a correlation r = −0.67 (−0.71 to −0.63).
+    """An estimate with its interval as text: −6.7 (−7.1 to −6.3), or r = −0.67 (−0.71 to −0.63) for a correlation.
 
-    level: share of cases in which the interval misses the true value.
+    level: share of intervals that miss the true value.
     """
     return "–" if math.isnan(estimate.value) else _text(_line("", "", estimate, level))
 
 
 def _text(line: Line) -> str:
-    """The numbers of a line: its value and, where it has a width, its interval."""
+    """The numbers of a line as text: its value and, if it has a width, its interval."""
     low, high = (number(end, line.digits, plus=False) for end in (line.low, line.high))
     ends = f" ({low} to {high})" * (not math.isnan(line.low) and line.low < line.high)
     return f"{line.symbol}{number(line.value, line.digits, plus=line.signed)}{ends}"
 
 
 def _line(kind: str, name: str, estimate: Estimate, level: float = LEVEL) -> Line:
-    """A line of an estimate, with two decimals if it is a correlation or below 1, and otherwise one."""
+    """A line for an estimate, with two decimals if it is a correlation or below 1 in size, otherwise one."""
     is_correlation = isinstance(estimate, Correlation)
     digits = 2 if is_correlation or abs(estimate.value) < 1 else 1
     return Line(kind, name, *estimate.interval(level), digits, estimate.bounds[0] < 0, "r = " * is_correlation)
 
 
 def _scale(lines: Sequence[Line], regions: Sequence[Region]) -> Scale:
-    """A range that includes all lines, zero, and the ends of regions."""
+    """A range that includes all lines, zero, and the finite ends of regions, with a margin."""
     numbers = [0.0, *(value for line in lines for value in line[2:5])]
     numbers += [end for region in regions for end in region.ends]
     numbers = [value for value in numbers if math.isfinite(value)]

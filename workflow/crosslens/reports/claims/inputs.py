@@ -1,4 +1,4 @@
-"""Tables and records that decide claims at a preset, and the training runs behind them. Called when a run is planned."""
+"""Tables and records that decide the claims of a preset, and the training runs behind them. Used when a run is planned."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -30,13 +30,13 @@ class Plan:
         """Settings for deciding the claims of a paper, as plain values.
 
         evidence: see `Plan.evidence`.
-        texts: names of the claims file and, where there is one, of the table of printed cells.
+        texts: names of the claims file and, if there is one, of the table of printed cells.
         names: see `Plan.names`.
         study: citation and content of the paper.
         preset: name of the preset.
-        encoders: training -> its encoder as text; under "" that of the paper.
+        encoders: name of a training run -> its encoder as text; "" -> the paper's encoder.
         apart: reasons why numbers are not comparable with the paper's.
-        departures: seeds, languages and numbers of training texts that are not those of the full study, in a line.
+        departures: one line on the seeds, languages and numbers of training texts that differ from the full study.
         items: name of a table or figure in the claims file -> its place below the results.
         report: place of the page of all tables and figures.
         """
@@ -63,18 +63,19 @@ class Plan:
         }
 
     def names(self, paper: Paper) -> Mapping[str, Any]:
-        """NAME -> value that $NAME stands for in the claims file of a paper; empty where the paper is not configured."""
+        """NAME -> value that replaces $NAME in the claims file of a paper; empty if the paper is not configured."""
         return paper.names(self.studies.config) if self.studies.config.paper(paper.key) else {}
 
     def evidence(self, paper: Paper, claims_file: ClaimsFile) -> dict[str, Any]:
         """Files of the tables and records that the claims of a paper read, and facts about its training runs.
 
-        Raises DataError where the claims file reads a table that shows training runs, and does not state which of them.
+        Raises DataError if the claims file reads a table that shows training runs but does not state which of them.
 
-        tables: name of a table or figure in the claims file -> its file; None where the preset does not have it.
+        tables: name of a table or figure in the claims file -> its file; None if the preset does not have it.
         records: measure -> recipe -> files that exist.
-        recipes: pattern in the claims file -> name of a training -> its encoder; whether it, or its pretraining, trains an
-        encoder; number of its pretrainings, None where the encoder is not one that is pretrained here.
+        recipes: pattern in the claims file -> name of a training run -> facts about it. `encoder` is the key of its encoder;
+        `trained`, whether the run or its pretraining trains an encoder; `pretrainings`, the number of pretraining runs, None if
+        the encoder is not pretrained here.
         """
         tables: dict[str, str | None] = {}
         records: dict[str, dict[str, list[str]]] = {}
@@ -99,14 +100,14 @@ class Plan:
         return {"tables": tables, "records": records, "recipes": recipes}
 
     def _place(self, paper: Paper, name: str) -> str | None:
-        """Place of a table or figure below the results, by its name in a claims file; None where the preset has none."""
+        """Place of a table or figure below the results, by its name in a claims file; None if the preset has none."""
         key, _, item = name.rpartition("/")
         owner = next((candidate for candidate in self.studies.papers if candidate.key == key), paper)
         place = owner.path(item)
         return place if place in self.studies.items else None
 
     def _check_recipes(self, paper: Paper, selection: Selection, place: str | None) -> None:
-        """Raise DataError where a selection of cells does not state on which of the table's training runs they rest."""
+        """Raise DataError if a selection of cells does not state which of the table's training runs are behind them."""
         if place and selection.recipes is None:
             needs = self.studies.items[place][2].needs
             if any(trained(self.studies.recipe(need.recipe)[1]) for need in needs):
@@ -116,7 +117,7 @@ class Plan:
                 )
 
     def _recipes(self, pattern: str) -> Iterator[tuple[str, Recipe]]:
-        """Training runs whose names match a pattern; a search that matches has its first trial in their place."""
+        """Names and recipes of training runs that match a pattern; a search that matches has the recipe of its first trial."""
         for name, (_, recipe) in self.studies.recipes.items():
             if fnmatchcase(name, pattern):
                 yield name, recipe

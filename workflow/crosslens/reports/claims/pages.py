@@ -1,4 +1,4 @@
-"""Pages of claims, each complete in itself: the page of all claims, and the front page of a preset with the central ones."""
+"""Self-contained pages of claims: the page of all claims, and the front page of a preset with the central ones."""
 
 import math
 import os
@@ -34,10 +34,10 @@ MEANINGS = {
     CONTROL_FAILS: "the control shows the same effect, and the effect does not surely exceed the control",
     NOT_MEASURED: "no run has produced the numbers that decide the claim",
 }
-DIRECTION = "direction only (one seed)"  # in counts, instead of undecided
-NAMES = 4  # effects of a claim that are named; of more, only their number is given
-MOST = 4  # parts of a claim that a picture of the front page shows; of more, only the least certain one
-MOST_OF_ALL = 24  # parts that the picture on the page of all claims shows; of more, the least certain ones
+DIRECTION = "direction only (one seed)"  # how a claim is counted if only its single seed leaves it undecided
+NAMES = 4  # up to so many effects of a claim are named; of more, only the number is given
+MOST = 4  # up to so many parts of a claim are in the picture on the front page; of more, only the decisive one
+MOST_OF_ALL = 24  # up to so many parts are in the picture on the page of all claims; of more, the least certain ones
 
 
 def pages(
@@ -53,7 +53,7 @@ def pages(
     decisions: paper -> claim -> decision.
     outcomes: paper -> its main result, with which the front page begins.
     settings: paper -> settings of its claims, see Plan.settings.
-    folder: folder of the pages, and of the pages, tables and figures to which they link.
+    folder: folder of the two pages, and of the pages, tables and figures that they link to.
     template, style: files of the Jinja template and of the style sheet.
     """
     papers = [
@@ -97,7 +97,7 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
 
 
 def _outcome(outcome: Outcome | None, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The main result of a paper, as the template shows it, with the address of its figure where this exists."""
+    """The main result of a paper, as the template shows it, with the address of its figure if this exists."""
     if outcome is None:
         return {"outcome": None}
     figure = folder / f"{settings['items'].get(outcome.figure)}.svg"
@@ -109,7 +109,7 @@ def _outcome(outcome: Outcome | None, settings: Mapping[str, Any], folder: Path)
 
 
 def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Claims that a run decides, or would, and those that printed numbers alone decide."""
+    """Claims by what decides them: `measured` for a run, even one still to come, and `in_print` for printed numbers alone."""
     return {
         source: [claim for claim in claims if claim["in_print"] == in_print]
         for source, in_print in (("measured", False), ("in_print", True))
@@ -117,19 +117,19 @@ def _by_source(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 
 
 def _counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
-    """Verdicts in the order of MEANINGS, then DIRECTION; how many claims have each; causes of the undecided ones in words."""
+    """Each verdict, in the order of MEANINGS, then DIRECTION; how many claims have it; if undecided, the causes in words."""
     verdicts = Counter(map(_counted_as, claims))
     causes = frequencies(claim["cause"] for claim in claims if not claim["direction"])
     return [(name, verdicts[name], causes if name == UNDECIDED else "") for name in (*MEANINGS, DIRECTION) if verdicts[name]]
 
 
 def _counted_as(claim: Mapping[str, Any]) -> str:
-    """Verdict of a claim in counts; a claim that is undecided only because of its one seed counts as a direction."""
+    """Verdict under which a claim is counted; if only its single seed leaves it undecided, it counts as a direction."""
     return DIRECTION if claim["direction"] else str(claim["verdict"])
 
 
 def frequencies(names: Iterable[str]) -> str:
-    """Names with their frequencies, without the empty name, the most frequent first: 8 one seed, 2 learning not shown."""
+    """Names with their frequencies as text, most frequent first, without the empty name: 8 one seed, 2 learning not shown."""
     return ", ".join(f"{number} {name}" for name, number in Counter(names).most_common() if name)
 
 
@@ -168,7 +168,7 @@ def _claim(paper: str, key: str, decision: Decision, settings: Mapping[str, Any]
 
 
 def _control(decision: Decision) -> str:
-    """The strongest control in words, with the answer to it and its interval; "" where there is none."""
+    """The strongest control in words, with its interval and whether it has the effect too; "" if there is none."""
     if (comparison := decision.strongest_control) is None:
         return ""
     excess = f"; effect less control {interval(comparison.excess.estimate)}" if comparison.excess else ""
@@ -176,7 +176,7 @@ def _control(decision: Decision) -> str:
 
 
 def _sides(decision: Decision) -> str:
-    """How many effects of a claim with several lie as claimed, and which ones, in words; "" where it has one."""
+    """How many, and which, effects of a claim are as claimed or not, in words; "" if the claim has fewer than two."""
     if len(decision.parts) < 2:
         return ""
     inside, outside = ([part for part in decision.parts if sure(part) == side] for side in (-1, 1))
@@ -190,7 +190,7 @@ def _sides(decision: Decision) -> str:
 
 
 def _direction(decision: Decision) -> str:
-    """Where the effects of a claim lie with the one seed that there is, in words; intervals are over texts."""
+    """Whether the effects of a claim with a single seed are as claimed, in words; intervals are over texts."""
     sides = [sure(part) for part in decision.parts]
     if len(sides) > 1:
         return f"{sides.count(-1)} of {len(sides)} effects as claimed, {sides.count(1)} not as claimed, {sides.count(0)} unclear"
@@ -200,13 +200,13 @@ def _direction(decision: Decision) -> str:
 
 
 def counted(number: int, unit: str) -> str:
-    """A number of units, whose name is in the plural: 1 seed, 3 families."""
+    """A number of units as text: 1 seed, 3 families. unit: name of the units, in the plural."""
     singular = {"families": "family"}.get(unit, unit.removesuffix("s"))
     return f"{number} {singular if number == 1 else unit}"
 
 
 def _units(part: Part) -> str:
-    """Number and name of the units of a part, and what its interval rests on, in words; "" where it has none."""
+    """Number and name of a part's units, and degrees of freedom of its interval, in words; "" if it has neither."""
     units = counted(part.n, part.unit) if part.n and part.unit else ""
     units = "mean over " * bool(part.at_large) + units
     if part.estimate.error == 0:
@@ -215,7 +215,7 @@ def _units(part: Part) -> str:
 
 
 def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names and texts of the facts about a claim that are not empty."""
+    """Name and text of each fact about a claim; empty ones are left out."""
     claim, printed = decision.claim, decision.claim.printed
     holds = {
         "in full": "it follows from the published numbers",
@@ -248,7 +248,7 @@ def _facts(decision: Decision, settings: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _describe(part: Part) -> str:
-    """An effect in words, with its interval, units and seeds, and after these the interval for languages at large."""
+    """An effect in words, with its interval, units and seeds, followed by the interval for languages at large."""
     seeds = counted(part.seeds, "seeds") if part.seeds and part.unit != "seeds" else ""
     text = ", ".join(filter(None, (f"{part.name}{': ' * bool(part.name)}{interval(part.estimate)}", _units(part), seeds)))
     if part.at_large is None or math.isnan(part.at_large.error):
@@ -257,7 +257,7 @@ def _describe(part: Part) -> str:
 
 
 def _links(decision: Decision, settings: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
-    """Names and addresses of the items that decide a claim: of their pages or else of their files, where these exist."""
+    """Name and address of each table or figure that decides a claim, of its page or else its file, if either exists."""
     for name in decision.claim.decided_by:
         if place := settings["items"].get(name):
             files = (folder / f"{place}{ending}" for ending in (".html", ".csv", ".svg"))

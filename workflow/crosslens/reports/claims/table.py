@@ -27,19 +27,19 @@ n, unit: number and name of the units.
 seeds: smallest number of seeds of a training run of an encoder.
 freedom: degrees of freedom of the interval.
 at_large_low, at_large_high, at_large: interval and verdict for languages in general, by language family.
-effects, as_claimed, supported: number of effects of the claim, number whose intervals lie entirely inside their regions, and
-largest number that partial conjunction shows to lie there.
+effects, as_claimed, supported: number of effects of the claim, number with intervals entirely inside their regions, and
+largest number that partial conjunction shows to be inside.
 control_of, control, control_low, control_high: the control with the clearest effect: the effect that it controls for, its size,
 and its 95 % interval.
 excess, excess_low, excess_high: the effect minus this control.
-p, level: the smaller of the probabilities of the claim and of its opposite, and the level with which it is compared, after Holm's
-correction for central claims.
+p, level: the smaller of two p-values, one if the claim were false and one if it were true, and the level with which it is
+compared (after Holm's correction for central claims).
 claimed: region in which the paper claims the effect to be.
 cause: two or three words that say why the claim is undecided.
 encoder: encoders on which the claim was decided.
 comparable: whether encoder and corpora are the paper's; if not, the claim is tested, but not its number.
 item: tables and figures that decide the claim.
-command: command that makes what is missing.
+command: command that builds the missing tables and figures.
 """
 WHOLE = ("n", "seeds", "effects", "as_claimed", "supported")  # columns of whole numbers
 
@@ -110,7 +110,7 @@ def _numbers(estimate: Estimate | None, names: tuple[str, str, str]) -> dict[str
 
 
 def encoder(decision: Decision, settings: Mapping[str, Any]) -> str:
-    """Encoders on which a claim was decided, as text; "" where print alone decided it."""
+    """Encoders on which a claim was decided, as text; "" if printed numbers alone decided it, or nothing did."""
     if decision.in_print or not decision.parts:
         return ""
     recipes = dict.fromkeys(recipe for part in decision.parts for recipe in part.recipes) or [""]
@@ -118,7 +118,7 @@ def encoder(decision: Decision, settings: Mapping[str, Any]) -> str:
 
 
 def command(decision: Decision, settings: Mapping[str, Any]) -> str:
-    """Commands that make the missing tables and figures of a claim, or all of them where none is missing; "" without any."""
+    """Commands that make the missing tables and figures of a claim, or all of them if none is missing; "" if there are none."""
     files = [file for name in decision.claim.decided_by if (file := settings["evidence"]["tables"].get(name))]
     missing = [file for file in files if not Path(file).exists()] or files
     return " && ".join(filter(None, map(commands.command, dict.fromkeys(missing))))

@@ -30,9 +30,10 @@ INTERPRETATION, PREMISES = "interpretation", "premises undecided"
 
 
 class Comparison(NamedTuple):
-    """A control beside the effect that must exceed it.
+    """A control, compared with the effect that must exceed it.
 
-    excess: the effect less the control; None where the claim has no direction.
+    part: effect of the control.
+    excess: effect of the claim minus that of the control; None if the claim has no direction.
     """
 
     control: Control
@@ -41,7 +42,7 @@ class Comparison(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Whether the control has the effect too: NO where it lies elsewhere or the effect surely exceeds it, YES, or UNCLEAR."""
+        """Whether the control has the effect too: NO if it surely lies elsewhere or is surely exceeded, else YES or UNCLEAR."""
         if sure(self.part) > 0 or self.excess is not None and sure(self.excess) < 0:
             return NO
         return YES if sure(self.part) < 0 else UNCLEAR
@@ -51,10 +52,10 @@ class Comparison(NamedTuple):
 class Decision:
     """A claim with its verdict, and the numbers that lead to it.
 
-    central: whether the claim is one of those that are decided together.
+    central: whether the claim is one of the paper's central claims, which are tested jointly.
     parts: effects of the claim.
-    controls: effects that must be absent, each beside the effect of the claim that it belongs to.
-    cause: what keeps an undecided claim from a verdict, in two or three words: of several the first; else "".
+    controls: controls, each compared with the effect of the claim that it belongs to.
+    cause: what keeps an undecided claim from a verdict, in two or three words; the first of several, "" if it is decided.
     level: level with which p is compared.
     in_print: whether printed numbers alone decide it.
     apart: reasons why our numbers that decide it are not comparable with printed ones.
@@ -80,34 +81,34 @@ class Decision:
 
     @property
     def part(self) -> Part | None:
-        """The part on which the verdict depends most: the least surely expected of the parts that have to be as claimed."""
+        """The part on which the verdict depends most: of the `needed` parts that are most surely as claimed, the least sure."""
         return sorted(self.parts, key=_doubt)[: self.needed][-1] if self.parts else None
 
     def least_certain(self, number: int) -> list[Part]:
-        """So many parts at most, in their order: those that are least surely as claimed."""
+        """The parts that are least surely as claimed, at most `number` of them, in their order in the claim."""
         chosen = {id(part) for part in sorted(self.parts, key=_doubt)[-number:]}
         return [part for part in self.parts if id(part) in chosen]
 
     @property
     def p(self) -> float:
-        """The smaller probability of such effects: if the claim were false, or if it were true; nan where none has an error."""
+        """The smaller probability of such effects, if the claim were false or if it were true; nan if no error is known."""
         return min(self.probabilities(self.parts)) if any(part.estimate.error >= 0 for part in self.parts) else math.nan
 
     @property
     def tested(self) -> float:
-        """Probability `p` of a claim that is tested; nan where all its numbers are exact."""
+        """Probability `p` of a claim that needs a test; nan if all its numbers are exact."""
         return self.p if any(part.estimate.error for part in self.parts) else math.nan
 
     def probabilities(self, parts: Sequence[Part]) -> tuple[float, float]:
-        """Probabilities of parts as far inside their regions if the claim were false, and as far outside if it were true.
+        """Probability of parts so far inside their regions if the claim were false, and so far outside if it were true.
 
-        The claim is true where at least `needed` of its parts lie inside their regions.
+        The claim is true if at least `needed` of its parts lie inside their regions.
         """
         inside, outside = ([part_p(part) for part in parts if _side(part) == side and not part.cause] for side in (-1, 1))
         return at_least(self.needed, inside, len(parts)), at_least(len(parts) - self.needed + 1, outside, len(parts))
 
     def verdict_on(self, parts: Sequence[Part], level: float) -> Verdict:
-        """Verdict of some parts at a level, whatever the controls are: holds, fails or undecided."""
+        """Verdict that some parts give at a level, regardless of controls: holds, fails or undecided."""
         if_false, if_true = self.probabilities(parts)
         if min(if_false, if_true) >= level:
             return UNDECIDED
@@ -115,13 +116,13 @@ class Decision:
 
     @property
     def supported(self) -> int:
-        """The largest number of which it is shown that as many effects are as claimed, at LEVEL."""
+        """The largest number k for which a test at LEVEL shows that at least k effects are as claimed."""
         ps = [part_p(part) for part in self.parts if _side(part) < 0 and not part.cause]
         return max((u for u in range(1, len(self.parts) + 1) if at_least(u, ps, len(self.parts)) < LEVEL), default=0)
 
     @property
     def at_large(self) -> str:
-        """Verdict on languages at large, of which the measured ones are a sample; "" where no effect is over languages."""
+        """Verdict on languages in general, with the measured ones as a sample; "" if an effect is not over languages."""
         if not self.parts or any(part.at_large is None for part in self.parts) or self.verdict in (NOT_MEASURED, CONTROL_FAILS):
             return ""
         parts = [
@@ -133,15 +134,15 @@ class Decision:
 
     @property
     def strongest_control(self) -> Comparison | None:
-        """The control that shows its effect most surely; None where there is none."""
+        """The control that shows its effect most surely; None if there is none."""
         order = (YES, UNCLEAR, NO)
         return min(self.controls, key=lambda control: (order.index(control.answer), _doubt(control.part)), default=None)
 
 
 def decide(claims_file: ClaimsFile, evidence: Evidence, functions: Functions) -> dict[str, Decision]:
-    """Decisions on the claims of a claims file, by claim. Levels of central claims are Holm's.
+    """Decisions on the claims of a claims file, by claim. Central claims are tested at Holm's levels.
 
-    Raises DataError where a selection mixes numbers of different metrics or definitions.
+    Raises DataError if a selection mixes numbers of different metrics or definitions.
 
     functions: name -> function of the paper's claims.py.
     """
@@ -165,22 +166,22 @@ def decide(claims_file: ClaimsFile, evidence: Evidence, functions: Functions) ->
 
 
 def _comparable(claim: Claim, evidence: Evidence) -> Claim:
-    """A claim without the effects that set our numbers beside printed ones, where these are not comparable.
+    """A claim without the effects that combine our numbers with printed ones, if the two are not comparable.
 
-    A claim that would have no effects left keeps all.
+    If no effects would be left, the claim keeps all.
     """
     effects = [effect for effect in claim.effect if not (_mixed(effect.selections) and evidence.reasons_apart(effect.selections))]
     return claim.model_copy(update={"effect": effects}) if effects else claim
 
 
 def _mixed(selections: Sequence[Selection]) -> bool:
-    """Whether our numbers and printed ones are among some selections."""
+    """Whether some selections have both our numbers and printed ones."""
     sources = {selection.source for selection in selections}
     return len(sources) > 1 and "published" in sources
 
 
 def _measure(claim: Claim, central: bool, effects: Effects) -> Decision:
-    """A claim with its effects and controls, not yet judged: undecided, or not measured where an effect is missing."""
+    """A claim with its effects and controls, not yet judged: undecided, or not measured if an effect is missing."""
     selections = claim.selections
     in_print = {selection.source for selection in selections} == {"published"}
     decision = Decision(claim, central, in_print=in_print, apart=effects.evidence.reasons_apart(selections))
@@ -215,9 +216,9 @@ def _measure(claim: Claim, central: bool, effects: Effects) -> Decision:
 
 
 def _moderate(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
-    """Decisions whose errors over training runs are moderated, those of one task and metric together (`moderated`).
+    """Decisions with moderated errors over training runs; those of one task and metric are moderated together (`moderated`).
 
-    The difference of an effect and its control keeps its own error, since a control may vary more than the effects do.
+    The difference between an effect and its control keeps its own error, since a control may vary more than the effects do.
     """
     pools: dict[tuple[str, ...], dict[tuple[float, float], Part]] = defaultdict(dict)
     for decision in decisions.values():
@@ -244,7 +245,7 @@ def _moderate(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
 
 
 def _with_cause(part: Part, learning: "Learning") -> Part:
-    """A part with what keeps it from deciding anything: that a training has not learned, has one seed, or lacks an interval."""
+    """A part with what keeps it from deciding anything: a training run that has not learned, a single seed, or no interval."""
     trained = learning.trained(part.recipes)
     if lack := next(filter(None, map(learning.lack, trained)), ""):
         return replace(part, cause=NOT_LEARNED, lack=lack)
@@ -267,9 +268,9 @@ def _judge(decision: Decision) -> Decision:
 
 
 def _verdict(decision: Decision) -> tuple[Verdict, str, str]:
-    """Verdict, its cause where it is undecided, and the reason for it."""
+    """Verdict, its cause if it is undecided, and the reason for it."""
     parts = decision.parts
-    # Counts that are the printed ones are so whatever they were made of: those of other texts would not be.
+    # Counts that equal the printed ones are evidence whatever they come from, since other texts would have other counts.
     equal = all(part.region.side == 0 and part.estimate.error == 0 and _side(part) < 0 for part in parts)
     if decision.apart and _mixed(decision.claim.selections) and not equal:
         return UNDECIDED, NOT_COMPARABLE, "; ".join(decision.apart)
@@ -317,7 +318,7 @@ def _lack(decision: Decision) -> tuple[str, str]:
 
 
 def _implied(decision: Decision, decisions: Mapping[str, Decision]) -> Decision:
-    """A decision that follows from others: it holds where enough of these do, and fails where too many fail."""
+    """A decision that follows from others: it holds if enough of these do, and fails if too many fail."""
     premises = {key: decisions[key].verdict for key in decision.claim.follows_from}
     if not premises:
         return decision
@@ -336,9 +337,9 @@ def _implied(decision: Decision, decisions: Mapping[str, Decision]) -> Decision:
 def at_least(needed: int, ps: Iterable[float], number: int) -> float:
     """Probability of results like these if fewer than `needed` of the null hypotheses were false.
 
-    Of m hypotheses and u needed ones it is (m - u + 1) times the u-th smallest of the single probabilities.
+    With m hypotheses and u needed ones it is (m - u + 1) times the u-th smallest of the single probabilities, at most 1.
 
-    ps: probabilities of single results under their null hypotheses; nan, and those that are left out, count as 1.
+    ps: probability of each result under its null hypothesis; nan, and results that are left out, count as 1.
     number: number of all hypotheses.
     Source: Benjamini and Heller (2008).
     """
@@ -347,9 +348,9 @@ def at_least(needed: int, ps: Iterable[float], number: int) -> float:
 
 
 def part_p(part: Part) -> float:
-    """Level at which the interval of a part ends at the border of its region.
+    """Level at which the interval of a part ends exactly at the border of its region; 0 for an exact number.
 
-    Of two borders the larger level counts, so that an effect is near a number where two one-sided tests say so (Schuirmann 1987).
+    With two borders the larger level counts, so an effect is near a number if two one-sided tests say so (Schuirmann 1987).
     """
     if part.estimate.error == 0:
         return 0.0
@@ -357,7 +358,7 @@ def part_p(part: Part) -> float:
 
 
 def _side(part: Part) -> int:
-    """-1 where the value lies inside the region, 1 where it lies outside, 0 where it is unknown."""
+    """Return -1 if the value lies inside the region, 1 if it lies outside, 0 if it is unknown."""
     low, high = part.region.ends
     if math.isnan(part.estimate.value):
         return 0
@@ -365,14 +366,14 @@ def _side(part: Part) -> int:
 
 
 def sure(part: Part, level: float = LEVEL) -> int:
-    """-1 where the interval lies inside the region, 1 where it lies outside, 0 where it includes a border or is unknown."""
+    """Return -1 if the interval lies inside the region, 1 if it lies outside, 0 if it includes a border or is unknown."""
     return _side(part) if part_p(part) < level else 0
 
 
 def _doubt(part: Part) -> tuple[float, float]:
-    """Doubt about a part: from -1, surely as claimed, to 1, surely not; 0 where nothing is known.
+    """Doubt about a part, to sort by: from -1, surely as claimed, to 1, surely not; 0 if nothing is known.
 
-    Parts that are equally sure differ by how far their values lie outside their regions, which is negative inside.
+    The second number orders parts that are equally sure: how far the value lies outside its region, negative inside.
     """
     p, value = part_p(part), part.estimate.value
     low, high = part.region.ends
@@ -387,11 +388,11 @@ class Learning:
         self.levels, self.effects, self.lack = levels, effects, cache(self._lack)
 
     def trained(self, recipes: Iterable[str]) -> list[str]:
-        """Training runs among these that train an encoder."""
+        """Names of these training runs that train an encoder."""
         return [name for name in recipes if self.effects.evidence.facts[name]["trained"]]
 
     def _lack(self, recipe: str) -> str:
-        """Reason why a training run is not known to have learned, as a clause; "" where it has."""
+        """Reason why a training run is not known to have learned, as a clause; "" if it has."""
         scores = [(learned, score) for learned in self.levels for score in learned.selections if recipe in self._runs(score)]
         lacks = (self._shortfall(recipe, learned, score._replace(recipes=(recipe,))) for learned, score in scores)
         return next(filter(None, lacks), "") if scores else f"no baseline is stated for {recipe}"
@@ -400,14 +401,14 @@ class Learning:
         return {name for pattern in score.recipes or () for name in self.effects.evidence.training_runs(pattern)}
 
     def _shortfall(self, recipe: str, learned: Learned, score: Selection) -> str:
-        """The first level that a training run's score is not surely above, as a clause; "" where it is above all."""
+        """The first level that a training run's score is not surely above, as a clause; "" if it is above all."""
         for level, floor in learned.above.items():
             beside = isinstance(floor, Selection)
             region, minus = Region(above=0 if beside else floor), [floor] if beside else []
             effect = Effect(plus=[score], minus=minus, over=learned.over, claimed=region)
             try:
                 (part,) = self.effects.parts(effect)
-                if math.isnan(part.estimate.error):  # the same score with all seeds; texts vary all the same
+                if math.isnan(part.estimate.error):  # all seeds have the same score; its error is then over texts
                     (part,) = self.effects.parts(effect.model_copy(update={"over": "text"}))
             except Missing as missing:
                 return f"{recipe} has no score to compare with {level}: {missing}"

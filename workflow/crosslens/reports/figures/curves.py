@@ -1,4 +1,4 @@
-"""Panels of curves by layer, or over another number, with bands; one legend stands beside them."""
+"""Panels of curves with bands, by layer or over another number, with one legend at the right."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -16,23 +16,27 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from crosslens.reports.figures.style import STYLE, WIDTH, Drawing, frame, surround
 
 LAYERS = "layer (0: embeddings)"
-LABEL = 12  # characters of a label to an inch of a column, the margin included
+LABEL = 12  # characters of a label per inch of a column, margin included
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values by layer, or over another number, and their band, each (n,), x rising; nan: no value, or no band, there."""
+    """A curve by layer, or over another number, with a band.
+
+    x: (n,), ascending.
+    values, low, high: (n,), the curve and the ends of its band; nan where there is no value, or no band.
+    """
 
     x: np.ndarray
     values: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    look: Mapping[str, str | float]  # properties of the line; its colour is also that of band and name
-    name: str = ""  # empty: not named
+    look: Mapping[str, str | float]  # properties of the line; the band has its colour
+    name: str = ""  # name in the legend; "": not in the legend
 
     @classmethod
     def of(cls, by_layer: pd.DataFrame, look: Mapping[str, str | float], name: str = "") -> Self:
-        """A curve from a table by layer: value and, for a band, low and high."""
+        """A curve from a table with layers as index and the column value; for a band, also low and high."""
         value, low, high = by_layer.reindex(columns=["value", "low", "high"]).to_numpy(float).T
         return cls(by_layer.index.to_numpy(), value, low, high, look, name)
 
@@ -46,7 +50,7 @@ class Curve:
 
     @property
     def alone(self) -> bool:
-        """Whether it has a single value, which no line shows."""
+        """Whether the curve has a single value, so that no line would show it."""
         return int(np.isfinite(self.values).sum()) == 1
 
 
@@ -60,12 +64,15 @@ def panels(
     ylim: Sequence[float] = (),
     xlabel: str | Mapping[str, str] = LAYERS,
 ) -> Figure:
-    """Panels that share axes: row -> column -> curves; rows and columns are named where there are several; a note stands below.
+    """Figure of panels with shared axes, a title above and a note below.
 
-    Rows and columns without a curve are left out. The legend has each name once, in the order in which the curves come; a name
-    has the same look in all panels. unit: "%" or "points", in which fractions are shown. xlabel: of all rows, or of each, which
-    then has x axes of its own; otherwise each column has. ylim: least and largest value of an axis that shows at least these,
-    such as chance and 100; values and bands beyond them are shown too.
+    The legend has each name once, in the order of the curves; a name must have the same look in all panels.
+
+    grid: row -> column -> curves. Rows and columns without a curve are left out; if there are several, they are named.
+    unit: "%" or "points", in which fractions are shown; "" to show values as they are.
+    ylim: values that the y axis must include, such as chance and 100; values and bands beyond them are shown too.
+    xlabel: label of all rows, or row -> its label. Panels of a column share an x axis in the first case, those of a row in the
+    second.
     """
     rows = [row for row, panels in grid.items() if any(panels.values())]
     columns = [column for column in grid[rows[0]] if any(panels[column] for panels in grid.values())]
@@ -109,7 +116,7 @@ def panels(
 
 
 def draw(axis: Axes, curves: Sequence[Curve]) -> None:
-    """Draw lines above bands above the grid, whichever curves they belong to."""
+    """Draw some curves: all bands above the grid, and all lines above the bands."""
     frame(axis)
     for curve in curves:
         if np.isfinite(curve.low).any():
@@ -118,10 +125,10 @@ def draw(axis: Axes, curves: Sequence[Curve]) -> None:
 
 
 def handles(curves: Sequence[Curve]) -> list[Line2D]:
-    """Handles of a legend: a piece of each curve's line, and its name."""
+    """Handles of a legend: a sample of each curve's line, and its name."""
     return [Line2D([], [], label=curve.name, **_look(curve)) for curve in curves]
 
 
 def _look(curve: Curve) -> dict[str, Any]:
-    """Properties of the line, or of the mark of a value alone."""
+    """Properties of a curve's line, or of its mark if it has a single value."""
     return {"marker": "o", "markersize": 2.5} | dict(curve.look) | {"linestyle": ""} if curve.alone else dict(curve.look)

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from crosslens.reports.figures.style import COLOURS, MARKERS, STYLE, WIDTH, Drawing, frame, surround, wrapped
 
-HEIGHT = 1.55  # inches, of a panel
+HEIGHT = 1.55  # inches: height of a panel
 SPREAD = 0.72  # share of a column's width over which series are spread
 LEVEL = {"color": "#666666", "linewidth": 0.8, "linestyle": (0, (3, 1.5))}
 
@@ -29,7 +29,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Dots:
-    """A series: values of the languages and the ends of their intervals, each (n_languages,); nan: none."""
+    """A series: values of the languages and the ends of their intervals, each (n_languages,); nan where there is none."""
 
     name: str
     values: np.ndarray
@@ -41,8 +41,9 @@ class Dots:
 class Panel:
     """Series over the same languages.
 
-    level: of each language, (n_languages,), such as chance; None: there is none. ylim: its ends give way to values and intervals
-    beyond them. apart: number of last columns that are set apart, as means are.
+    level: (n_languages,), a dashed line for each language, such as chance; None: no lines.
+    ylim: values that the y axis must include; values and intervals beyond them are shown too.
+    apart: number of last columns that are set apart, such as means.
     """
 
     title: str
@@ -55,7 +56,7 @@ class Panel:
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
-    """A look for each series: colours and markers differ, so that series can be told apart in grey; none is black."""
+    """A look for each series: colours and markers differ, so that series are distinct in grey, too; none is black."""
     colours = len(COLOURS) - 1
     return {
         name: Look(COLOURS[i % colours], MARKERS[i % len(MARKERS)], hollow=i // colours % 2 == 1) for i, name in enumerate(names)
@@ -65,8 +66,8 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
 def panels(parts: Sequence[Panel], looks_by_name: Mapping[str, Look], title: str, note: str) -> Figure:
     """Panels with a title above them, the names of the series and a note below.
 
-    looks_by_name: of the series, in the order of the legend and from left to right within a column. Dashed lines are named
-    chance.
+    looks_by_name: name of a series -> its look, in the order of the legend, and from left to right within a column. The legend
+    calls dashed lines chance.
     """
     names = [name for name in looks_by_name if any(series.name == name for part in parts for series in part.series)]
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
@@ -94,7 +95,7 @@ def panels(parts: Sequence[Panel], looks_by_name: Mapping[str, Look], title: str
 
 
 def _draw(axis: Axes, part: Panel, looks_by_name: Mapping[str, Look], names: Sequence[str]) -> None:
-    """Draw a column for each language, faintly bordered; intervals below dots, so that none is hidden."""
+    """Draw a column for each language, with faint borders; dots are drawn over intervals, so that no dot is hidden."""
     columns = np.arange(len(part.columns), dtype=float)
     columns[len(columns) - part.apart :] += 0.3
     frame(axis)

@@ -1,4 +1,4 @@
-"""Heat maps: numbers in cells that are coloured by their difference from a reference, panels one above the other."""
+"""Heat maps: numbers in cells coloured by their difference from a reference, in panels one above the other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from matplotlib.patches import Polygon, Rectangle
 
 from crosslens.reports.figures.style import GROUND, INK, SMALL, STYLE, WIDTH, Drawing, wrapped
 
-LOSS, GAIN = "#E69F00", "#56B4E9"  # of Okabe and Ito, light enough for dark numbers at both ends
+LOSS, GAIN = "#E69F00", "#56B4E9"  # from the palette of Okabe and Ito; light enough for dark numbers
 DIVERGING = LinearSegmentedColormap.from_list("loss_gain", [LOSS, "#FFFFFF", GAIN])
 GAP = 0.3  # width, in cells, of the gap before columns that are set apart
 EM = 0.7  # width of a bold digit divided by the size of the font
@@ -23,21 +23,23 @@ SIGNS = "Bold: above the reference. Triangles: further above or below than the c
 
 @dataclass(frozen=True)
 class Panel:
-    """A heat map; nan: an empty cell, or one without a colour."""
+    """A heat map. nan in `values`: an empty cell; nan in `differences`: a cell without a colour."""
 
     title: str
     rows: Sequence[str]
     columns: Sequence[str]
     values: np.ndarray  # (rows, columns), printed in the cells
-    differences: np.ndarray  # (rows, columns), from the reference: their colours
-    apart: int = 0  # last columns that are set apart, as means are
+    differences: np.ndarray  # (rows, columns), from the reference; shown as colours
+    apart: int = 0  # number of last columns that are set apart, such as means
 
 
 def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit: float) -> Figure:
-    """Panels with cells of one size and names above each column; a title above, the scale of colours and a note below.
+    """Figure of panels with cells of equal size; a title is above, the colour bar and a note are below.
 
-    legend: name of the differences; limit: differences at which the colours end, on both sides. In print without colours, bold
-    numbers are those above the reference.
+    Numbers above the reference are bold, so that a print without colours can be read, too.
+
+    legend: name of the differences, at the colour bar.
+    limit: difference at which the colours end, on both sides.
     """
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         margin, names = 0.08, 0.07 * max(len(row) for part in parts for row in part.rows) + 0.03  # inches
@@ -46,7 +48,7 @@ def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit:
         size = min(SMALL, 72 * 0.88 * width / (EM * _longest(parts)))
         heading, footing = wrapped(title, f"{note} {SIGNS}".strip())
         top, bottom = 0.17 * (heading.count("\n") + 1) + 0.1, 0.13 * (footing.count("\n") + 1) + 0.55
-        over = 0.36  # inches, of a panel's title and the names of its columns
+        over = 0.36  # inches for a panel's title and the names of its columns
         figure = Drawing((WIDTH, top + bottom + sum(over + height * len(part.rows) for part in parts)))
         figure.data = pd.concat([
             pd.DataFrame({"panel": part.title, "row": row, "column": part.columns, "values": values, "differences": differences})
@@ -71,7 +73,7 @@ def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit:
 
 
 def printed(value: float) -> str:
-    """A number as it stands in cells."""
+    """A number as cells show it: with one decimal and a true minus sign."""
     return f"{value:.1f}".replace("-", "−")
 
 
@@ -82,7 +84,7 @@ def _longest(parts: Sequence[Panel]) -> float:
 
 
 def _draw(axis: Axes, part: Panel, colours: ScalarMappable, limit: float, size: float, aspect: float) -> None:
-    """Draw the cells of a panel. size: of numbers, in points; aspect: height of a cell divided by its width."""
+    """Draw the cells of a panel. size: font size of numbers, in points; aspect: height of a cell divided by its width."""
     n, k = part.values.shape
     edges = np.arange(k, dtype=float)
     edges[k - part.apart :] += GAP * bool(part.apart)

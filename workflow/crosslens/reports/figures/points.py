@@ -1,4 +1,4 @@
-"""Points over two axes, each with a short name beside it: scores against a property of languages."""
+"""Scatter plots of scores against a property of languages, with a short name next to each point."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,12 @@ HEIGHT = 1.5  # inches of a panel
 
 @dataclass(frozen=True)
 class Panel:
-    """Points x, y (n,) with names and classes (n,); hollow (n,): whether a point is an outline; title: of any number of lines."""
+    """A panel of points.
+
+    x, y, names, classes: (n,).
+    hollow: (n,), whether a point is drawn as an outline.
+    title: may have several lines.
+    """
 
     x: np.ndarray
     y: np.ndarray
@@ -35,10 +40,13 @@ def panels(
     grid: Sequence[Sequence[Panel]], xlabels: Sequence[str], ylabels: Sequence[str], marks: Mapping[str, Mark], title: str,
     note: str, *, bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Figure:  # fmt: skip
-    """Rows of panels over one x axis each, columns over one y axis each; a title above, the classes and a note below.
+    """Figure with a grid of panels; a title is above, the legend of classes and a note are below.
 
-    xlabels: of rows; ylabels: of columns; marks: class -> colour and marker, in the order of the legend; bounds: of all numbers,
-    beyond which no axis goes.
+    grid: rows of panels. Panels of a row share their x axis, those of a column their y axis.
+    xlabels: label of each row.
+    ylabels: label of each column.
+    marks: class -> colour and marker, in the order of the legend.
+    bounds: least and greatest possible number; no axis goes beyond them.
     """
     present = {name for row in grid for panel in row for name in panel.classes}
     classes = [name for name in marks if name in present]
@@ -46,7 +54,7 @@ def panels(
         columns = len(grid[0])
         width = WIDTH if columns > 2 else WIDTH * (columns + 1) / 4
         lines = sum(max(panel.title.count("\n") + 1 for panel in row) for row in grid)
-        per_line = max(3, int(width))  # classes
+        per_line = max(3, int(width))  # classes in a line of the legend
         heights = [*(HEIGHT for _ in grid), 0.15 * ceil(len(classes) / per_line)]
         figure = Drawing((width, sum(heights) + 0.45 * len(grid) + 0.13 * lines + 0.7), layout="constrained")
         figure.data = pd.concat([
@@ -86,7 +94,7 @@ def _draw(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
 
 
 def _name(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
-    """Write each point's name as near to it as possible, over no other name and few points, crowded points first."""
+    """Write each point's name close to it, over no other name and over few points; crowded points come first."""
     points, frame = axis.transData.transform(np.column_stack([panel.x, panel.y])), axis.get_window_extent()
     dot = axis.figure.dpi / 72
     mark = 1.3 * dot * np.sqrt(SIZE) / 2  # half a mark
@@ -99,7 +107,7 @@ def _name(axis: Axes, panel: Panel, marks: Mapping[str, Mark]) -> None:
             fontsize=NAME, color=colour, annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.3, "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip
-        size = np.array(Text.get_window_extent(text).size) + (2 * dot, 0)  # without the line; a gap beside the next name
+        size = np.array(Text.get_window_extent(text).size) + (2 * dot, 0)  # without the line; with a gap to the next name
         steps = 0.5 * size[1] * RINGS + np.sign(RINGS) * (size / 2 + mark) * 0.75
         low, high = points[number] + steps - size / 2, points[number] + steps + size / 2
         free = (low >= frame.min).all(1) & (high <= frame.max).all(1)

@@ -10,14 +10,15 @@ from matplotlib.transforms import Bbox
 from crosslens.jobs.checksums import checksummed
 from crosslens.reports.figures.style import GREY, NOTE, SMALL, STYLE, Drawing
 
-LINE, GAP = 0.13, 0.04  # inches: of a line of small text, and above it
+LINE, GAP = 0.13, 0.04  # inches: height of a line of small text, and of the gap above the text
 
 
 def save(figure: Figure, path: Path, origin: str) -> None:
-    """Write a figure as SVG and, beside it, as PNG and the data of a `Drawing` as .svg.csv; the same figure gives the same bytes.
+    """Write a figure as SVG and PNG, and the data of a `Drawing` as .svg.csv; the same figure gives the same bytes.
 
-    origin: which figure it is, of which paper and preset, with which encoder. It stands in a strip above the figure, so that a
-    picture says what it shows wherever it is copied.
+    path: FIGURE.svg; the other files are written to the same folder.
+    origin: paper, title, preset and encoder of the figure in a line. It is printed in a strip above the figure, so that a copy
+    of the picture still says what it shows.
     """
     width, height = figure.get_size_inches()
     text = textwrap.fill(origin, int(NOTE * width), break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""Points in two dimensions by class: a map with names beside the classes, or a small map for each class; and keys of marks."""
+"""Maps of points by class: one map with the names of the classes, or a small map for each class; and keys to the marks."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,22 @@ from matplotlib.transforms import Bbox
 from crosslens.reports.figures.style import GROUND, PALE, SMALL, STYLE, WIDTH, Drawing, Mark, dark, legend_marks, surround
 
 SHAPE = 0.75  # height of a map / its width
-GAP = 0.08  # between small maps, in their widths
-NAME = 0.15  # inches, above a small map
+GAP = 0.08  # between small maps, as a share of their width
+NAME = 0.15  # inches for the name above a small map
 CELL = 0.16  # inches, the height of a table's line
-AREA = {"^": 1.4, "s": 0.7}  # of marks, so that they look equally large
-# Places of a name around a point, in its heights: in the middle, and on ellipses, since names are wide.
+AREA = {"^": 1.4, "s": 0.7}  # factors on the area of marks, so that they look equally large
+# Places for a name around a point, in heights of the name: on the point, and on ellipses, since names are wide.
 RINGS = np.array([(0, 0), *((2 * r * cos(pi * i / 8), r * sin(pi * i / 8)) for r in range(1, 40) for i in range(16))])
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Points (n, 2), their classes (n,), and a title; named: whether classes have names beside them, for classes that group."""
+    """A map of points.
+
+    points: (n, 2).
+    classes: (n,).
+    named: whether to write the names of classes into the map, for classes that form groups.
+    """
 
     points: np.ndarray
     classes: np.ndarray
@@ -38,9 +43,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class Row:
-    """Panels that share classes.
+    """A row of panels with the same classes.
 
-    apart: whether each class has a small map, on grey points of all classes, for classes that mix.
+    apart: whether each class has a small map, over grey points of all classes, for classes that overlap.
     """
 
     panels: Sequence[Panel]
@@ -56,19 +61,19 @@ class Row:
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Lines and columns of small maps: a few more columns than lines, and few empty places."""
+        """Number of lines and of columns of small maps: a few more columns than lines, and few empty places."""
         n, columns = len(self.shown), round(sqrt(1.35 * len(self.shown)))
         columns = min(columns, columns + 1, key=lambda columns: -n % columns)
         return ceil(n / columns), columns
 
     def height(self, width: float) -> float:
-        """Height in inches of a panel of this width."""
+        """Height of a panel, in inches. width: of the panel, in inches."""
         lines, columns = self.grid if self.apart else (1, 1)
         return lines * (SHAPE * width / (columns * (1 + GAP)) + NAME) if self.apart else SHAPE * width
 
 
 def panels(rows: Sequence[Row], title: str, note: str, table: Sequence[Sequence[str]] = ()) -> Figure:
-    """Rows of panels, a title above, a table of texts and a note below. table: its header, then its lines; empty: none."""
+    """Figure with rows of panels, a title above, a table of texts and a note below. table: header, then lines; (): no table."""
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
         columns = max(len(row.panels) for row in rows)
         heights = [row.height(WIDTH / columns - 0.1) for row in rows]
@@ -111,7 +116,7 @@ def _tabulate(figure: Figure, line: Sequence[Axes], table: Sequence[Sequence[str
 
 
 def keys(columns: Mapping[str, Mapping[str, Mark]], note: str) -> Figure:
-    """Marks and their meanings, a column under each heading, and a note below. columns: heading -> meaning -> mark."""
+    """Figure of marks and their meanings, a column for each heading, with a note below. columns: heading -> meaning -> mark."""
     wrapped = {head: {textwrap.fill(label, 66): mark for label, mark in column.items()} for head, column in columns.items()}
     lines = max(sum(label.count("\n") + 1 for label in column) for column in wrapped.values())
     with plt.rc_context(STYLE):  # type: ignore[arg-type]
@@ -162,7 +167,7 @@ def _apart(axis: Axes, panel: Panel, row: Row, height: float) -> None:
 
 
 def _name(axis: Axes, panel: Panel, row: Row) -> None:
-    """Write each class's name near its densest place, over no other name and few points, with a line to that place."""
+    """Write each class's name near its densest place, over no other name and over few points, with a line to that place."""
     points, frame, dot = axis.transData.transform(panel.points), axis.get_window_extent(), axis.figure.dpi / 72
     boxes: list[tuple[np.ndarray, np.ndarray]] = []  # lower left and upper right corners of names
     for name in (name for name in row.shown if name in panel.classes):
@@ -182,6 +187,6 @@ def _name(axis: Axes, panel: Panel, row: Row) -> None:
         for corner, opposite in boxes:
             free &= ~((low < opposite) & (high > corner)).all(1)
         covered = [np.mean(((points > low[i]) & (points < high[i])).all(1)) if free[i] else np.inf for i in range(len(RINGS))]
-        best = int(np.argmin(300 * np.array(covered) + np.hypot(*RINGS.T)))  # the nearest where no place is free
+        best = int(np.argmin(300 * np.array(covered) + np.hypot(*RINGS.T)))  # the nearest if no place is free
         text.set_position(size[1] * RINGS[best] / dot)
         boxes.append((low[best], high[best]))

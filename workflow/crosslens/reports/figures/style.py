@@ -16,24 +16,24 @@ matplotlib.use("Agg")
 # Okabe and Ito (2008), without yellow, which vanishes on white; black last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "^", "s", "v", "D", "P", "X")
-INK, PALE, GROUND = "#333333", "#D4D4D4", "#F7F7F7"  # of text, of points in the background, and of their ground
+INK, PALE, GROUND = "#333333", "#D4D4D4", "#F7F7F7"  # colours of text, of points in the background, and of the background
 
-WIDTH = 7.2  # inches: a page of a journal, 700 pixels of a screen
-SMALL = 7  # points: names in panels, notes
-TITLE, NOTE = 13.5, 18.5  # characters to an inch
+WIDTH = 7.2  # inches: as wide as a journal page, or 700 pixels on a screen
+SMALL = 7  # points: font size of names in panels and of notes
+TITLE, NOTE = 13.5, 18.5  # characters per inch
 
 Look = Mapping[str, str | float]
 """Arguments of matplotlib's `plot`."""
 GREY: Look = {"color": "#707070", "linewidth": 0.9, "linestyle": "--"}
 DOTTED: Look = {**GREY, "linestyle": ":"}
-"""Looks of controls: random weights are dashed in all papers, random directions and levels such as chance dotted."""
+"""Looks of controls in all papers: random weights are dashed; random directions, and levels such as chance, are dotted."""
 
 Mark = tuple[str, str]
 """Colour and marker."""
 
 STYLE = {
     "font.size": 8,
-    # The first comes with matplotlib, so that a figure is the same everywhere; the others are as wide, for readers of the SVG.
+    # The first comes with matplotlib, so figures are the same everywhere. The others, for viewers of the SVG, are as wide.
     "font.sans-serif": ["DejaVu Sans", "Bitstream Vera Sans", "Verdana"],
     "text.color": INK,
     "axes.titlesize": 8,
@@ -94,12 +94,12 @@ def legend_marks(marks: Mapping[str, Mark]) -> list[Line2D]:
 
 
 def dark(colour: str, share: float = 0.66) -> str:
-    """A darker colour, for text or for points on grey ones. share: of the brightness that is left."""
+    """A darker colour, for text or for points on grey ones. share: share of the brightness that is kept."""
     red, green, blue = to_rgb(colour)
     return to_hex((share * red, share * green, share * blue))
 
 
-# The same in all papers: circles are branches of Indo-European, triangles other families. Dark, to stand out in grey, too.
+# In all papers, circles are branches of Indo-European, triangles other families. Colours are dark, to stand out in grey, too.
 BRANCHES = {"Germanic": "Germanic", "Romance": "Romance", "Slavic": "Slavic", "Indic": "Indo-Iranian", "Iranian": "Indo-Iranian"}
 OTHER_BRANCHES, OTHER_FAMILIES = "other Indo-European", "other families"
 FAMILIES = ("Afro-Asiatic", "Turkic", "Austronesian", "Dravidian", "Sino-Tibetan", "Uralic")
@@ -111,7 +111,7 @@ FAMILY_MARKS: Mapping[str, Mark] = {
 
 
 def families(languages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Code -> its family, or its branch of Indo-European, as in FAMILY_MARKS; in the order of these, then by name.
+    """Code -> family, or branch of Indo-European, as in FAMILY_MARKS; in the order of FAMILY_MARKS, then by language name.
 
     languages: code -> name, family and genus, as in resources/languages.csv.
     """
@@ -126,7 +126,7 @@ def families(languages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 
 def look(number: int) -> Look:
-    """Colour, marker and width of one of several curves; none is black, which is reserved for controls."""
+    """Colour, marker and width of one of several curves; none is black, which some figures keep for a special series."""
     return {
         "color": COLOURS[number % (len(COLOURS) - 1)],
         "marker": MARKERS[number % len(MARKERS)],

@@ -60,9 +60,8 @@ def taken(lock: Path) -> bool:
 
 def test_a_second_run_is_refused_and_the_next_one_is_not(lock):
     with pytest.raises(KeyError), alone(lock, lock.parent, WHAT):
-        assert f"{WHAT}: expected no second process for this training run, found process {os.getpid()} on {platform.node()}:" in refusal(
-            lock
-        )
+        holder = f"process {os.getpid()} on {platform.node()}"
+        assert f"{WHAT}: expected no second process for this training run, found {holder}:" in refusal(lock)
         raise KeyError
     assert taken(lock)
 

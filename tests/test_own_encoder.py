@@ -192,7 +192,7 @@ def test_an_overlay_is_of_one_encoder_and_fits_it(demo: Path, commands: list[tup
     assert status("try", "a/My Model") == 0
     assert (demo / "overlays/my-model.yaml").read_text().endswith("seeds: [1]\n") and len(commands) == 2
     shutil.copytree(demo / "a", demo / "b")
-    refusal = "my-model.yaml: expected the overlay of this encoder, found another's: rename"
+    refusal = "my-model.yaml: expected the overlay of this encoder, found that of another; rename"
     assert refusal in str(status("try", "b/My Model")) and len(commands) == 2
 
 
@@ -208,7 +208,7 @@ def test_a_tokenizer_that_lacks_scripts_is_found_before_any_job(demo: Path, comm
     save(latin, XLMRobertaModel(XLMRobertaConfig(**SHAPE, **sizes), add_pooling_layer=False), demo / "latin")
     before, line, after = str(status("try", "latin")).split("`")
     assert "found unknown subwords: Arabic" in before and "Chinese" in before and "German" not in before and not commands
-    assert after.startswith(" into overlays/my-latin.yaml, in the place of its own,")
+    assert after.startswith(" into overlays/my-latin.yaml in place of its tokenisations,")
     overlay = demo / "overlays/my-latin.yaml"
     kept = [line if text.startswith("tokenisations:") else text for text in overlay.read_text().splitlines()]
     overlay.write_text("\n".join(kept))

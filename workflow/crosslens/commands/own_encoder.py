@@ -186,7 +186,8 @@ def _check_unknown(purpose: Purpose, path: Path, description: Description) -> No
         return
     tokenizer = description.word_tokenizer()
     unknown, shares = unknown_subword(tokenizer), {}
-    languages = _languages(purpose)
+    corpora = _section(purpose, "corpora")
+    languages = {code for key in purpose.corpora for code in corpora[key]["languages"]}
     for file in sorted(file for file in SYNTHETIC.glob("*/lexicon.csv") if file.parent.name in languages):
         lines = (line for line in file.read_text("utf-8").splitlines() if not line.startswith("#"))
         words = [row["lemma"] for row in csv.DictReader(lines)]
@@ -194,10 +195,10 @@ def _check_unknown(purpose: Purpose, path: Path, description: Description) -> No
         shares[file.parent.name] = subwords.count(unknown) / max(len(subwords), 1) if unknown is not None else 0.0
     if lacking := [f"{languages_table()[code]['name']} {share:.0%}" for code, share in shares.items() if share > NOTICEABLE]:
         raise DataError(
-            f"{path}: expected a tokenizer with the characters of the demo's languages, found unknown subwords: "
-            f"{', '.join(lacking)}. Texts that have one are dropped, so that little or nothing is left of these languages: "
-            f"{to_keep_unknown(purpose.tokenisation, str(path), stated)}{', in the place of its own' * bool(stated)}, and run "
-            "again; to drop them all the same, write true instead of false"
+            f"{path}: expected a tokenizer that has the characters of the demo's languages, found unknown subwords: "
+            f"{', '.join(lacking)}. Texts with unknown subwords are dropped, which would leave few or none in these languages: "
+            f"{to_keep_unknown(purpose.tokenisation, str(path), stated)}{' in place of its tokenisations' * bool(stated)}, and run "
+            "again; to drop them anyway, write true instead of false"
         )
 
 
@@ -206,21 +207,18 @@ def _entry(encoder: FolderEncoder | HubEncoder) -> dict[str, Any]:
     return encoder.model_dump(include={"source", "path", "id", "revision"})
 
 
+def _section(purpose: Purpose, name: str) -> dict[str, dict[str, Any]]:
+    """Entries of a section of the configuration, merged from the files of a purpose, without the overlay of an encoder."""
+    entries: dict[str, dict[str, Any]] = {}
+    for file in purpose.files:
+        for key, settings in read_yaml(Path(file)).get(name, {}).items():
+            entries[key] = entries.get(key, {}) | (settings or {})
+    return entries
+
+
 def _configured(purpose: Purpose, key: str) -> Any:
-    """Value of a key of the purpose's tokenisation, without the overlay of an encoder."""
-    values: dict[str, Any] = {}
-    for file in purpose.files:
-        values |= read_yaml(Path(file)).get("tokenisations", {}).get(purpose.tokenisation, {})
-    return values.get(key, getattr(Tokenisation(), key))
-
-
-def _languages(purpose: Purpose) -> set[str]:
-    """Languages of the purpose's corpora, without the overlay of an encoder."""
-    languages: dict[str, list[str]] = {}
-    for file in purpose.files:
-        corpora = read_yaml(Path(file)).get("corpora", {})
-        languages |= {key: corpora[key]["languages"] for key in purpose.corpora if "languages" in (corpora.get(key) or {})}
-    return {code for codes in languages.values() for code in codes}
+    """Value of a key of the purpose's tokenisation."""
+    return _section(purpose, "tokenisations")[purpose.tokenisation].get(key, getattr(Tokenisation(), key))
 
 
 def _snakemake(*options: str) -> int:
@@ -247,7 +245,7 @@ def _check_overlay(path: Path, name: str, encoder: FolderEncoder | HubEncoder) -
     """Raise DataError if the overlay exists already, and is of another encoder."""
     entry = read_yaml(path).get("encoders", {}).get(name, {}) if path.exists() else _entry(encoder)
     if not _entry(encoder).items() <= entry.items():
-        raise DataError(f"{path}: expected the overlay of this encoder, found another's: rename that file, or remove it")
+        raise DataError(f"{path}: expected the overlay of this encoder, found that of another; rename or remove the file")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -261,7 +259,7 @@ def main(arguments: Sequence[str]) -> None:
         _check_overlay(path, name, encoder)
         description = try_folder(encoder, _fetch(purpose, name, encoder) if isinstance(encoder, HubEncoder) else None)
         if path.exists():
-            print(f"{path} is there already, and used as it is", flush=True)
+            print(f"Using the existing overlay {path}", flush=True)
         else:
             with written(path) as temporary:
                 temporary.write_text(overlay(purpose, name, encoder, description), "utf-8")
@@ -269,6 +267,8 @@ def main(arguments: Sequence[str]) -> None:
         _check_unknown(purpose, path, description)
     except DataError as error:
         sys.exit(f"{key}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
     status = _snakemake(*purpose.command(name))
     if not status:
         print("Built:", *purpose.targets(name))

@@ -197,8 +197,8 @@ def _check_unknown(purpose: Purpose, path: Path, description: Description) -> No
         raise DataError(
             f"{path}: expected a tokenizer that has the characters of the demo's languages, found unknown subwords: "
             f"{', '.join(lacking)}. Texts with unknown subwords are dropped, which would leave few or none in these languages: "
-            f"{to_keep_unknown(purpose.tokenisation, str(path), stated)}{' in place of its tokenisations' * bool(stated)}, and run "
-            "again; to drop them anyway, write true instead of false"
+            f"{to_keep_unknown(purpose.tokenisation, str(path), stated)}{' in place of its tokenisations' * bool(stated)}, and "
+            "run again; to drop them anyway, write true instead of false"
         )
 
 

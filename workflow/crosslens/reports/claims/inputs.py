@@ -36,6 +36,7 @@ class Plan:
         preset: name of the preset.
         encoders: name of a training run -> its encoder as text; "" -> the paper's encoder.
         apart: reasons why numbers are not comparable with the paper's.
+        synthetic: whether all texts are those of the synthetic corpus.
         departures: one line on the seeds, languages and numbers of training texts that differ from the full study.
         items: name of a table or figure in the claims file -> its place below the results.
         report: place of the page of all tables and figures.
@@ -57,6 +58,7 @@ class Plan:
                 **{name: self.about.encoder(fact["encoder"]) for name, fact in facts.items()},
             },
             "apart": self.about.apart(paper, uses),
+            "synthetic": all(self.studies.config.corpora[key].sources() == {"synthetic"} for key in uses.corpora),
             "departures": self.about.departures(paper, uses),
             "items": {name: self._place(paper, name) for name in names},
             "report": paper.path("report"),

@@ -37,6 +37,7 @@ MEANINGS = {
 DIRECTION = "direction only (one seed)"  # how a claim is counted if only its single seed leaves it undecided
 NAMES = 4  # up to so many effects of a claim are named; of more, only the number is given
 MOST = 4  # up to so many parts of a claim are in the picture on the front page; of more, only the decisive one
+ANSWERS = {-1: "as claimed", 1: "not as claimed", 0: "unclear"}  # `sure` of an effect -> whether it is as claimed
 MOST_OF_ALL = 24  # up to so many parts are in the picture on the page of all claims; of more, the least certain ones
 
 
@@ -84,6 +85,7 @@ def _paper(key: str, decisions: Mapping[str, Decision], settings: Mapping[str, A
         "key": key,
         "study": settings["study"],
         "apart": settings["apart"],
+        "synthetic": settings["synthetic"],
         "departures": settings["departures"],
         "encoder": settings["encoders"][""],
         "report": os.path.relpath(report, folder) if report.exists() else "",
@@ -193,10 +195,10 @@ def _direction(decision: Decision) -> str:
     """Whether the effects of a claim with a single seed are as claimed, in words; intervals are over texts."""
     sides = [sure(part) for part in decision.parts]
     if len(sides) > 1:
-        return f"{sides.count(-1)} of {len(sides)} effects as claimed, {sides.count(1)} not as claimed, {sides.count(0)} unclear"
+        first, *others = [(sides.count(side), answer) for side, answer in ANSWERS.items() if side in sides]
+        return ", ".join([f"{first[0]} of {len(sides)} effects {first[1]}", *(f"{number} {answer}" for number, answer in others)])
     (part,) = decision.parts
-    answer = {-1: "as claimed", 0: "unclear", 1: "not as claimed"}[sides[0]]
-    return f"{interval(part.estimate)}, {answer} ({part.region})"
+    return f"{interval(part.estimate)}, {ANSWERS[sides[0]]} ({part.region})"
 
 
 def counted(number: int, unit: str) -> str:

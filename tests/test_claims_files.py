@@ -4,6 +4,7 @@ from functools import cache
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from crosslens.jobs.records import RECORDS
 from crosslens.reports.claims.claims_file import CORRELATION, read_claims_file
 from crosslens.reports.claims.evidence import Evidence, Missing
 from crosslens.reports.claims.inputs import Plan
+from crosslens.reports.claims.table import encoder
 from crosslens.reports.claims.verdicts import decide
 from synthetic_records import PUBLISHED, Preset
 
@@ -91,6 +93,17 @@ def test_a_ledger_has_each_claim_once_and_every_function_is_there(paper):
     effects = [effect for claim in claims.values() for effect in (*claim.effect, *claim.control)]
     functions = {effect.function for effect in effects} - {None, CORRELATION}
     assert all(callable(getattr(import_module(f"crosslens.papers.{paper}.claims"), name)) for name in functions)
+
+
+def test_claims_about_counts_of_subwords_name_the_vocabulary(presets):
+    preset = presets["published"]
+    plan, paper = Plan(preset.about, "results"), preset.papers["wu2019"]
+    claims_file = read_claims_file(PAPERS / "wu2019/claims.yaml", plan.names(paper))
+    counted = SimpleNamespace(in_print=False, parts=[SimpleNamespace(recipes=())], claim=claims_file.claims["c31"])
+    settings = plan.settings(paper, claims_file, [])
+    assert encoder(counted, settings) == "the vocabulary of bert-base-multilingual-cased"
+    counted.parts[0].recipes = ("wu2019/pos/en/full",)
+    assert encoder(counted, settings | {"encoders": {"wu2019/pos/en/full": "mBERT"}}) == "mBERT"
 
 
 @pytest.mark.long

@@ -34,7 +34,8 @@ class Plan:
         names: see `Plan.names`.
         study: citation and content of the paper.
         preset: name of the preset.
-        encoders: name of a training run -> its encoder as text; "" -> the paper's encoder.
+        encoders: name of a training run, or of a table that reads another encoder's folder than the paper's -> this encoder as
+            text; "" -> the paper's encoder.
         apart: reasons why numbers are not comparable with the paper's.
         synthetic: whether all texts are those of the synthetic corpus.
         departures: one line on the seeds, languages and numbers of training texts that differ from the full study.
@@ -42,7 +43,8 @@ class Plan:
         report: place of the page of all tables and figures.
         """
         evidence = self.evidence(paper, claims_file)
-        regular = [item for item in paper.items(self.studies.config).values() if not item.searched]
+        items = paper.items(self.studies.config)
+        regular = [item for item in items.values() if not item.searched]
         names = [name for name in evidence["tables"] if self._place(paper, name)]
         facts = {name: fact for recipes in evidence["recipes"].values() for name, fact in recipes.items()}
         section = self.studies.config.paper(paper.key)
@@ -56,6 +58,7 @@ class Plan:
             "encoders": {
                 "": self.about.encoder(section.encoder) if section else "",
                 **{name: self.about.encoder(fact["encoder"]) for name, fact in facts.items()},
+                **{name: self.about.encoder(item.encoder) for name, item in items.items() if item.encoder},
             },
             "apart": self.about.apart(paper, uses),
             "synthetic": all(self.studies.config.corpora[key].sources() == {"synthetic"} for key in uses.corpora),

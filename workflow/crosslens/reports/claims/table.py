@@ -113,8 +113,10 @@ def encoder(decision: Decision, settings: Mapping[str, Any]) -> str:
     """Encoders on which a claim was decided, as text; "" if printed numbers alone decided it, or nothing did."""
     if decision.in_print or not decision.parts:
         return ""
-    recipes = dict.fromkeys(recipe for part in decision.parts for recipe in part.recipes) or [""]
-    return ", ".join(dict.fromkeys(settings["encoders"][recipe] for recipe in recipes))
+    encoders = settings["encoders"]
+    recipes = [recipe for part in decision.parts for recipe in part.recipes]
+    tables = [name for selection in decision.claim.selections for name in selection.names if name in encoders]
+    return ", ".join(dict.fromkeys(encoders[name] for name in recipes or tables or [""]))
 
 
 def command(decision: Decision, settings: Mapping[str, Any]) -> str:

@@ -179,9 +179,9 @@ def test_the_single_seed_of_an_untouched_encoder_is_not_that_of_the_training_bes
 @pytest.mark.parametrize(
     ("score", "level", "reason"),
     [
-        (0.34, 0.3, "p/tuned is not clearly above chance (34.0 against 33.3)"),
-        (0.5, 0.49, "p/tuned is not clearly above random weights (lead: +1.0 points)"),
-        (0.3, 0.2, "p/tuned is not above chance (30.0 against 33.3)"),
+        (0.34, 0.3, "p/tuned is not clearly above chance (34.0 [32.0, 36.0] against 33.3)"),
+        (0.5, 0.49, "p/tuned is not clearly above random weights (lead: +1.0 [-1.8, 3.8] points)"),
+        (0.3, 0.2, "p/tuned is not above chance (30.0 [28.0, 32.0] against 33.3)"),
         (0.5, 0.4, ""),
     ],
 )

@@ -415,7 +415,9 @@ class Learning:
             if sure(part) < 0:
                 continue
             value, is_above = part.estimate.value, _side(part) < 0
-            comparison = f"lead: {value:+.1f} points" if beside else f"{value:.1f} against {floor:g}"
+            _, low, high = part.estimate.interval()
+            ends = "" if math.isnan(low) else f" [{low:.1f}, {high:.1f}]"
+            comparison = f"lead: {value:+.1f}{ends} points" if beside else f"{value:.1f}{ends} against {floor:g}"
             if is_above and math.isnan(part.estimate.error):
                 return f"the score of {recipe} has no interval, so it is not shown to exceed {level} ({comparison})"
             return f"{recipe} is not {'clearly ' * is_above}above {level} ({comparison})"

@@ -598,7 +598,7 @@ def test_each_contrast_is_gated_by_its_own_training_runs(tmp_path):
         learned=[LEARNED[0], {"selections": ["random"], "of": {"records": "accuracy", "item": "task"}, "above": {"chance": 90}}],
     )  # fmt: skip
     assert (every.verdict, every.cause) == ("undecided", "learning not shown")
-    assert every.reason == "p/random is not above chance (40.0 against 90)"
+    assert every.reason == "p/random is not above chance (40.0 [38.0, 42.0] against 90)"
     assert one.verdict == "holds"
 
 

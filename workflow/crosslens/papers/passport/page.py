@@ -2,10 +2,11 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crosslens.jobs.quantities import duration, listed
+from crosslens.jobs.quantities import duration, listed, number
 from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import MEANS, SUMMARY, Measure, Passport, measures, name_of
 from crosslens.papers.passport.pretraining import Pretraining
@@ -18,6 +19,7 @@ WORST = 3  # number of languages that the table names as the worst
 SIGNS = {"higher": "↑", "lower": "↓", "neither": ""}
 UNKNOWN = "unknown"
 TOO_SMALL = "too small because of unknown subwords"
+shown_number = partial(number, digits=2, plus=False)
 
 
 def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path, style: Path) -> str:
@@ -154,9 +156,3 @@ def _number(value: Interval | None) -> str:
 def _interval(value: Interval | None) -> str:
     """The interval of a value; "" if it has none."""
     return "" if value is None or value.low != value.low else f"{shown_number(value.low)} to {shown_number(value.high)}"
-
-
-def shown_number(number: float) -> str:
-    """A number to two decimals, with a true minus sign."""
-    text = f"{number:.2f}"
-    return text.lstrip("-") if not float(text) else text.replace("-", "−")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crosslens.commands import hints
 from crosslens.config.base import nearest
 from crosslens.config.presets import read_presets, read_yaml
 from crosslens.jobs.bounded import parse_json
@@ -182,7 +183,7 @@ def _error(output: str, options: Sequence[str], root: Path) -> str:
     if match := re.search(r"profile directory given \((.+?)\)", output):
         profiles = [preset.profile for preset in read_presets(root)]
         return f"profile {match[1]}: expected one of {', '.join(profiles)}, found none of that name{nearest(match[1], profiles)}"
-    if match := re.search(r"^WorkflowError in file .+:\n(.+?)(?=\n  File )", output, re.MULTILINE | re.DOTALL):
-        return match[1]
+    if (message := hints.reason(output)) != output:
+        return message
     at = max(output.find("Exception"), output.find("Error"), 0)
     return f"{shlex.join(['snakemake', '-n', *options])}: expected a plan, found an error:\n{output[at:].strip()}"

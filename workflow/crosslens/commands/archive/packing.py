@@ -31,7 +31,6 @@ CLAIMS = "claims.csv"  # the verdicts
 CONFIGURATION = "configuration.json"  # not YAML, whose aliases can repeat a value without end
 CHECKSUM_FILES = "checksums"  # folder for checksum files of artefacts that are left out or altered, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
-BESIDE = (".json", ".png", ".svg.csv")  # endings of files that come with a table or figure
 TARGETS = (ALL, "claims", "scoreboard")
 TIME = (1980, 1, 1, 0, 0, 0)  # time of every file in the archive, so that equal results give equal bytes
 
@@ -135,7 +134,7 @@ def _by_paper(missing: Sequence[str], artefacts: Artefacts, studies: Studies) ->
 
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
     """Places of planned tables and figures that do not exist, and of those that exist and would be made again."""
-    outputs = (Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(BESIDE))
+    outputs = (Path(job.output[0]) for job in jobs if "item" in job.wildcards)
     places = sorted(str(path.relative_to(artefacts.results)) for path in outputs)
     missing = [place for place in places if place not in artefacts.checksum_files]
     return missing, [place for place in places if place in artefacts.checksum_files]

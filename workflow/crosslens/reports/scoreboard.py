@@ -170,7 +170,6 @@ def page(board: pd.DataFrame, heading: str, command: str | None, template: Path)
         verdicts={verdict: meaning for verdict, meaning in VERDICTS.items() if (board["verdict"] == verdict).any()},
         counts={key: cells["verdict"].value_counts().to_dict() for key, cells in papers.items()},
         parts={name: items for name, items in parts.items() if items},
-        style=template.with_name("page.css").read_text("utf-8"),
     )  # fmt: skip
 
 

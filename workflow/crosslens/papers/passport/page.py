@@ -22,11 +22,11 @@ TOO_SMALL = "too small because of unknown subwords"
 shown_number = partial(number, digits=2, plus=False)
 
 
-def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path, style: Path) -> str:
+def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path) -> str:
     """Render the page as HTML.
 
     picture: the figure as SVG.
-    template, style: files of the Jinja template and of the style sheet that all pages share.
+    template: file of the Jinja template.
     """
     return read_template(template).render(
         name=passport.facts["name"],
@@ -43,7 +43,6 @@ def page(passport: Passport, picture: bytes, pretraining: Pretraining, template:
         revision=passport.record.get("crosslens") or UNKNOWN,
         date=passport.record["made"][:10],
         version=passport.facts["version"],
-        style=style.read_text("utf-8"),
     )
 
 

@@ -145,7 +145,7 @@ def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, 
     return values, [Job(**row) for row in rows]
 
 
-def call_options(profile: str | None, overlays: str, root: Path = Path()) -> list[str]:
+def call_options(profile: str | None, overlays: str) -> list[str]:
     """Options of snakemake that choose a profile, and overlays of its configuration. Raises DataError if one does not exist.
 
     overlays: names of files, separated by spaces.
@@ -153,9 +153,9 @@ def call_options(profile: str | None, overlays: str, root: Path = Path()) -> lis
     where = ["--profile", profile] if profile else []
     if not (names := overlays.split()):
         return where
-    if missing := [name for name in names if not (root / name).is_file()]:
+    if missing := [name for name in names if not Path(name).is_file()]:
         raise DataError(f"{missing[0]}: expected a file of settings, found none; correct OVERLAY")
-    files = read_yaml(root / profile / "config.yaml").get("configfile") if profile else None
+    files = read_yaml(Path(profile, "config.yaml")).get("configfile") if profile else None
     return [*where, "--configfile", *(files or ["config.yaml"]), *names]
 
 

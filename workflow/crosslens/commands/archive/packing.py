@@ -20,6 +20,7 @@ from crosslens.jobs.checksums import identities, verified
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256, written
 from crosslens.jobs.machine import revision
+from crosslens.jobs.quantities import counted
 from crosslens.jobs.records import read_json
 from crosslens.papers import papers
 from crosslens.papers.configuration import load_fitting
@@ -129,7 +130,7 @@ def _by_paper(missing: Sequence[str], artefacts: Artefacts, studies: Studies) ->
     keys = {f"{place}{ending}": paper.key for place, (paper, _, _) in studies.items.items() for ending in (".csv", ".svg")}
     counts, papers_there = Counter(keys[place] for place in missing), {keys.get(place) for place in artefacts.checksum_files}
     places = {key: ", ".join(place for place in missing if keys[place] == key) for key in papers_there & counts.keys()}
-    return [f"{key}: {n} item{'s' * (n != 1)}{f' ({places[key]})' if key in places else ''}" for key, n in counts.items()]
+    return [f"{key}: {counted(n, 'item')}{f' ({places[key]})' if key in places else ''}" for key, n in counts.items()]
 
 
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:

@@ -19,14 +19,14 @@ another, so that no sentence outlives the verdict that it describes. There are a
 (their names in records), sources (of data), configuration() (its keys), papers (the subject of each)
 and groups(PAPER) (headings and their claims).
 
-Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
+Values are exact decimals, so that a difference is rounded once, half up, where it is printed: to one place, or `| places(2)`.
 """
 
 import json
 import re
 import traceback
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -185,11 +185,12 @@ def _read(path: Path) -> tuple[list[str], Rows]:
 
 
 def printed(value: object, places: int = 1) -> object:
-    """A number with `places` decimals, a whole number without decimals; anything else unchanged."""
+    """A number with `places` decimals, rounded half up, or a whole number without decimals; anything else unchanged."""
     if not isinstance(value, Decimal):
         return value
-    # + 0 removes the minus of -0.0.
-    return f"{value:,}" if value.as_tuple().exponent == 0 else f"{round(value, places) + 0:.{places}f}"
+    if value.as_tuple().exponent == 0:
+        return f"{value:,}"
+    return f"{value.quantize(Decimal(10) ** -places, ROUND_HALF_UP) + 0:f}"  # + 0 removes the minus of -0.0
 
 
 def _expect(table: str, kind: str, name: str, names: Sequence[str]) -> None:

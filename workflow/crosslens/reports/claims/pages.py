@@ -193,8 +193,8 @@ def _direction(decision: Decision) -> str:
     """Whether the effects of a claim with a single seed are as claimed, in words; intervals are over texts."""
     sides = [sure(part) for part in decision.parts]
     if len(sides) > 1:
-        first, *others = [(sides.count(side), answer) for side, answer in ANSWERS.items() if side in sides]
-        return ", ".join([f"{first[0]} of {len(sides)} effects {first[1]}", *(f"{number} {answer}" for number, answer in others)])
+        first, *rest = [(sides.count(side), answer) for side, answer in ANSWERS.items() if side in sides]
+        return ", ".join([f"{first[0]} of {len(sides)} effects {first[1]}", *(f"{number} {answer}" for number, answer in rest)])
     (part,) = decision.parts
     return f"{interval(part.estimate)}, {ANSWERS[sides[0]]} ({part.region})"
 

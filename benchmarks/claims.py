@@ -132,11 +132,11 @@ def correlated(number: int) -> Shape:
     return shape
 
 
-def all_of_many(seeds: int, parts: int = 12) -> Shape:
+def all_of_many(seeds: int) -> Shape:
     """Twelve effects that must all be as claimed; in a false claim, one is at the border and the others are far beyond."""
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        sizes = np.full(parts, 5.0)
+        sizes = np.full(12, 5.0)
         sizes[0] = beyond
         numbers = []
         for place, size in enumerate(sizes):
@@ -175,8 +175,9 @@ def controlled(seeds: int, noise: float) -> Shape:
     return shape
 
 
-def shared_words(share: float = 0.5, seeds: int = 3) -> Shape:
-    """Difference over seeds that have a share of their data in common."""
+def shared_words() -> Shape:
+    """Difference over three seeds that have half of their data in common."""
+    share, seeds = 0.5, 3
 
     def shape(generator: np.random.Generator, beyond: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         noise = np.sqrt(share) * generator.normal() + np.sqrt(1 - share) * generator.normal(size=seeds)

@@ -49,13 +49,12 @@ class Case(NamedTuple):
     draw: Sampling
 
 
-def pooled(pairs: int, languages: int, share: float, alike: float = ALIKE) -> Case:
+def pooled(pairs: int, languages: int, share: float) -> Case:
     """Accuracy over all languages of XNLI pairs, whose translations tend to be right or wrong together: a beta-binomial.
 
     share: true accuracy.
-    alike: correlation of correctness between the languages of a pair.
     """
-    a, b = (part * (1 / alike - 1) for part in (share, 1 - share))
+    a, b = (part * (1 / ALIKE - 1) for part in (share, 1 - share))
     sample = Sample(np.tile(np.arange(pairs), languages), np.zeros(pairs, int))
 
     def draw(generator: np.random.Generator) -> Ends:

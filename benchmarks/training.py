@@ -185,9 +185,9 @@ def as_examples(texts: Texts) -> list[dict[str, list[int]]]:
     return found
 
 
-def check(encoder: Path, texts: Texts, batch: int, most: int = 30) -> str:
-    """Mean losses of both loops as text: at most `most` full updates on the same batches, without dropout."""
-    updates = min(most, len(texts) // batch)
+def check(encoder: Path, texts: Texts, batch: int) -> str:
+    """Mean losses of both loops as text: at most thirty full updates on the same batches, without dropout."""
+    updates = min(30, len(texts) // batch)
     part = common.first(texts, updates * batch)
     setting = Setting(batch, updates, 0.0, time.perf_counter, alike=True)
     examples = as_examples(part)

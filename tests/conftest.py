@@ -56,7 +56,7 @@ NLI = ("entailment", "neutral", "contradiction")
 OFFICIAL = Layout("sources", load_sources())
 SIZES = {"train": 48, "validation": 20, "test": 24}
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}  # the synthetic corpus's names
-LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_ledgers", "test_muller2021_figures")
+LONGEST = ("test_workflow", "test_training", "test_wikipedia", "test_claims_files", "test_muller2021_figures")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

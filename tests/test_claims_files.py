@@ -40,7 +40,7 @@ class SyntheticEvidence(Evidence):
         return bool(self.tables[table])
 
     def _synthetic_table(self, file: str) -> pd.DataFrame:
-        paper, name, _ = self.preset.studies.items[Path(file).with_suffix("").relative_to("results").as_posix()]
+        paper, name, _ = self.preset.studies.items[Path(file).with_suffix("").relative_to(self.preset.config.results).as_posix()]
         try:
             cells = self.preset.table(paper.key, name, cut=0.0)
         except NotImplementedError as error:
@@ -78,7 +78,7 @@ def presets(tmp_path_factory):
 
 def decided(preset: Preset, key: str) -> dict[str, Any]:
     """Decisions on the claims of a paper by synthetic numbers."""
-    paper, plan = preset.papers[key], Plan(preset.about, "results")
+    paper, plan = preset.papers[key], Plan(preset.about)
     claims_file = read_claims_file(PAPERS / key / "claims.yaml", plan.names(paper))
     settings = plan.settings(paper, claims_file, [])["evidence"]
     module = f"crosslens.papers.{key}.claims"

@@ -143,14 +143,14 @@ def test_dots_have_their_values_and_intervals_in_their_own_columns():
 
 def test_cells_of_a_heat_map_have_colours_signs_and_triangles_beyond_the_scale():
     differences = np.array([[-9.0, -5, -2.5, 0, 2.5, 5, 9, np.nan]])
-    values = np.array([[1.0, 2, 3, 4, 5, 6, -7, np.nan]])
+    values = np.array([[1.0, 2, 3, -0.04, 5, 6, -7, np.nan]])
     panel = heatmap.Panel("p", ["row"], list("abcdefgh"), values, differences)
     axis = heatmap.panels([panel], "Title", "Note.", legend="points", limit=5).axes[0]
     colours = [patch.get_facecolor()[:3] for patch in axis.patches if isinstance(patch, Rectangle)]
     assert colours[0] == colours[1] == pytest.approx(to_rgb(heatmap.LOSS))
     assert colours[5] == colours[6] == pytest.approx(to_rgb(heatmap.GAIN))
     assert np.mean(colours[3]) > 0.99 and np.allclose(colours[4], (1 + np.array(to_rgb(heatmap.GAIN))) / 2, atol=0.01)
-    assert [text.get_text() for text in axis.texts] == ["1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "−7.0"]
+    assert [text.get_text() for text in axis.texts] == ["1.0", "2.0", "3.0", "0.0", "5.0", "6.0", "−7.0"]
     assert [text.get_weight() for text in axis.texts] == ["normal"] * 4 + ["bold"] * 3  # a gain
     below, above = (patch.get_xy() for patch in axis.patches if isinstance(patch, Polygon))
     assert (below[:, 0] < 1).all() and (below[:, 1] > 0.5).all() and (above[:, 0] > 6).all() and (above[:, 1] < 0.5).all()

@@ -1,6 +1,5 @@
 """The display of a run: a line a finished job with the time left; in the end what failed and why."""
 
-import io
 import logging
 import re
 
@@ -38,7 +37,7 @@ class Model(Estimator):
 
 
 def display_of(*rules):
-    """Display of a run of jobs of these rules, which are numbered, and the stream of its lines."""
+    """Display of a run of jobs of these rules, which are numbered."""
     places = {"tokens": "tokens", "train": "models", "all": ""}
     jobs = {
         number: Job(
@@ -46,23 +45,22 @@ def display_of(*rules):
         )
         for number, rule in enumerate(rules)
     }
-    stream = io.StringIO()
-    display = Jobs(lambda: (Model(), jobs), stream)
+    display = Jobs(lambda: (Model(), jobs))
     for _ in range(2):  # Snakemake says it twice
         tell(display, "run_info", stats={"total": len(rules)})
-    return display, stream
+    return display
 
 
-def test_a_line_for_each_finished_job_with_the_time_left_which_is_a_range_until_enough_is_known(clock):
+def test_a_line_for_each_finished_job_with_the_time_left_which_is_a_range_until_enough_is_known(clock, capsys):
     rules = ("tokens", "tokens", "tokens", "train", "train", "train", "train", "all")
-    display, stream = display_of(*rules)
+    display = display_of(*rules)
     end = 0.0
     for number, rule in enumerate(rules):
         tell(display, "job_started", jobs=[number])  # before Snakemake says what it is
         info(display, number, rule, f"Make {rule} {number}" if rule != "train" else None, recipe=f"r{number}", seed="0")
         clock[0] = end = end + {"tokens": 10, "train": 200, "all": 0}[rule]
         tell(display, "job_finished", job_id=number)
-    lines = [line for line in stream.getvalue().splitlines() if not line.startswith("begins: ")]
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("begins: ")]
     assert lines == [
         "  2%, 2 min 23 s to 20 min 40 s left  Make tokens 0 (10 s)",  # twice 10 s within a factor of 2, 400 s within one of 3
         "  5%, 2 min 18 s to 20 min 20 s left  Make tokens 1 (10 s)",
@@ -75,26 +73,25 @@ def test_a_line_for_each_finished_job_with_the_time_left_which_is_a_range_until_
     ]
 
 
-def test_a_long_job_has_a_line_as_it_begins_and_one_that_runs_on_makes_the_time_left_longer(clock):
+def test_a_long_job_has_a_line_as_it_begins_and_one_that_runs_on_makes_the_time_left_longer(clock, capsys):
     """The first training has run for an hour, beside a short job that ends."""
-    display, stream = display_of("tokens", "tokens", "train", "train", "train")
+    display = display_of("tokens", "tokens", "train", "train", "train")
     tell(display, "job_started", jobs=[0, 2])
     for number, rule in enumerate(("tokens", "tokens", "train")):
         info(display, number, rule, f"Make {rule} {number}")
-    assert stream.getvalue() == "begins: Make train 2, about 1 min 40 s\n"
+    assert capsys.readouterr().err == "begins: Make train 2, about 1 min 40 s\n"
     clock[0] = 3.0
     tell(display, "job_finished", job_id=0)
     clock[0] = 3600.0
     tell(display, "job_started", jobs=[1])
     clock[0] = 3603.0
     tell(display, "job_finished", job_id=1)
-    line = stream.getvalue().splitlines()[-1]
+    line = capsys.readouterr().err.splitlines()[-1]
     assert re.search(r"min to \d+ h \d+ min left  Make tokens 1 \(3.0 s\); running: Make train 2 \(1 h 00 min\)$", line), line
 
 
-def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_path):
-    stream = io.StringIO()
-    display = Jobs(dict, stream)
+def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_path, capsys):
+    display = Jobs(dict)
     bad, broken = tmp_path / "bad.log", tmp_path / "broken.log"
     bad.write_text(
         "2026-01-01 10:00:00 INFO reads\n2026-01-01 10:00:01 ERROR a.conllu:5: expected 10 columns, found 7: mend it\n"
@@ -105,7 +102,7 @@ def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_pat
     tell(display, "job_error", jobid=2, rule_name="train", rule_msg=None, log=[broken], wildcards={"recipe": "r"})
     tell(display, "job_error", jobid=3, rule_name="fetch", rule_msg=None, log=[tmp_path / "none.log"], wildcards={})
     display.summary()
-    text = stream.getvalue()
+    text = capsys.readouterr().err
     assert text.startswith("FAILED: Read udpos; ")
     assert text.endswith(
         f"\n3 jobs failed.\n- Read udpos\n    a.conllu:5: expected 10 columns, found 7: mend it\n    log: {bad}\n"
@@ -115,7 +112,7 @@ def test_the_summary_gives_of_each_failed_job_the_last_error_and_the_log(tmp_pat
 
 
 def test_snakemakes_own_lines_on_jobs_are_hidden_and_its_messages_are_not():
-    display = Jobs(dict, io.StringIO())
+    display = Jobs(dict)
     assert not calm(info(display, 1, "train"))
     assert not calm(tell(display, None, "Select jobs to execute..."))
     ended = "RuleException:\nCalledProcessError in file x, line 2"

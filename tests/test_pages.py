@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from crosslens.config.base import languages_table
+from crosslens.config.presets import read_yaml
 from crosslens.corpora.sources.registry import load as load_sources
 from crosslens.jobs.call import COMMAND
 from crosslens.jobs.checksums import write_checksums
@@ -17,7 +18,7 @@ from crosslens.papers.configuration import load
 from crosslens.reports.about import About
 from crosslens.reports.cells import line, set_apart, table
 from crosslens.reports.figures.save import save
-from crosslens.reports.pages import _item, meanings, page, read_terms
+from crosslens.reports.pages import _item, meanings, page
 from crosslens.reports.pages import table as laid_out
 from crosslens.reports.provenance import write_record, write_table
 from crosslens.reports.studies import Studies
@@ -25,7 +26,7 @@ from matplotlib.figure import Figure
 from study import committed_tables
 
 REPOSITORY = Path(__file__).parents[1]
-TERMS = read_terms(REPOSITORY / "resources/terms.yaml")
+TERMS = read_yaml(REPOSITORY / "resources/terms.yaml")
 LINES = [
     line("EN->X", "REF", "F1", "F1", {"here": 64.1, "low": 63, "high": 65, "sd": 0.5, "seeds": 5, "n": 1234}, 64.17, "few; odd"),
     line("EN->X", "delta <1>-2", "F1", "F1", {"here": -5.5, "seeds": 5}, -5.0, remark="few"),
@@ -294,7 +295,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv(COMMAND, "snakemake --profile demo")
     monkeypatch.chdir(tmp_path)
     save(Figure(), Path("figure8.svg"), "figure 8")
-    write_record("figure8.svg", {}, {})
+    write_record("figure8.svg", {}, {}, {})
     return tmp_path
 
 
@@ -326,7 +327,7 @@ def test_a_page_names_trainings_whose_start_was_best(values, folder):
     best_epochs = {"p/kept": {"task": 0, "language": 2}, "p/learnt": {"task": 1}, "p/none": {}}
     records = [training_record(folder, name, **best) for name, best in best_epochs.items()]
     for files, said in (({"records": records}, ["p/kept, seed 1 (task)."]), ({"records": records[1:]}, [])):
-        write_record("figure8.svg", {}, files)
+        write_record("figure8.svg", {}, files, {})
         text = written(about(values, {}), folder, "figure8")
         assert re.findall(r"Not trained, in effect: .* which were kept, in (.*)</p>", text) == said
 

@@ -26,7 +26,6 @@ from test_samples import check_words
 
 PRETRAINING = Pretraining.read(REPOSITORY / "resources/pretraining.yaml")
 PASSPORT = Path(pages.__file__).parent
-STYLE = PASSPORT.parents[1] / "reports/page.css"
 
 
 def pair(folder: Path, shift: float = 0.05, **changes: Any) -> Pair:
@@ -113,7 +112,7 @@ def page_of(passports: list[Passport], folder: Path) -> str:
     pairs = combinations(range(len(passports)), 2)
     tables = {(a, b): table(Pair.of(passports[a], passports[b]), PRETRAINING) for a, b in pairs}
     picture = (folder / "picture.svg").read_bytes()
-    return page(tables, passports, picture, PRETRAINING, PASSPORT / "comparison.html.j2", STYLE)
+    return page(tables, passports, picture, PRETRAINING, PASSPORT / "comparison.html.j2")
 
 
 def test_three_encoders_are_set_side_by_side(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from crosslens.reports.figures.save import save
 from test_samples import check_words
 
 PASSPORT = Path(pages.__file__).parent
-STYLE = PASSPORT.parents[1] / "reports/page.css"
 PRETRAINING = Pretraining(
     {"xlm-r": {"languages": "en de es ru"}}, {passports.ENCODER["id"]: {"languages": "xlm-r", "parallel": True}}
 )
@@ -26,7 +25,7 @@ def html(passport: Passport, folder: Path) -> str:
     """The page of a passport with its picture."""
     save(figure(passport), folder / "picture.svg", "passport")
     picture = (folder / "picture.svg").read_bytes()
-    return pages.page(passport, picture, PRETRAINING, PASSPORT / "passport.html.j2", STYLE)
+    return pages.page(passport, picture, PRETRAINING, PASSPORT / "passport.html.j2")
 
 
 def text_of(html: str) -> str:

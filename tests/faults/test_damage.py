@@ -88,7 +88,7 @@ def steps(root, corpora, encoder_folder, pooler_folder, tokens) -> Steps:
             table = cells.table([cells.line("row", "column", ACCURACY, ACCURACY, cell, None)], "test", run)
             provenance.write_table(table, root / f"{run}.csv", {}, {"records": [model / "record.json"]})
     seed0 = "models/test/{}/seed0"
-    item = {"title": "", "decimals": None, "decides": ()}
+    item = {"decimals": None, "decides": ()}
 
     def of(places: tuple[str, ...], step: Callable[[Path], object]) -> dict[str, Callable[[], object]]:
         return {place: lambda place=place: step(root / place) for place in places}

@@ -15,8 +15,8 @@ texts = dict(zip(settings["texts"], map(Path, snakemake.input.texts), strict=Tru
 decisions_by_paper, outcomes = decisions(settings["papers"], texts)
 claims = table(decisions_by_paper, settings["papers"])
 log.info("%d claims: %s", len(claims), ", ".join(f"{n} {verdict}" for verdict, n in claims["verdict"].value_counts().items()))
-*_, template, style = texts.values()
-all_claims, front = pages(decisions_by_paper, outcomes, settings["papers"], Path(output.front).parent, template, style)
+*_, template, _ = texts.values()
+all_claims, front = pages(decisions_by_paper, outcomes, settings["papers"], Path(output.front).parent, template)
 write_table(claims, output.table, {"evidence": params.evidence}, {})
 for path, page in ((output.page, all_claims), (output.front, front)):
     with checksummed(path) as temporary:

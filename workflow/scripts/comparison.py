@@ -24,5 +24,5 @@ write_table(pd.concat(tables.values()), output.table, {"passports": [passport.fa
 save(comparison(passports), Path(output.figure), f"passports of {', '.join(passport.facts['name'] for passport in passports)}")
 picture = Path(output.figure).read_bytes()
 with checksummed(output.page) as temporary:
-    text = page(tables, passports, picture, pretraining, Path(files.template), Path(files.style))
+    text = page(tables, passports, picture, pretraining, Path(files.template))
     temporary.write_text(text, encoding="utf-8")

@@ -19,5 +19,5 @@ passport = Passport.read(table)
 save(figure(passport), Path(output.figure), f"passport {passport.facts['version']} of {passport.facts['name']}")
 write_json(exchange(passport, pretraining, table), Path(output.exchange))
 with checksummed(output.page) as temporary:
-    text = page(passport, Path(output.figure).read_bytes(), pretraining, Path(files.template), Path(files.style))
+    text = page(passport, Path(output.figure).read_bytes(), pretraining, Path(files.template))
     temporary.write_text(text, encoding="utf-8")

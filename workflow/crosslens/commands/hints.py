@@ -20,7 +20,6 @@ RAISED = (
     r"^Error:\n  WorkflowError:\n(.*?)\nWildcards:$",
     r"^WorkflowError in file [^\n]+:\n(.+?)\n  File ",
 )  # Snakemake's message on an error that a function raised, and that a file raised
-SHOWN = {"table": ".csv", "figure": ".svg"}  # ending of the first output of a table or figure, the file to ask for
 
 
 def unknown_target(

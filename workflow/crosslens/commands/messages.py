@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from crosslens.commands.cost.estimate import Estimate, Estimator
 from crosslens.commands.planned_jobs import Job, cause, changed_keys, event_of
@@ -29,12 +29,11 @@ class Jobs(logging.Handler):
     """Logging handler that follows Snakemake's events and prints the messages of a run.
 
     planned: returns the cost model, and the jobs of the run by Snakemake's number; called once, when the run begins.
-    stream: where lines are printed; None: stderr.
     """
 
-    def __init__(self, planned: Callable[[], tuple[Estimator, dict[int, Job]]], stream: TextIO | None = None) -> None:
+    def __init__(self, planned: Callable[[], tuple[Estimator, dict[int, Job]]]) -> None:
         super().__init__()
-        self.planned, self.stream, self.began = planned, stream or sys.stderr, time.monotonic()
+        self.planned, self.began = planned, time.monotonic()
         self.left: dict[int, Job] = {}
         self.titles: dict[int, str] = {}
         self.running: dict[int, float] = {}  # job -> when it began
@@ -122,7 +121,7 @@ class Jobs(logging.Handler):
             )
 
     def _print(self, line: str) -> None:
-        print(line, file=self.stream, flush=True)
+        print(line, file=sys.stderr, flush=True)
 
 
 class DryRun:

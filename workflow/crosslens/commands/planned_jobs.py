@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crosslens.commands import hints
 from crosslens.config.base import nearest
 from crosslens.config.presets import read_presets, read_yaml
 from crosslens.jobs.bounded import parse_json
@@ -144,7 +145,7 @@ def merged_plan(options: Sequence[str], root: Path = Path()) -> tuple[dict[str, 
     return values, [Job(**row) for row in rows]
 
 
-def call_options(profile: str | None, overlays: str, root: Path = Path()) -> list[str]:
+def call_options(profile: str | None, overlays: str) -> list[str]:
     """Options of snakemake that choose a profile, and overlays of its configuration. Raises DataError if one does not exist.
 
     overlays: names of files, separated by spaces.
@@ -152,9 +153,9 @@ def call_options(profile: str | None, overlays: str, root: Path = Path()) -> lis
     where = ["--profile", profile] if profile else []
     if not (names := overlays.split()):
         return where
-    if missing := [name for name in names if not (root / name).is_file()]:
+    if missing := [name for name in names if not Path(name).is_file()]:
         raise DataError(f"{missing[0]}: expected a file of settings, found none; correct OVERLAY")
-    files = read_yaml(root / profile / "config.yaml").get("configfile") if profile else None
+    files = read_yaml(Path(profile, "config.yaml")).get("configfile") if profile else None
     return [*where, "--configfile", *(files or ["config.yaml"]), *names]
 
 
@@ -182,7 +183,7 @@ def _error(output: str, options: Sequence[str], root: Path) -> str:
     if match := re.search(r"profile directory given \((.+?)\)", output):
         profiles = [preset.profile for preset in read_presets(root)]
         return f"profile {match[1]}: expected one of {', '.join(profiles)}, found none of that name{nearest(match[1], profiles)}"
-    if match := re.search(r"^WorkflowError in file .+:\n(.+?)(?=\n  File )", output, re.MULTILINE | re.DOTALL):
-        return match[1]
+    if (message := hints.reason(output)) != output:
+        return message
     at = max(output.find("Exception"), output.find("Error"), 0)
     return f"{shlex.join(['snakemake', '-n', *options])}: expected a plan, found an error:\n{output[at:].strip()}"

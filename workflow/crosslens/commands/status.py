@@ -17,13 +17,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from crosslens.commands.hints import SHOWN
 from crosslens.commands.planned_jobs import Job, cause, last_call, plan, records
 from crosslens.config.base import nearest
 from crosslens.config.presets import read_presets, read_yaml
 from crosslens.config.whole import Config
 from crosslens.corpora.sources.pins import LOCK, digests
 from crosslens.corpora.sources.registry import Source, load
+from crosslens.graph.plan import ENDINGS
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import is_abandoned
 from crosslens.jobs.quantities import counted, readable, shortened
@@ -103,7 +103,7 @@ def items(config: Config, jobs: Sequence[Job], root: Path = Path()) -> list[Item
     makers = {file: job for job in jobs for file in job.output}
     rows = []
     for place, (paper, _, item) in sorted(Studies(config, papers()).items.items()):
-        file = f"{config.results}/{place}{SHOWN[item.form]}"
+        file = f"{config.results}/{place}{ENDINGS[item.form][0]}"
         exists, needed = (root / file).exists(), upstream(makers[file], makers) if file in makers else []
         if needed:
             rows.append(Item(paper.key, file, "stale" if exists else "missing", causes(needed) if exists else "", needed))

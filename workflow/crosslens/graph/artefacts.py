@@ -385,7 +385,7 @@ class Artefacts:
         from crosslens.reports.claims.claims_file import read_claims_file
         from crosslens.reports.claims.inputs import Plan
 
-        plan, settings = Plan(self.about, self.results), {}
+        plan, settings = Plan(self.about), {}
         for paper in (paper for paper in self.studies.papers if paper.key in self.claims_files):
             files = self.claims_files[paper.key]
             settings[paper.key] = plan.settings(paper, read_claims_file(self.root / files[0], plan.names(paper)), files)

@@ -1,8 +1,17 @@
-"""Durations, sizes and lists in readable form."""
+"""Numbers, durations, sizes and lists in readable form."""
 
 from collections.abc import Iterable, Sequence
 
 SHORT = 3  # names in a shortened list
+
+
+def number(value: float, digits: int, *, plus: bool = True) -> str:
+    """A number as text, with a true minus sign; zero has no sign.
+
+    plus: whether a positive number has a sign too.
+    """
+    text = f"{value:{'+' * plus}.{digits}f}"
+    return text.replace("-", "−") if float(text) else text.lstrip("+-")
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from crosslens.config.encoders import Encoder
 from crosslens.config.presets import Preset
 from crosslens.config.whole import Config
 from crosslens.corpora.sources.registry import Source
-from crosslens.jobs.quantities import listed
+from crosslens.jobs.quantities import counted, listed
 from crosslens.measures.kinds import KINDS, named_corpora
 from crosslens.reports.paper import Paper, TableOrFigure
 from crosslens.reports.studies import Studies
@@ -94,7 +94,6 @@ class About:
             "further": {f"{self.config.results}/{paper.path(name)}.html": _heading(item) for name, item in searches.items()},
             "items": [
                 {
-                    "title": item.title,
                     "heading": _heading(item),
                     "caption": f"**{self.rehearsal}.** {item.caption}" if self.rehearsal else item.caption,
                     "decimals": item.decimals,
@@ -188,7 +187,7 @@ class About:
         corpus, differences = self.config.corpora[key], self._differences(paper, key)
         number, codes = len(corpus.languages), ", ".join(corpus.languages)
         origin = [differences.pop("origin", listed(self._titles(corpus)))]
-        languages = [f"{differences.pop('languages', f'{number} languages' if number > 1 else '1 language')}: {codes}"]
+        languages = [f"{differences.pop('languages', counted(number, 'language'))}: {codes}"]
         limits = [f"at most {most:,} {split} texts a language" for split, most in getattr(corpus, "limits", {}).items()]
         return "; ".join(filter(None, [*origin, *differences.values(), *languages, *limits, getattr(corpus, "note", None)]))
 

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crosslens.config.presets import read_yaml
 from crosslens.jobs.checksums import verified
 from crosslens.jobs.records import read_json
 from crosslens.reports.spread import Line, spread
 from crosslens.reports.templates import read_template
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
-Terms = Mapping[str, Any]  # resources/terms.yaml
+Terms = Mapping[str, Any]
+"""Content of resources/terms.yaml: `definitions`, name -> meaning, and `names`, paper -> name -> meaning."""
 BELOW = re.compile(r"\s*Below (a|each) \w+ are [^.]*\.")
 """Sentence of a caption that explains intervals and n below values; left out if the table shows none."""
 
@@ -33,25 +33,18 @@ def page(
 
     settings: see `crosslens.reports.about.About.page`.
     files: ITEM.csv or ITEM.svg of each item, in the order of the settings; its record, FILE.json, is in the same folder.
-    terms: meanings of names, see `read_terms`.
+    terms: meanings of names, see `Terms`.
     command: command that makes the page; None to show none.
     several: tables of the same items and preset over several seeds, which show how much a single seed varies.
-    template: Jinja template, with page.css in the same folder.
     result: the paper's main result as a sentence, with which a report begins; "" for none.
     """
     glossary = terms["names"].get(settings["paper"], {}), terms["definitions"]
-    spreads = {file.stem: spread(_cells(file)) for file in several}
+    spreads = {file.stem: spread(read_cells(file)) for file in several}
     items = [
         _item(item, file, spreads.get(file.stem, {}), *glossary) for item, file in zip(settings["items"], files, strict=True)
     ]
-    style = template.with_name("page.css").read_text("utf-8")
-    content = {**settings, "items": items, "command": command, "style": style, "result": result}
+    content = {**settings, "items": items, "command": command, "result": result}
     return read_template(template).render(content)
-
-
-def read_terms(path: Path) -> Terms:
-    """Meanings of names: `definitions`, name -> meaning, and `names`, paper -> name -> meaning."""
-    return read_yaml(path)
 
 
 def _item(
@@ -78,7 +71,7 @@ def _item(
     ]
     if file.suffix == ".svg":
         return item | {"image": b64encode(verified(file).read_bytes()).decode()}
-    laid_out = table(_cells(verified(file)), settings["decimals"], widths, settings["decides"])
+    laid_out = table(read_cells(verified(file)), settings["decimals"], widths, settings["decides"])
     for part in laid_out["parts"]:
         part |= meanings(part.pop("cells"), names, definitions)
     first = laid_out["parts"][0]
@@ -87,8 +80,8 @@ def _item(
     return item | {"table": laid_out}
 
 
-def _cells(file: Path) -> list[dict[str, str]]:
-    """Cells of a table as text."""
+def read_cells(file: Path) -> list[dict[str, str]]:
+    """Rows of a CSV file, such as the cells of a table, as text by column."""
     with file.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 

@@ -30,9 +30,7 @@ def write_table(
     write_record(path, settings, files, facts)
 
 
-def write_record(
-    file: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any] = {}
-) -> None:  # fmt: skip
+def write_record(file: str | Path, settings: Mapping[str, Any], files: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Write the record of a table or figure, FILE.json: the command, the settings, and its measures and training runs.
 
     Data digests that training runs share are written once, outside the training runs. Settings that measures of several recipes

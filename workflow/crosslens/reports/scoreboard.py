@@ -5,7 +5,6 @@ It reads the tables that exist, under the definition that the paper's code used,
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +74,8 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
 
 def _paper(paper: Paper, cells: pd.DataFrame, tables: Mapping[str, "_Table"]) -> Iterator[dict[str, Any]]:
-    decimals = cells.assign(places=cells["value"].map(_places)).groupby(["item", "metric"])["places"].max().to_dict()
+    places = cells["value"].str.partition(".")[2].str.len()  # numbers with an exponent are settings, which are not rounded
+    decimals = cells.assign(places=places).groupby(["item", "metric"])["places"].max().to_dict()
     for cell in cells.to_dict("records"):
         yield _line(paper, cell, decimals[cell["item"], cell["metric"]], tables)
 
@@ -170,7 +170,6 @@ def page(board: pd.DataFrame, heading: str, command: str | None, template: Path)
         verdicts={verdict: meaning for verdict, meaning in VERDICTS.items() if (board["verdict"] == verdict).any()},
         counts={key: cells["verdict"].value_counts().to_dict() for key, cells in papers.items()},
         parts={name: items for name, items in parts.items() if items},
-        style=template.with_name("page.css").read_text("utf-8"),
     )  # fmt: skip
 
 
@@ -189,12 +188,3 @@ def _text(value: Any) -> str:
     if pd.isna(value):
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _places(text: str) -> int:
-    """Number of decimals of a printed number; 0 if the text is not a number."""
-    try:
-        exponent = Decimal(text).as_tuple().exponent
-    except InvalidOperation:
-        return 0
-    return max(0, -exponent) if isinstance(exponent, int) else 0

@@ -20,6 +20,7 @@ from crosslens.jobs.checksums import identities, verified
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256, written
 from crosslens.jobs.machine import revision
+from crosslens.jobs.quantities import counted
 from crosslens.jobs.records import read_json
 from crosslens.papers import papers
 from crosslens.papers.configuration import load_fitting
@@ -31,7 +32,6 @@ CLAIMS = "claims.csv"  # the verdicts
 CONFIGURATION = "configuration.json"  # not YAML, whose aliases can repeat a value without end
 CHECKSUM_FILES = "checksums"  # folder for checksum files of artefacts that are left out or altered, by place below the results
 LOCAL = ("mirror", "reuse")  # keys of the configuration that name folders of this machine, and change no result
-BESIDE = (".json", ".png", ".svg.csv")  # endings of files that come with a table or figure
 TARGETS = (ALL, "claims", "scoreboard")
 TIME = (1980, 1, 1, 0, 0, 0)  # time of every file in the archive, so that equal results give equal bytes
 
@@ -130,12 +130,12 @@ def _by_paper(missing: Sequence[str], artefacts: Artefacts, studies: Studies) ->
     keys = {f"{place}{ending}": paper.key for place, (paper, _, _) in studies.items.items() for ending in (".csv", ".svg")}
     counts, papers_there = Counter(keys[place] for place in missing), {keys.get(place) for place in artefacts.checksum_files}
     places = {key: ", ".join(place for place in missing if keys[place] == key) for key in papers_there & counts.keys()}
-    return [f"{key}: {n} item{'s' * (n != 1)}{f' ({places[key]})' if key in places else ''}" for key, n in counts.items()]
+    return [f"{key}: {counted(n, 'item')}{f' ({places[key]})' if key in places else ''}" for key, n in counts.items()]
 
 
 def _pending(jobs: list[Job], artefacts: Artefacts) -> tuple[list[str], list[str]]:
     """Places of planned tables and figures that do not exist, and of those that exist and would be made again."""
-    outputs = (Path(file) for job in jobs if "item" in job.wildcards for file in job.output if not file.endswith(BESIDE))
+    outputs = (Path(job.output[0]) for job in jobs if "item" in job.wildcards)
     places = sorted(str(path.relative_to(artefacts.results)) for path in outputs)
     missing = [place for place in places if place not in artefacts.checksum_files]
     return missing, [place for place in places if place in artefacts.checksum_files]

@@ -142,11 +142,8 @@ def main(arguments: list[str]) -> None:
         sys.exit(f"cost: expected at least one GPU, found {named_options.gpus}; GPUS=2 estimates the wall time on two")
     try:
         where = call_options(named_options.profile, named_options.overlay)
-    except DataError as error:
-        sys.exit(f"cost: {error}")
-    where += [] if named_options.profile else ["--cores", "1"]
-    print("Planning:", shlex.join(["snakemake", *where, *options]), flush=True)
-    try:
+        where += [] if named_options.profile else ["--cores", "1"]
+        print("Planning:", shlex.join(["snakemake", *where, *options]), flush=True)
         config, jobs = plan([*where, *options])
         if config.rehearse:
             _, jobs = plan([*where, "--forceall", *options])

@@ -21,7 +21,7 @@ from crosslens.papers.configuration import load
 from crosslens.reports import spread
 from crosslens.reports.about import About
 from crosslens.reports.claims.decisions import main_result
-from crosslens.reports.pages import page, read_terms
+from crosslens.reports.pages import page
 from crosslens.reports.paper import Paper, TableOrFigure
 from crosslens.reports.studies import Studies
 
@@ -46,7 +46,7 @@ def write(root: Path, site: Path) -> None:
     root: the repository.
     site: the copy.
     """
-    terms, sources = read_terms(root / TERMS), load_sources()
+    terms, sources = read_yaml(root / TERMS), load_sources()
     published = Studies(load(configuration(root)), papers())
     tables = set()
     for preset, overlays in OVERLAYS.items():

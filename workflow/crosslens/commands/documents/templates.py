@@ -19,15 +19,14 @@ another, so that no sentence outlives the verdict that it describes. There are a
 (their names in records), sources (of data), configuration() (its keys), papers (the subject of each)
 and groups(PAPER) (headings and their claims).
 
-Values are exact decimals, so that a difference is rounded once, where it is printed: to one place, or `| places(2)`.
+Values are exact decimals, so that a difference is rounded once, half up, where it is printed: to one place, or `| places(2)`.
 """
 
-import csv
 import json
 import re
 import traceback
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,16 +35,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
 from crosslens.commands.documents import configuration
 from crosslens.config.base import nearest
+from crosslens.config.presets import read_yaml
 from crosslens.corpora.sources.registry import load as load_sources
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256
-from crosslens.jobs.quantities import readable
 from crosslens.numerics import definitions
 from crosslens.papers import papers
 from crosslens.reports.claims.claims_file import read_claims_file
 from crosslens.reports.claims.pages import counted, frequencies
 from crosslens.reports.claims.verdicts import NOT_MEASURED
-from crosslens.reports.pages import read_terms
+from crosslens.reports.pages import read_cells
 
 TEMPLATES, TABLES, TERMS = "workflow/crosslens/commands/documents/templates", "docs/results", "resources/terms.yaml"
 SUFFIX = ".j2"
@@ -86,8 +85,7 @@ class Tables:
 
     def claims(self, preset: str) -> Rows:
         """Rows of the claims of a preset (crosslens.reports.claims.table) as text."""
-        with self.path(f"{preset}/claims").open(newline="", encoding="utf-8") as stream:
-            return list(csv.DictReader(stream))
+        return read_cells(self.path(f"{preset}/claims"))
 
     def _claims_in_markdown(self, preset: str) -> Rows:
         """Rows of the claims of a preset as cells in Markdown; effect and control have their intervals."""
@@ -171,11 +169,9 @@ def _read(path: Path) -> tuple[list[str], Rows]:
 
     Each column X of the table has others, such as `X low` and `X published`; remarks on a row's cells are joined at its end.
     """
-    with path.open(newline="", encoding="utf-8") as stream:
-        cells = list(csv.DictReader(stream))
     heads: dict[str, None] = {}
     rows: dict[tuple[str, ...], dict[str, str]] = {}
-    for cell in cells:
+    for cell in read_cells(path):
         key = tuple(cell[name] for name in ROW)
         row = rows.setdefault(key, dict(zip(ROW, key, strict=True)))
         values = {cell["column"]: cell["here"]}
@@ -189,11 +185,12 @@ def _read(path: Path) -> tuple[list[str], Rows]:
 
 
 def printed(value: object, places: int = 1) -> object:
-    """A number with `places` decimals, a whole number without decimals; anything else unchanged."""
+    """A number with `places` decimals, rounded half up, or a whole number without decimals; anything else unchanged."""
     if not isinstance(value, Decimal):
         return value
-    # + 0 removes the minus of -0.0.
-    return f"{value:,}" if value.as_tuple().exponent == 0 else f"{round(value, places) + 0:.{places}f}"
+    if value.as_tuple().exponent == 0:
+        return f"{value:,}"
+    return f"{value.quantize(Decimal(10) ** -places, ROUND_HALF_UP) + 0:f}"  # + 0 removes the minus of -0.0
 
 
 def _expect(table: str, kind: str, name: str, names: Sequence[str]) -> None:
@@ -255,7 +252,6 @@ def environment(root: Path) -> Environment:
     jinja.filters |= {"places": printed, "cell": _escaped, "frequencies": frequencies, "hundredth": hundredth}
     jinja.filters["brief"] = lambda citation: re.sub(TITLE, ", ", citation)
     jinja.filters["tried"] = lambda rows: [*filter(is_tried, rows)]
-    jinja.tests["search"] = lambda text, part: part in text
     jinja.globals |= {
         "value": tables.value,
         "interval": tables.interval,
@@ -264,10 +260,9 @@ def environment(root: Path) -> Environment:
         "claim": tables.claim,
         "counted": counted,
         "difference": tables.difference,
-        "terms": read_terms(root / TERMS),
+        "terms": read_yaml(root / TERMS),
         "definitions": [value for name, value in vars(definitions).items() if name.isupper()],
         "sources": load_sources(),
-        "readable": readable,
         "configuration": configuration.keys,
         "papers": {paper.key: paper.about for paper in papers()},
         "groups": lambda paper: read_claims_file(root / f"workflow/crosslens/papers/{paper}/claims.yaml").groups,

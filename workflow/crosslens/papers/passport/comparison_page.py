@@ -25,13 +25,11 @@ SHARES = {
 Tables = Mapping[tuple[int, int], pd.DataFrame]  # numbers of two encoders -> their `comparison.table`
 
 
-def page(
-    tables: Tables, passports: Sequence[Passport], picture: bytes, pretraining: Pretraining, template: Path, style: Path
-) -> str:
+def page(tables: Tables, passports: Sequence[Passport], picture: bytes, pretraining: Pretraining, template: Path) -> str:
     """Render the page of a comparison as HTML.
 
     picture: the figure as SVG.
-    template, style: files of the Jinja template and of the style sheet that all pages share.
+    template: file of the Jinja template.
     """
     names, facts = [passport.facts["name"] for passport in passports], [title_facts(part, pretraining) for part in passports]
     covered = [name for name in COVERAGE.values() if len(names) == 2 and (tables[0, 1]["column"] == name).any()]
@@ -53,7 +51,6 @@ def page(
         languages=n,
         least_p=f"{least:.2g}" if (least := min(1.0, tests * 2.0 ** (1 - n))) >= CERTAIN else "",
         version=passports[0].facts["version"],
-        style=style.read_text("utf-8"),
     )
 
 

@@ -2,10 +2,11 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crosslens.jobs.quantities import duration, listed
+from crosslens.jobs.quantities import duration, listed, number
 from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import MEANS, SUMMARY, Measure, Passport, measures, name_of
 from crosslens.papers.passport.pretraining import Pretraining
@@ -18,13 +19,14 @@ WORST = 3  # number of languages that the table names as the worst
 SIGNS = {"higher": "↑", "lower": "↓", "neither": ""}
 UNKNOWN = "unknown"
 TOO_SMALL = "too small because of unknown subwords"
+shown_number = partial(number, digits=2, plus=False)
 
 
-def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path, style: Path) -> str:
+def page(passport: Passport, picture: bytes, pretraining: Pretraining, template: Path) -> str:
     """Render the page as HTML.
 
     picture: the figure as SVG.
-    template, style: files of the Jinja template and of the style sheet that all pages share.
+    template: file of the Jinja template.
     """
     return read_template(template).render(
         name=passport.facts["name"],
@@ -41,7 +43,6 @@ def page(passport: Passport, picture: bytes, pretraining: Pretraining, template:
         revision=passport.record.get("crosslens") or UNKNOWN,
         date=passport.record["made"][:10],
         version=passport.facts["version"],
-        style=style.read_text("utf-8"),
     )
 
 
@@ -154,9 +155,3 @@ def _number(value: Interval | None) -> str:
 def _interval(value: Interval | None) -> str:
     """The interval of a value; "" if it has none."""
     return "" if value is None or value.low != value.low else f"{shown_number(value.low)} to {shown_number(value.high)}"
-
-
-def shown_number(number: float) -> str:
-    """A number to two decimals, with a true minus sign."""
-    text = f"{number:.2f}"
-    return text.lstrip("-") if not float(text) else text.replace("-", "−")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
+from crosslens.jobs.quantities import number
 from crosslens.numerics.estimates import Correlation, Estimate
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.claims_file import Region
@@ -89,15 +90,6 @@ def drawing(lines: Sequence[Line], regions: Sequence[Region | None]) -> tuple[st
     for place, (line, region) in enumerate(zip(lines, regions, strict=True)):
         elements += [*_band(region, scale, place * ROW), *_marks(line, scale, place * ROW)]
     return "".join([*elements, *_axis(scale, height)]), height
-
-
-def number(value: float, digits: int, *, plus: bool = True) -> str:
-    """A number as text, with a true minus sign.
-
-    plus: whether a positive number has a sign too.
-    """
-    text = f"{value:{'+' * plus}.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.lstrip("+-")
 
 
 def interval(estimate: Estimate, level: float = LEVEL) -> str:

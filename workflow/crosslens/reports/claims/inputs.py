@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.config.base import nearest
-from crosslens.config.presets import Preset
 from crosslens.config.recipes import Recipe
 from crosslens.jobs.errors import DataError
 from crosslens.measures.kinds import KINDS, kind_of
@@ -19,12 +18,8 @@ from crosslens.reports.paper import Paper
 class Plan:
     """Tables, records and training runs of a preset, as claims files name them."""
 
-    def __init__(self, about: About, results: str) -> None:
-        """Plan of a preset.
-
-        results: folder of its results.
-        """
-        self.about, self.studies, self.results = about, about.here, Path(results)
+    def __init__(self, about: About) -> None:
+        self.about, self.studies, self.results = about, about.here, Path(about.config.results)
 
     def settings(self, paper: Paper, claims_file: ClaimsFile, texts: Sequence[str]) -> dict[str, Any]:
         """Settings for deciding the claims of a paper, as plain values.
@@ -54,7 +49,7 @@ class Plan:
             "texts": list(texts),
             "names": dict(self.names(paper)),
             "study": paper.about,
-            "preset": Preset("", self.studies.config.results).name,
+            "preset": self.about.preset,
             "encoders": {
                 "": self.about.encoder(section.encoder) if section else "",
                 **{name: self.about.encoder(fact["encoder"]) for name, fact in facts.items()},

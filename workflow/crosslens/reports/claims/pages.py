@@ -47,7 +47,6 @@ def pages(
     settings: Mapping[str, Any],
     folder: Path,
     template: Path,
-    style: Path,
 ) -> tuple[str, str]:
     """The page of all claims, and the front page, as HTML.
 
@@ -55,21 +54,20 @@ def pages(
     outcomes: paper -> its main result, with which the front page begins.
     settings: paper -> settings of its claims, see Plan.settings.
     folder: folder of the two pages, and of the pages, tables and figures that they link to.
-    template, style: files of the Jinja template and of the style sheet.
+    template: file of the Jinja template.
     """
     papers = [
         _paper(key, decisions_on_paper, settings[key], folder) | _outcome(outcomes.get(key), settings[key], folder)
         for key, decisions_on_paper in decisions.items()
     ]
     preset = next((paper_settings["preset"] for paper_settings in settings.values()), "")
-    styles = {"style": style.read_text("utf-8"), "picture_style": STYLE}
     central = [claim for paper in papers for claim in paper["central"]["measured"] if claim["measured"]]
     content = {
         "papers": papers,
         "meanings": MEANINGS,
         "preset": preset,
         "opening": frequencies(map(_counted_as, central)),
-        **styles,
+        "picture_style": STYLE,
     }
     page = read_template(template)
     return page.render(content, front=False), page.render(content, front=True)
@@ -195,8 +193,8 @@ def _direction(decision: Decision) -> str:
     """Whether the effects of a claim with a single seed are as claimed, in words; intervals are over texts."""
     sides = [sure(part) for part in decision.parts]
     if len(sides) > 1:
-        first, *others = [(sides.count(side), answer) for side, answer in ANSWERS.items() if side in sides]
-        return ", ".join([f"{first[0]} of {len(sides)} effects {first[1]}", *(f"{number} {answer}" for number, answer in others)])
+        first, *rest = [(sides.count(side), answer) for side, answer in ANSWERS.items() if side in sides]
+        return ", ".join([f"{first[0]} of {len(sides)} effects {first[1]}", *(f"{number} {answer}" for number, answer in rest)])
     (part,) = decision.parts
     return f"{interval(part.estimate)}, {ANSWERS[sides[0]]} ({part.region})"
 

@@ -8,12 +8,13 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from crosslens.jobs.errors import DataError
+from crosslens.jobs.quantities import number
 from crosslens.numerics.estimates import Estimate, holm, moderated
 from crosslens.numerics.intervals import LEVEL
 from crosslens.reports.claims.claims_file import Claim, ClaimsFile, Control, Effect, Learned, Region, Selection
 from crosslens.reports.claims.effects import Effects, Functions, Part, excess
 from crosslens.reports.claims.evidence import Evidence, Missing, Unconfigured
-from crosslens.reports.claims.forest import interval, number
+from crosslens.reports.claims.forest import interval
 
 Verdict = Literal["holds", "fails", "undecided", "control fails", "not measured"]
 HOLDS: Final = "holds"

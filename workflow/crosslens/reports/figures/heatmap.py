@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,6 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
+from crosslens.jobs.quantities import number
 from crosslens.reports.figures.style import GROUND, INK, SMALL, STYLE, WIDTH, Drawing, wrapped
 
 LOSS, GAIN = "#E69F00", "#56B4E9"  # from the palette of Okabe and Ito; light enough for dark numbers
@@ -19,6 +21,7 @@ DIVERGING = LinearSegmentedColormap.from_list("loss_gain", [LOSS, "#FFFFFF", GAI
 GAP = 0.3  # width, in cells, of the gap before columns that are set apart
 EM = 0.7  # width of a bold digit divided by the size of the font
 SIGNS = "Bold: above the reference. Triangles: further above or below than the colours reach."
+cell_text = partial(number, digits=1, plus=False)  # a number as cells show it
 
 
 @dataclass(frozen=True)
@@ -72,15 +75,10 @@ def panels(parts: Sequence[Panel], title: str, note: str, *, legend: str, limit:
     return figure
 
 
-def printed(value: float) -> str:
-    """A number as cells show it: with one decimal and a true minus sign."""
-    return f"{value:.1f}".replace("-", "−")
-
-
 def _longest(parts: Sequence[Panel]) -> float:
     """Width of the widest number, in digits; a decimal point is as wide as half a digit."""
-    numbers = [printed(value) for part in parts for value in part.values.ravel() if np.isfinite(value)]
-    return max((len(number) - 0.5 for number in numbers), default=3.5)
+    texts = [cell_text(value) for part in parts for value in part.values.ravel() if np.isfinite(value)]
+    return max((len(text) - 0.5 for text in texts), default=3.5)
 
 
 def _draw(axis: Axes, part: Panel, colours: ScalarMappable, limit: float, size: float, aspect: float) -> None:
@@ -101,7 +99,7 @@ def _draw(axis: Axes, part: Panel, colours: ScalarMappable, limit: float, size: 
         axis.add_patch(Rectangle((x, row), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.6))
         if np.isfinite(value):
             weight = "bold" if difference > 0 else "normal"
-            axis.text(x + 0.5, row + 0.53, printed(value), ha="center", va="center", fontsize=size, weight=weight, color=INK)
+            axis.text(x + 0.5, row + 0.53, cell_text(value), ha="center", va="center", fontsize=size, weight=weight, color=INK)
         if abs(difference) > limit:
             y, inwards = (row + 0.03, 0.28) if difference > 0 else (row + 0.97, -0.28)
             right = x + 1 - 0.03 * aspect

@@ -126,8 +126,8 @@ def edit(path: Path, *edits: tuple[str, str]) -> None:
 
 def add_kind(root: Path, kind: str) -> None:
     """Add a kind of measure of hidden states to the list of kinds, in a copy of the repository."""
-    last = '    "units": Kind("units", "encoder"),\n'
-    edit(root / "workflow/crosslens/measures/kinds.py", (last, f'{last}    "{kind}": Kind("{kind}", "states"),\n'))
+    last = '    "units": Kind("encoder"),\n'
+    edit(root / "workflow/crosslens/measures/kinds.py", (last, f'{last}    "{kind}": Kind("states"),\n'))
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from crosslens.config.heads import ParserHead
 from crosslens.encoding.texts import IGNORED
 from crosslens.training.biaffine import Biaffine
 from test_trees import all_trees, weight
@@ -12,11 +13,16 @@ ROOTS = ("vector", "first", "as_released")
 SIZE, RELATIONS = 6, 4
 
 
+def biaffine(size, relations, **options):
+    """A parser with its initial weights."""
+    return Biaffine(size, ParserHead(labels=tuple(map(str, range(relations))), **options))
+
+
 def parser(root="vector", seed=0, size=SIZE, relations=RELATIONS, arc=5, relation=3, dropout=0.0, **options):
     """A small parser with no weight at 0."""
     if root == "as_released":
         options["decoding"] = "probability"
-    made = Biaffine(size, relations, arc=arc, relation=relation, dropout=dropout, root=root, **options).double()
+    made = biaffine(size, relations, arc=arc, relation=relation, dropout=dropout, root=root, **options).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for values in made.parameters():
@@ -145,7 +151,7 @@ def test_dropout_silences_the_same_units_in_a_whole_sentence():
 
 
 def test_initialise_draws_orthogonal_perceptrons_from_its_generator_alone():
-    made = Biaffine(8, 3, arc=6, relation=4)
+    made = biaffine(8, 3, arc=6, relation=4)
     draws = []
     for seed in (1, 1, 2):
         torch.manual_seed(len(draws))
@@ -165,7 +171,7 @@ def test_a_first_subword_is_asked_for():
     with pytest.raises(ValueError, match="root first: expected states of the first tokens"):
         parser("first")(states, mask)
     with pytest.raises(ValueError, match="as_released: expected decoding probability, found log"):
-        Biaffine(8, 3, root="as_released")
+        biaffine(8, 3, root="as_released")
 
 
 # Parsing.

@@ -30,7 +30,7 @@ def kernel(x, how):
     if how.kernel == "linear":
         return x @ x.T
     distances = squareform(pdist(x, "sqeuclidean"))
-    return np.exp(-distances / (2 * how.bandwidth**2 * np.median(distances[distances != 0])))
+    return np.exp(-distances / (2 * np.median(distances[distances != 0])))
 
 
 def hsic(k, l, centring):  # noqa: E741
@@ -60,7 +60,7 @@ def released(x, y, left_out=()):
     return np.mean(found)
 
 
-@pytest.mark.parametrize("how", [*WHOLE, Definition("rbf", bandwidth=0.4), Definition("rbf", "unbiased", 3.0)], ids=str)
+@pytest.mark.parametrize("how", WHOLE, ids=str)
 @pytest.mark.parametrize(("n", "d"), [(5, 3), (12, 30)])
 def test_values_are_those_of_the_definition(how, n, d):
     x, y = related(n, d)
@@ -131,7 +131,7 @@ def test_what_is_undefined_is_nan_without_a_warning():
         for name in CENTRED:
             assert np.isnan(cka(constant, y, name)) and np.isnan(cka(x, constant, name))
             found = compare([x], {"xx": [constant]}, [name], draws=5)[name]
-            assert np.isnan([found.value, found.low, found.high, found.floor, found.z, found.p]).all()
+            assert np.isnan([found.value, found.low, found.high, found.floor]).all()
         assert cka(constant, 2 * constant, "as_printed") == pytest.approx(1)
         assert np.isnan(cka(0 * x, y, "as_printed"))
         assert np.isnan(cka(simplex, y, "debiased")) and cka(simplex, y, "linear") > 0
@@ -149,7 +149,7 @@ def test_what_is_undefined_is_nan_without_a_warning():
         single = np.zeros((40, 3))
         single[0] = 1
         found = compare([single], {"xx": [x]}, ["linear"], draws=0)["linear"]
-        assert found.value > 0 and np.isnan(found.low) and np.isnan(found.p)
+        assert found.value > 0 and np.isnan(found.low) and np.isnan(found.floor)
 
 
 def test_equal_sentences_do_not_count_for_the_bandwidth():
@@ -193,11 +193,13 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one():
             expected = cka(reference[layer], list(others.values())[row][layer], name)
             assert one.value[row, layer] == pytest.approx(expected, abs=1e-12)
             alone = compare(reference[layer : layer + 1], {"x": [list(others.values())[row][layer]]}, [name], draws=10)[name]
-            for field in ("value", "low", "high", "floor", "z", "p"):  # the other languages change nothing
+            for field in ("value", "low", "high", "floor"):  # the other languages change nothing
                 assert getattr(alone, field)[0, 0] == pytest.approx(getattr(one, field)[row, layer], rel=1e-9)
     np.testing.assert_array_equal(reference[0], before[0])
     again = compare(reference, others, draws=10, threads=3)
-    assert all((getattr(again[name], field) == getattr(found[name], field)).all() for name in found for field in ("value", "z"))
+    assert all(
+        (getattr(again[name], field) == getattr(found[name], field)).all() for name in found for field in ("value", "floor")
+    )
 
 
 def test_half_precision_states_are_computed_in_double():
@@ -211,7 +213,7 @@ def test_half_precision_states_are_computed_in_double():
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-def test_floor_z_and_p_are_those_of_values_from_shuffled_states(name):
+def test_the_floor_is_the_mean_of_values_from_shuffled_states(name):
     """Of all orders of the sentences that every window has: six, or five of the 32 of which windows of eight are taken."""
     n, shared = (32, slice(3, 8)) if DEFINITIONS[name].quarters else (6, slice(0, 6))
     x, y = related(n, noise=3.0)
@@ -220,23 +222,12 @@ def test_floor_z_and_p_are_those_of_values_from_shuffled_states(name):
         moved = x.copy()
         moved[shared] = x[list(order)]
         shuffled.append(cka(moved, y, name))
-    mean, deviation, value = np.mean(shuffled), np.std(shuffled), cka(x, y, name)
-    draws = 10_000
+    mean, deviation, draws = np.mean(shuffled), np.std(shuffled), 10_000
     found = compare([x], {"xx": [y]}, [name], draws=draws, seed=3)[name]
     assert found.floor.item() == pytest.approx(mean, abs=4 * deviation / np.sqrt(draws))
-    assert found.z.item() == pytest.approx((value - mean) / deviation, abs=0.1)
-    assert found.p.item() == pytest.approx(np.mean(np.array(shuffled) >= value - 1e-12), abs=4 * np.sqrt(0.25 / draws))
     repeated = compare([x], {"xx": [y]}, [name], draws=50, seed=3)[name]
     other = compare([x], {"xx": [y]}, [name], draws=50, seed=4)[name]
     assert compare([x], {"xx": [y]}, [name], draws=50, seed=3)[name].floor == repeated.floor != other.floor
-
-
-def test_equal_values_count_as_ties():
-    """Two kinds of sentences: many orders change nothing, and each of them counts against the pairing."""
-    x = np.repeat([[0.1, 0.7], [0.3, 0.2]], [3, 3], axis=0)
-    found = compare([x], {"xx": [3 * x]}, ["linear"], draws=2000)["linear"]
-    assert found.value == pytest.approx(1)
-    assert found.p == pytest.approx(2 * 6 * 6 / 720, abs=0.02)
 
 
 # Intervals.

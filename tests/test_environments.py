@@ -100,7 +100,7 @@ def test_every_rule_has_what_its_script_imports():
 @pytest.mark.long
 def test_what_scripts_import_by_name_is_there_too(config):
     """Kinds of measures, modules of items, readers of corpora: see the scripts measure, table, figure and corpus."""
-    modules = {f"measures/{kind.module}": "encoders" if kind.source == "encoder" else "measures" for kind in KINDS.values()}
+    modules = {f"measures/{name}": "encoders" if kind.source == "encoder" else "measures" for name, kind in KINDS.items()}
     for paper in Studies(config, papers()).papers:
         modules |= {
             f"papers/{paper.key}/{item.module}": {"table": "measures", "figure": "figures"}[item.form]

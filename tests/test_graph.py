@@ -159,8 +159,8 @@ def test_a_phase_that_moves_to_another_stage_changes_the_groups():
 def test_kinds_of_measures_are_modules_with_a_function_measure():
     folder = REPOSITORY / "workflow/crosslens/measures"
     texts = {path.stem: path.read_text() for path in folder.glob("*.py")}
-    assert {kind.module for kind in KINDS.values()} == {name for name, text in texts.items() if "\ndef measure(" in text}
-    without_records = {kind.module for kind in KINDS.values() if not kind.records}
+    assert {*KINDS} == {name for name, text in texts.items() if "\ndef measure(" in text}
+    without_records = {name for name, kind in KINDS.items() if not kind.records}
     assert without_records == {name for name, text in texts.items() if "\nSCHEMA = " in text}
 
 

@@ -84,7 +84,7 @@ def test_subwords_are_drawn_from_all_texts_and_are_never_special(dev_tokens):  #
     drawn = draw_subwords(texts, 3 * len(texts), 0)
     assert set(np.diff(drawn.word_offsets)) == {3} and drawn.ids == texts.ids
     assert len(draw_subwords(texts, 5, 0)) == 5
-    subwords = drawn.subwords[np.repeat(drawn.subword_offsets[:-1], np.diff(drawn.word_offsets)) + drawn.positions]
+    subwords = drawn.subwords[drawn.labelled_rows]
     assert not {2, 3} & {*subwords.tolist()} and len(draw_subwords(texts, 10**6, 0).positions) == sum(
         subword not in (2, 3) for subword in texts.subwords
     )

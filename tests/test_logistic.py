@@ -132,7 +132,7 @@ def test_pairs_of_languages_are_single_probes(monkeypatch):
     train, test = languages({"aa": 300, "bb": 220, "cc": 260}), languages({"aa": 500, "bb": 400, "cc": 450}, seed=1)
     pairs = [("aa", "bb"), ("cc", "aa")]
     result = language_pairs(train, test, pairs, WINDOWS, tolerance=1e-6)
-    assert result.converged.all() and result.values.shape == (2, 5)
+    assert result.convergence()["converged"] and result.values.shape == (2, 5)
     for i, j in np.ndindex(2, 5):
         (a, b), window = pairs[i], WINDOWS[j]
         labels = [np.repeat([0, 1], [len(part[a]), len(part[b])]) for part in (train, test)]
@@ -148,7 +148,7 @@ def test_pairs_of_languages_are_single_probes(monkeypatch):
 def test_one_against_the_rest_is_scikit_learns():
     train, test = languages({"aa": 200, "bb": 150, "cc": 180}), languages({"aa": 300, "bb": 250, "cc": 350}, seed=1)
     accuracy, probes = one_against_rest(train, test, WINDOWS, tolerance=1e-6)
-    assert probes.values.shape == probes.converged.shape == (3, 5)
+    assert probes.values.shape == probes.gradients.shape == (3, 5)
     truth = [np.repeat(np.arange(3), [len(part[name]) for name in part]) for part in (train, test)]
     for j, window in enumerate(WINDOWS):
         model = OneVsRestClassifier(LogisticRegression(tol=1e-8, max_iter=1000))

@@ -87,7 +87,7 @@ def test_a_linear_head_starts_as_pytorch_has_it_where_no_deviation_is_given():
 
 
 def test_a_parser_starts_as_pytorch_has_it():
-    parser = Biaffine(100, 7, arc=64, relation=25, initialisation="pytorch")
+    parser = Biaffine(100, ParserHead(labels=tuple("abcdefg"), arc=64, relation=25, initialisation="pytorch"))
     torch.manual_seed(0)
     bilinear, linear = torch.nn.Bilinear(25, 25, 7), torch.nn.Linear(100, 64)
     released = torch.nn.init.xavier_uniform_(torch.empty(1, 65, 65))  # the shape has a fan-in of 65 squared

@@ -16,14 +16,13 @@ from crosslens.encoding.encoders.folder import Description
 from crosslens.encoding.tokens.counts import Counts, Vocabulary
 from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
 from crosslens.jobs.checksums import write_checksums
-from crosslens.measures.shared.correlation import over_languages, partial
-from crosslens.measures.shared.overlap import by_token, by_type, distance, of_words
+from crosslens.numerics.correlation import over_languages, partial
 from crosslens.numerics.estimates import correlation
 from crosslens.papers.configuration import load
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019 import figure3, overlap
 from crosslens.papers.wu2019.names import DEFINITIONS, TASKS
-from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts
+from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, WORDS, Texts, by_token, by_type, distance, of_words
 from crosslens.papers.wu2019.scores import ZERO_SHOT, printed_scores
 from crosslens.papers.wu2019.tables_and_figures import items
 from crosslens.reports.cells import Published, where

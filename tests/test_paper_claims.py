@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from crosslens.numerics.curves import meeting
 from crosslens.numerics.estimates import correlation, difference_of_correlations
 from crosslens.papers.liang2021 import claims as liang2021
 from crosslens.papers.muller2021 import claims as muller2021
@@ -16,7 +15,7 @@ FAMILIES = {"de": "Indo-European", "fr": "Indo-European", "tr": "Turkic", "zh": 
     [([3, 1, -1, 2], 15), ([1, 2, 3, 4], 40), ([-1, 2, 3, 4], 5), ([2, 0, 1, 1], 10), ([4, 4, 1, -3], 25)],
 )
 def test_curves_meet_where_the_line_between_two_points_crosses_zero(difference, expected):
-    assert meeting(np.array([5, 10, 20, 40]), np.array(difference, float)) == pytest.approx(expected)
+    assert liang2021._meeting_point(np.array([5, 10, 20, 40]), np.array(difference, float)) == pytest.approx(expected)
 
 
 def test_the_correlations_of_two_variables_with_a_third_differ_as_simulations_do():

@@ -12,7 +12,7 @@ from crosslens.config.base import language_code
 from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
 from crosslens.papers.passport import page as pages
-from crosslens.papers.passport.comparison import COVERAGE, Pair, table
+from crosslens.papers.passport.comparison import COVERAGE, table
 from crosslens.papers.passport.comparison_page import page
 from crosslens.papers.passport.facts import Passport, measures
 from crosslens.papers.passport.figure import comparison
@@ -28,17 +28,16 @@ PRETRAINING = Pretraining.read(REPOSITORY / "resources/pretraining.yaml")
 PASSPORT = Path(pages.__file__).parent
 
 
-def pair(folder: Path, shift: float = 0.05, **changes: Any) -> Pair:
+def pair(folder: Path, shift: float = 0.05, **changes: Any) -> tuple[Passport, Passport]:
     """An encoder whose rising measures are `shift` better than those of a smaller one, of which changes say more."""
     encoder = {"id": "bert-base-multilingual-cased", "layers": 6, "width": 768} | changes.pop("encoder", {})
     a = passports.write(folder, "large", shift)
     b = passports.write(folder, "small", encoder=encoder, **changes)
-    return Pair.of(Passport.read(a), Passport.read(b))
+    return Passport.read(a), Passport.read(b)
 
 
 def test_a_planted_difference_is_seen_in_each_language_and_in_all(tmp_path: Path) -> None:
-    compared = pair(tmp_path)
-    cells = where(table(compared, PRETRAINING), metric="neighbours")
+    cells = where(table(*pair(tmp_path), PRETRAINING), metric="neighbours")
     languages = cells[cells["family"] != ""].set_index("column")
     assert [*languages.index] == [language for language in passports.FAMILIES if language != "en"]
     a, b = (passports.value_of("neighbours", "strong, raw", layer, "de") for layer in (11, 10))  # summary: the last layer but one
@@ -49,14 +48,14 @@ def test_a_planted_difference_is_seen_in_each_language_and_in_all(tmp_path: Path
 
 
 def test_lower_is_better_where_it_is(tmp_path: Path) -> None:
-    cells = table(pair(tmp_path, 0.0), PRETRAINING)
+    cells = table(*pair(tmp_path, 0.0), PRETRAINING)
     hubness, premium = (where(cells, metric=key, column="families").iloc[0] for key in ("hubness", "premium"))
     assert hubness["here"] < 0 and (hubness["won"], hubness["lost"]) == (31, 0)
     assert (premium["here"], premium["won"], premium["lost"], premium["p"]) == (0, 0, 0, 1)  # the same in both
 
 
 def test_no_encoder_is_better_in_a_measure_without_direction(tmp_path: Path) -> None:
-    cells = table(pair(tmp_path), PRETRAINING)
+    cells = table(*pair(tmp_path), PRETRAINING)
     directed = {key for key, measure in measures().items() if measure.better != "neither"}
     tested = cells[cells["p"].notna()]
     assert {*tested["metric"]} == directed - {"share"}  # which is of a layer as a whole
@@ -67,16 +66,16 @@ def test_no_encoder_is_better_in_a_measure_without_direction(tmp_path: Path) -> 
 
 def test_an_encoder_does_not_differ_from_itself(tmp_path: Path) -> None:
     passport = Passport.read(passports.write(tmp_path))
-    cells = table(Pair.of(passport, passport), PRETRAINING)
+    cells = table(passport, passport, PRETRAINING)
     assert (cells["here"] == 0).all() and (cells["p_holm"].dropna() == 1).all()
     assert (cells["low"].dropna() == 0).all() and (cells["high"].dropna() == 0).all()
 
 
 def test_languages_are_told_apart_by_coverage(tmp_path: Path) -> None:
-    cells = where(table(pair(tmp_path), PRETRAINING), metric="mexa")
+    cells = where(table(*pair(tmp_path), PRETRAINING), metric="mexa")
     numbers = {name: int(n) for name, n in zip(cells["column"], cells["n"], strict=True) if name in COVERAGE.values()}
     assert numbers == {"both cover": 23, "only A": 2, "only B": 1, "neither": 5}  # am, ha; yo; tzm, zu, quy, nqo, gn
-    unknown = table(pair(tmp_path, encoder={"id": "me/mine"}), PRETRAINING)
+    unknown = table(*pair(tmp_path, encoder={"id": "me/mine"}), PRETRAINING)
     assert not unknown["column"].isin([*COVERAGE.values()]).any()
 
 
@@ -93,7 +92,7 @@ def test_languages_are_told_apart_by_coverage(tmp_path: Path) -> None:
 )
 def test_passports_that_cannot_be_compared_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=f"^passports of large and small: {message}.*; rebuild both$"):
-        pair(tmp_path, **changes)
+        table(*pair(tmp_path, **changes), PRETRAINING)
 
 
 def test_lists_of_languages_are_those_of_the_studies(values: dict[str, Any]) -> None:
@@ -110,7 +109,7 @@ def page_of(passports: list[Passport], folder: Path) -> str:
     check_words(figure)
     save(figure, folder / "picture.svg", "passports")
     pairs = combinations(range(len(passports)), 2)
-    tables = {(a, b): table(Pair.of(passports[a], passports[b]), PRETRAINING) for a, b in pairs}
+    tables = {(a, b): table(passports[a], passports[b], PRETRAINING) for a, b in pairs}
     picture = (folder / "picture.svg").read_bytes()
     return page(tables, passports, picture, PRETRAINING, PASSPORT / "comparison.html.j2")
 
@@ -138,26 +137,26 @@ def test_an_encoder_at_its_baseline_wins_nothing(tmp_path: Path) -> None:
 
 
 def test_a_measure_that_an_encoder_lacks_costs_no_other(tmp_path: Path) -> None:
-    compared = pair(tmp_path)
-    without = Passport(compared.a.table[compared.a.table["metric"] != "genealogy"], compared.a.record)
-    text = page_of([without, compared.b], tmp_path)
+    large, small = pair(tmp_path)
+    without = Passport(large.table[large.table["metric"] != "genealogy"], large.record)
+    text = page_of([without, small], tmp_path)
     assert text.count("not measured for every encoder") == 1 and text.count("31 of 31") > 1
 
 
 def test_a_premium_that_is_too_small_wins_nothing(tmp_path: Path) -> None:
-    compared = pair(tmp_path)
-    table = compared.b.table.copy()
+    large, small = pair(tmp_path)
+    table = small.table.copy()
     table.loc[(table["metric"] == "premium") & (table["baseline_kind"] == ""), "here"] /= 2
-    low = Passport(table, compared.b.record)
-    assert "too small" not in page_of([compared.a, low], tmp_path)
-    text = page_of([compared.a, passport_with_unknown(low, {"th": 0.6})], tmp_path)
+    low = Passport(table, small.record)
+    assert "too small" not in page_of([large, low], tmp_path)
+    text = page_of([large, passport_with_unknown(low, {"th": 0.6})], tmp_path)
     assert "none: B is too small because of unknown subwords" in text
 
 
 def test_the_page_says_where_so_few_languages_can_decide_nothing(tmp_path: Path) -> None:
-    compared = pair(tmp_path)
-    few = [Passport(only(part.table, {"de", "fi", "tr", "zh"}), part.record) for part in (compared.a, compared.b)]
-    assert "cannot be below" in page_of(few, tmp_path) and "cannot be below" not in page_of([compared.a, compared.b], tmp_path)
+    whole = [*pair(tmp_path)]
+    few = [Passport(only(part.table, {"de", "fi", "tr", "zh"}), part.record) for part in whole]
+    assert "cannot be below" in page_of(few, tmp_path) and "cannot be below" not in page_of(whole, tmp_path)
 
 
 def only(table: pd.DataFrame, languages: set[str]) -> pd.DataFrame:
@@ -167,8 +166,7 @@ def only(table: pd.DataFrame, languages: set[str]) -> pd.DataFrame:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_page_works_in_a_browser(tmp_path: Path) -> None:
-    compared = pair(tmp_path)
-    html = page_of([compared.a, compared.b], tmp_path)
+    html = page_of([*pair(tmp_path)], tmp_path)
     assert "31 of 31" in html and "widths differ" in html and "only B" in html
     (tmp_path / "page.html").write_text(html, "utf-8")
     with browser() as tab:

@@ -31,8 +31,8 @@ def log(folder: Path, **changes: Any) -> dict[str, Any]:
     "changes",
     [
         {},
-        {"encoder": {"id": None, "revision": None, "licence": None, "positions": "rotary"}},
-        {"facts": {"commit": None, "split": None, "url": "https://github.com/dadelani/sib-200"}},
+        {"encoder": {"id": None, "revision": None, "positions": "rotary"}},
+        {"facts": {"commit": None, "split": None}},
     ],
 )
 def test_the_file_is_valid(tmp_path: Path, changes: dict[str, Any]) -> None:

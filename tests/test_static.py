@@ -150,13 +150,13 @@ def topics(generator: np.random.Generator) -> Texts:
 def test_subwords_that_occur_together_are_similar_and_two_runs_are_equal(settings, log):
     texts = topics(np.random.default_rng(0))
     (vectors, history), (again, rows) = (
-        static_embeddings.train(settings, texts, 50, 16, seed=3, threads=1, log=log) for _ in range(2)
+        static_embeddings.train(settings, texts, 50, 16, seed=3, log=log) for _ in range(2)
     )  # fmt: skip
     assert vectors.tobytes() == again.tobytes() and vectors.dtype == np.float32
     assert [row["loss"] for row in history] == [row["loss"] for row in rows] and len(history) == settings.epochs
     assert history[-1]["loss"] < history[0]["loss"]
     assert not vectors[:3].any() and not vectors[43:].any() and vectors[3:43].all()
-    other, _ = static_embeddings.train(settings, texts, 50, 16, seed=4, threads=1, log=log)
+    other, _ = static_embeddings.train(settings, texts, 50, 16, seed=4, log=log)
     assert not np.array_equal(vectors, other)
     units = vectors[3:43] / np.linalg.norm(vectors[3:43], axis=1, keepdims=True)
     similar = units @ units.T
@@ -171,17 +171,15 @@ def test_word2vec_reads_all_of_a_long_text_and_drops_what_is_rare(log):
     read = [name for names in word2vec.Sentences(as_texts([long]), 0) for name in names]
     assert read == list(map(str, long[1:-1]))
     settings = Word2Vec(epochs=1, minimum_count=7)
-    vectors, history = static_embeddings.train(settings, as_texts([long]), 40, 4, seed=0, threads=1, log=log)
+    vectors, history = static_embeddings.train(settings, as_texts([long]), 40, 4, seed=0, log=log)
     assert vectors[30].any() and not vectors[31].any() and history[0]["subwords"] == len(long) - 2
     with pytest.raises(DataError, match="subwords that occur 9000 times"):
-        static_embeddings.train(
-            settings.model_copy(update={"minimum_count": 9000}), as_texts([long]), 40, 4, seed=0, threads=1, log=log
-        )
+        static_embeddings.train(settings.model_copy(update={"minimum_count": 9000}), as_texts([long]), 40, 4, seed=0, log=log)
 
 
 def test_word2vec_is_gensims_own_with_the_same_loss(log):
     texts, settings = topics(np.random.default_rng(1)), Word2Vec(epochs=1, window=4, negatives=3, sample=0.01)
-    vectors, history = static_embeddings.train(settings, texts, 50, 8, seed=0, threads=1, log=log)
+    vectors, history = static_embeddings.train(settings, texts, 50, 8, seed=0, log=log)
     theirs = gensim.models.Word2Vec(
         vector_size=8, window=4, negative=3, sample=0.01, sg=1, min_count=1, workers=1, seed=stream(0, "word2vec") % 2**32
     )
@@ -194,7 +192,7 @@ def test_word2vec_is_gensims_own_with_the_same_loss(log):
 
 def test_texts_without_pairs_are_refused(log):
     with pytest.raises(DataError, match="texts of at least two subwords"):
-        static_embeddings.train(GloVe(), as_texts([[1, 3, 2], [1, 2]]), 5, 4, seed=0, threads=1, log=log)
+        static_embeddings.train(GloVe(), as_texts([[1, 3, 2], [1, 2]]), 5, 4, seed=0, log=log)
 
 
 def test_a_loss_that_is_not_finite_stops_the_training(log):
@@ -222,9 +220,7 @@ def test_a_training_that_is_stopped_goes_on(settings, stop, tmp_path, monkeypatc
         return original(self, *arguments)
 
     def train(checkpoint_file=None):
-        found, history = static_embeddings.train(
-            settings, texts, 50, 16, seed=3, threads=1, log=log, checkpoint_file=checkpoint_file
-        )
+        found, history = static_embeddings.train(settings, texts, 50, 16, seed=3, log=log, checkpoint_file=checkpoint_file)
         return found.tobytes(), [row["loss"] for row in history]
 
     monkeypatch.setattr(*counted, step)

@@ -335,7 +335,7 @@ def test_a_head_or_a_term_reads_the_layer_that_it_names(bench, layer, trained):
         states = unit_states(bench.encoder(), batch, Units(), [layer])[f"layer_{layer}"]
         expected = trainer.model.eval().heads[TASK](states).argmax(-1).numpy()
     for trainer.head_inputs.cached in (False, True):
-        assert np.mean(trainer.predict(TEST, TASK)[TASK][batch.words] == expected) > 0.99
+        assert np.mean(trainer.head_inputs.predict(TEST, TASK)[TASK][batch.words] == expected) > 0.99
     (phase,) = OBJECTIVES["finetuned"]
     losses, found = gradients_of(bench, phase, of)
     assert parts_of(found) == trained

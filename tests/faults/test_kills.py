@@ -155,7 +155,7 @@ PLACES = {
     "the last evaluation of a stage": (LOOP, "selection_score", 3, True),
     "a checkpoint": (CHECKPOINT, "save_file", 0, False),
     "between stages": (LOOP, "Loop.train_stage", 1, False),
-    "predictions": (LOOP, "Loop.predict", 15, False),
+    "predictions": (HEAD_INPUTS, "HeadInputs.predict", 15, False),
     "writing predictions": (RUN, "parquet.write", 0, True),
     "writing weights": (RUN, "save", 0, True),
     "writing the record": (RUN, "write_json", 0, False),

@@ -66,6 +66,11 @@ class Texts:
         """Number of subwords of each of the given texts, in their order."""
         return np.asarray(self.subword_offsets[texts + 1] - self.subword_offsets[texts])
 
+    @property
+    def labelled_rows(self) -> np.ndarray:
+        """Indices of the subwords of all labelled words among all subwords, (n_words,)."""
+        return np.asarray(np.repeat(self.subword_offsets[:-1], np.diff(self.word_offsets)) + self.positions)
+
     def word_rows(self, texts: np.ndarray) -> np.ndarray:
         """Indices of all labelled words of the given texts, in their order."""
         return _ranges(self.word_offsets[texts], self.word_offsets[texts + 1])

@@ -248,8 +248,9 @@ class Artefacts:
     def measure_settings(self, kind: str, recipe: str) -> dict[str, Any]:
         """Settings of a measure of a recipe. If its kind has a setting `training`, they list the recipe's training files."""
         settings = self.studies.settings(kind, recipe)
-        training = [file for file in self.recipe(recipe).files() if file[2] == "train"]
-        return {**({"training": training} if "training" in (expected_settings(kind.partition("@")[0]) or ()) else {}), **settings}
+        if "training" not in expected_settings(kind.partition("@")[0]):
+            return {**settings}
+        return {"training": [file for file in self.recipe(recipe).files() if file[2] == "train"], **settings}
 
     def measured(self, kind: str, recipe: str, seed: str, settings: Mapping[str, Any]) -> dict[str, str | list[str]]:
         """Files that a measure reads, by name; they depend on what its kind measures. seed: "" if one file covers all seeds."""

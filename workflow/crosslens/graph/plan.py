@@ -207,7 +207,7 @@ class Graph(Artefacts):
     def measure(self, kind: str, recipe: str, seed: str = "") -> Step:
         """measures/KIND/RECIPE.parquet or, for kinds that are measured by seed, measures/KIND/RECIPE/seedSEED.parquet."""
         paper, entry = self.studies.recipe(recipe)
-        module, source, seeds = kind_of(kind).module, kind_of(kind).source, self.studies.seeds(recipe)
+        module, source, seeds = kind.partition("@")[0], kind_of(kind).source, self.studies.seeds(recipe)
         settings = self.measure_settings(kind, recipe)
         return Step(
             script="measure",

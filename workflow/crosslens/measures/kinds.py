@@ -19,7 +19,6 @@ Source = Literal["predictions", "samples", "states", "encoder"]
 class Kind:
     """A kind of measure.
 
-    module: name of the module in crosslens/measures that defines `measure`.
     source: what is measured. "predictions": predictions and history of a recipe's training runs. "samples": words and texts
     that are sampled for states; no model is needed. "states": stored hidden states. "encoder": an encoder that the measure
     runs, trained or only pretrained.
@@ -28,7 +27,6 @@ class Kind:
     records: whether its rows are records; if not, the module defines their columns as SCHEMA.
     """
 
-    module: str
     source: Source
     tokens: bool = False
     typology: bool = False
@@ -40,34 +38,34 @@ class Kind:
         return self.source in ("states", "encoder")
 
 
-KINDS: Mapping[str, Kind] = {
-    "adversary": Kind("adversary", "predictions"),
-    "attachment": Kind("attachment", "predictions", tokens=True),
-    "classification": Kind("classification", "predictions", tokens=True),
-    "spans": Kind("spans", "predictions", tokens=True),
-    "spelling": Kind("spelling", "samples"),
-    "alignment": Kind("alignment", "states", tokens=True),
-    "clusters": Kind("clusters", "states"),
-    "language_geometry": Kind("language_geometry", "states"),
-    "language_groups": Kind("language_groups", "states"),
-    "language_identification": Kind("language_identification", "states"),
-    "language_similarity": Kind("language_similarity", "states"),
-    "probes": Kind("probes", "states"),
-    "projection": Kind("projection", "states", records=False),
-    "sentence_probes": Kind("sentence_probes", "states"),
-    "similarity": Kind("similarity", "states", tokens=True),
-    "subspaces": Kind("subspaces", "states", records=False),
-    "topic_transfer": Kind("topic_transfer", "states"),
-    "typology": Kind("typology", "states", typology=True),
-    "change": Kind("change", "encoder"),
-    "language_after_shift": Kind("language_after_shift", "encoder"),
-    "language_of_subwords": Kind("language_of_subwords", "encoder"),
-    "masked": Kind("masked", "encoder"),
-    "retrieval": Kind("retrieval", "encoder"),
-    "example_translations": Kind("example_translations", "encoder", records=False),
-    "transfer": Kind("transfer", "encoder"),
-    "translation": Kind("translation", "encoder"),
-    "units": Kind("units", "encoder"),
+KINDS: Mapping[str, Kind] = {  # name of the module in crosslens/measures -> kind
+    "adversary": Kind("predictions"),
+    "attachment": Kind("predictions", tokens=True),
+    "classification": Kind("predictions", tokens=True),
+    "spans": Kind("predictions", tokens=True),
+    "spelling": Kind("samples"),
+    "alignment": Kind("states", tokens=True),
+    "clusters": Kind("states"),
+    "language_geometry": Kind("states"),
+    "language_groups": Kind("states"),
+    "language_identification": Kind("states"),
+    "language_similarity": Kind("states"),
+    "probes": Kind("states"),
+    "projection": Kind("states", records=False),
+    "sentence_probes": Kind("states"),
+    "similarity": Kind("states", tokens=True),
+    "subspaces": Kind("states", records=False),
+    "topic_transfer": Kind("states"),
+    "typology": Kind("states", typology=True),
+    "change": Kind("encoder"),
+    "language_after_shift": Kind("encoder"),
+    "language_of_subwords": Kind("encoder"),
+    "masked": Kind("encoder"),
+    "retrieval": Kind("encoder"),
+    "example_translations": Kind("encoder", records=False),
+    "transfer": Kind("encoder"),
+    "translation": Kind("encoder"),
+    "units": Kind("encoder"),
 }
 
 
@@ -99,19 +97,11 @@ def read_corpora(settings: Mapping[str, Any], corpora: Collection[str]) -> dict[
 
 
 @cache
-def expected_settings(kind: str) -> dict[str, bool] | None:
-    """Return setting -> whether it is required, for the settings of a kind; None if its `measure` accepts any.
+def expected_settings(kind: str) -> dict[str, bool]:
+    """Return setting -> whether it is required, for the settings of a kind.
 
-    Settings are the arguments of the module's function `measure`, which is read without being imported.
+    Settings are the keyword-only arguments of the module's function `measure`, which is read without being imported.
     """
-    tree = ast.parse((Path(__file__).parent / f"{KINDS[kind].module}.py").read_bytes())
-    functions = [node.args for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "measure"]
-    if not functions or functions[0].kwarg:
-        return None
-    (arguments,) = functions
-    positional = [argument.arg for argument in [*arguments.posonlyargs, *arguments.args]]
-    must = dict.fromkeys(positional, True) | dict.fromkeys(positional[len(positional) - len(arguments.defaults) :], False)
-    del must[positional[0]]  # the subject
-    return must | {
-        argument.arg: default is None for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    }
+    tree = ast.parse((Path(__file__).parent / f"{kind}.py").read_bytes())
+    arguments = next(node.args for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "measure")
+    return {argument.arg: default is None for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)}

@@ -93,9 +93,8 @@ def draw_subwords(texts: Texts, most: int, seed: int) -> Texts:
     """
     inner = inner_subwords(texts)
     owners = np.repeat(np.arange(len(inner)), np.diff(inner.word_offsets))
-    rows = inner.subword_offsets[owners] + inner.positions
     special = np.unique(inner.subwords[inner.end_rows()])  # by id, to exclude the one between the texts of a pair too
-    inside = np.flatnonzero(~np.isin(inner.subwords[rows], special))
+    inside = np.flatnonzero(~np.isin(inner.subwords[inner.labelled_rows], special))
     chosen = inside[draw_evenly(owners[inside], most, seed)]
     offsets = np.searchsorted(owners[chosen], np.arange(len(inner) + 1))
     labelled = replace(inner, positions=inner.positions[chosen], word_offsets=offsets, words=[""] * len(chosen))

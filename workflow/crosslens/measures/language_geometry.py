@@ -15,7 +15,7 @@ from crosslens.numerics.densray import densray
 from crosslens.numerics.dispersion import axes_of_means, language_share
 from crosslens.numerics.halves import centred
 from crosslens.numerics.logistic import fit
-from crosslens.numerics.probe import Fitted, logistic_probe
+from crosslens.numerics.probe import Fitted, convergence, logistic_probe
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.streams import stream
 
@@ -83,16 +83,13 @@ def _identification(
         (fitted,) = probe(train.reshape(-1, width), labels, sentences, [test.reshape(-1, width)])
         right[:, parallel.half != half] = fitted.predicted.reshape(languages, -1) == np.arange(languages)[:, None]
         fits.append(fitted)
-    convergence = {
-        "penalty": fits[0].penalty, "gradient": max(fitted.gradient for fitted in fits),
-        "converged": all(fitted.converged for fitted in fits),
-    }  # fmt: skip
+    of_fits = {"penalty": fits[0].penalty} | convergence(fits)
     if generator is not None:
-        yield {"language": "all", "item": SHUFFLED_PAIRS, "value": float(right.mean()), "n": right.size} | convergence
+        yield {"language": "all", "item": SHUFFLED_PAIRS, "value": float(right.mean()), "n": right.size} | of_fits
         return
     for language, outcome in zip(parallel.languages, right, strict=True):
-        yield {"language": language} | convergence | mean_over_blocks(outcome, parallel.blocks)
-    yield {"language": "all"} | convergence | mean_over_blocks(right.mean(0), parallel.blocks)
+        yield {"language": language} | of_fits | mean_over_blocks(outcome, parallel.blocks)
+    yield {"language": "all"} | of_fits | mean_over_blocks(right.mean(0), parallel.blocks)
 
 
 def _directions(parallel: Parallel, states: np.ndarray, half: int, penalty: float, tolerance: float) -> int:

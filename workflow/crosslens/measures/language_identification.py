@@ -140,14 +140,9 @@ class Accuracies:
     gradients: np.ndarray  # largest absolute component of the gradient where the fit ended
     tolerance: float
 
-    @property
-    def converged(self) -> np.ndarray:
-        """Return whether each fit has converged, (probes, windows) bool."""
-        return self.gradients <= self.tolerance
-
     def convergence(self) -> dict[str, Any]:
         """Return part of a record: the largest gradient of all fits, and whether all have converged."""
-        return {"gradient": float(self.gradients.max()), "converged": bool(self.converged.all())}
+        return {"gradient": float(self.gradients.max()), "converged": bool((self.gradients <= self.tolerance).all())}
 
 
 def language_pairs(
@@ -184,8 +179,7 @@ def one_against_rest(
     """Fit a probe for each language against all others and each window; arguments as for `language_pairs`.
 
     Returns the accuracy (= micro F1) of predicting the language whose probe has the highest score, (windows,), and the
-    accuracies
-    of the probes, (languages, windows), languages in the order of `train`.
+    accuracies of the probes, (languages, windows), languages in the order of `train`.
     """
     numbers = np.arange(len(train))[:, None]
     classes = np.concatenate([np.full(len(train[name]), number) for number, name in enumerate(train)])

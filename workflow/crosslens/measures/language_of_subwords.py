@@ -24,7 +24,7 @@ from crosslens.measures.shared.conversion import share_record, vocabulary
 from crosslens.measures.shared.identification_terms import ALONE, CHANCE, EVERY, SEVERAL
 from crosslens.measures.shared.shift_terms import ACCURACY
 from crosslens.measures.shared.subject import Subject
-from crosslens.numerics.probe import draw_evenly, logistic_probe, split_by_text
+from crosslens.numerics.probe import convergence, draw_evenly, logistic_probe, split_by_text
 from crosslens.numerics.streams import stream
 
 
@@ -67,14 +67,14 @@ def measure(
                 "use more text or other languages"
             )
         states = np.concatenate([states_of_places(encoder, windows[code], places) for code, places in rows.items()])
-        predicted, convergence = identify(
+        predicted, of_fits = identify(
             states, languages, subword_ids, penalties=penalties, tolerance=tolerance, seed=stream(subject.seed, "halves")
         )
         for code in ["all", *rows]:
             inside = np.full(len(languages), code == "all") | (languages == code)
             of_code = row | {"language": code, "n": int(inside.sum())}
             right = (predicted == languages)[inside]
-            yield of_code | {"definition": definition} | share_record(right, subword_ids[inside]) | convergence
+            yield of_code | {"definition": definition} | share_record(right, subword_ids[inside]) | of_fits
             yield of_code | {"definition": f"{definition}; {CHANCE}", "value": 1 / len(rows)}
         yield row | {
             "language": "all", "definition": f"{definition}; {ALONE}", "value": highest_share(subword_ids, languages),
@@ -125,9 +125,7 @@ def identify(
         )
         predicted[test] = fitted.predicted
         fits.append(fitted)
-    return predicted, {
-        "gradient": max(fitted.gradient for fitted in fits), "converged": all(fitted.converged for fitted in fits)
-    }  # fmt: skip
+    return predicted, convergence(fits)
 
 
 def highest_share(subwords: np.ndarray, languages: np.ndarray) -> float:

@@ -14,7 +14,7 @@ from crosslens.measures.shared.subject import Subject
 from crosslens.numerics.f1 import macro_f1, overall, token_counts
 from crosslens.numerics.halves import blocks, centred, halves
 from crosslens.numerics.linear import leace
-from crosslens.numerics.probe import Fitted, logistic_probe
+from crosslens.numerics.probe import Fitted, convergence, logistic_probe
 from crosslens.numerics.statistics import Statistics
 from crosslens.numerics.streams import stream
 
@@ -106,12 +106,11 @@ def of_layer(
 
 
 def _records(parallel: Parallel, predictions: dict[str, np.ndarray], source: int, fits: list[Fitted]) -> Iterator[dict[str, Any]]:
-    convergence = {"gradient": max(fitted.gradient for fitted in fits), "converged": all(fitted.converged for fitted in fits)}
     names, gold = np.unique(parallel.labels, return_inverse=True)
     right = {name: (values == parallel.labels).astype(float) for name, values in predictions.items()}
     for number, language in enumerate(parallel.languages):
         for name, outcome in right.items():
-            place = {"language": language, "definition": RAW if name == SHUFFLED_PAIRS else name} | convergence
+            place = {"language": language, "definition": RAW if name == SHUFFLED_PAIRS else name} | convergence(fits)
             floor = {"item": SHUFFLED_PAIRS} if name == SHUFFLED_PAIRS else {}
             yield place | mean_over_blocks(outcome[number], parallel.blocks) | floor
         classes = np.searchsorted(names, predictions[RAW][number].astype(str))

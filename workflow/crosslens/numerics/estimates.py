@@ -235,19 +235,19 @@ def difference_of_correlations(
     return Estimate(float(z[0] - z[1]), error)
 
 
-def holm(ps: Sequence[float], level: float = LEVEL) -> list[float]:
-    """Level at which each hypothesis is decided, so that all decisions are right in a share 1 - level of cases.
+def holm(ps: Sequence[float]) -> list[float]:
+    """Level at which each hypothesis is decided, so that all decisions are right in a share 1 - LEVEL of cases.
 
-    The smallest of m p-values is compared with level / m, the next one with level / (m - 1), and so on. The first that is not
+    The smallest of m p-values is compared with LEVEL / m, the next one with LEVEL / (m - 1), and so on. The first that is not
     below its level, and all larger ones, get this same level, so that none of them is below it.
 
-    ps: p-values of the hypotheses; a hypothesis with nan is not tested, and its level is `level`.
+    ps: p-values of the hypotheses; a hypothesis with nan is not tested, and its level is LEVEL.
     Source: Holm (1979).
     """
     tested = sorted((p, number) for number, p in enumerate(ps) if not math.isnan(p))
-    levels, rejecting = [level] * len(ps), True
+    levels, rejecting = [LEVEL] * len(ps), True
     for rank, (p, number) in enumerate(tested):
-        levels[number] = level / (len(tested) - rank) if rejecting else levels[tested[rank - 1][1]]
+        levels[number] = LEVEL / (len(tested) - rank) if rejecting else levels[tested[rank - 1][1]]
         rejecting = rejecting and p < levels[number]
     return levels
 

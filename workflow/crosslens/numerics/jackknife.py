@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import stdtrit  # not scipy.stats, which takes half a second to import
 
+from crosslens.numerics.intervals import t_quantile
 from crosslens.numerics.kernels import CANCELLED, LEAST, Centring, Side, cosine
 
 BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -78,4 +78,4 @@ def half_width(value: float, leave_one_out: np.ndarray, sizes: np.ndarray) -> fl
     ratio = sizes.sum() / sizes
     centre = blocks * value - ((1 - 1 / ratio) * leave_one_out).sum()
     pseudo = ratio * value - (ratio - 1) * leave_one_out
-    return float(stdtrit(blocks - 1, 0.975) * np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))
+    return float(t_quantile(blocks - 1) * np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))

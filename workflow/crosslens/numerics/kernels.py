@@ -67,11 +67,8 @@ class Gram:
         kernel += shift[:, None]
         return kernel
 
-    def rbf(self, window: slice, bandwidth: float) -> np.ndarray:
-        """New kernel exp(-distance^2 / (2 b^2)) of a window of m states, (m, m).
-
-        bandwidth: b, as a multiple of the root of the median non-zero squared distance.
-        """
+    def rbf(self, window: slice) -> np.ndarray:
+        """New kernel exp(-distance^2 / (2 b^2)) of a window of m states, (m, m); b^2 is the median non-zero squared distance."""
         products = self.centred[window, window]
         squares = products.diagonal()
         distances = -2 * products
@@ -82,7 +79,7 @@ class Gram:
         apart = distances[distances > CANCELLED * distances.max(initial=0)]
         if not len(apart):
             return np.zeros_like(products)
-        distances *= -0.5 / (bandwidth**2 * np.median(apart, overwrite_input=True))
+        distances *= -0.5 / np.median(apart, overwrite_input=True)
         kernel: np.ndarray = squareform(np.exp(np.minimum(distances, 0, out=distances), out=distances))
         np.fill_diagonal(kernel, 1)
         return kernel

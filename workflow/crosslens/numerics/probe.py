@@ -24,6 +24,11 @@ class Fitted:
         return {"penalty": self.penalty, "gradient": self.gradient, "converged": self.converged}
 
 
+def convergence(fits: Sequence[Fitted]) -> dict[str, float | bool]:
+    """Return part of a record: the largest gradient of several fits, and whether all have converged."""
+    return {"gradient": max(fitted.gradient for fitted in fits), "converged": all(fitted.converged for fitted in fits)}
+
+
 @dataclass(frozen=True)
 class Standardisation:
     """Mean and standard deviation of each of d columns, (d,) each; a column without variation is divided by 1.

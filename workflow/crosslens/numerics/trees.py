@@ -11,22 +11,13 @@ from crosslens.jobs.errors import DataError
 from crosslens.numerics.f1 import Counts
 
 
-def decode(scores: np.ndarray) -> np.ndarray:
-    """Heads of the tree with the largest sum of scores among all trees with one root word, (w,) int64.
-
-    scores: (w, w + 1); rows are words, columns their possible heads. A word's own column is never read. If several trees are
-    best, one of them is returned. Raises ValueError if a score is not finite.
-    """
-    heads: np.ndarray = decode_batch(scores[None], np.array([len(scores)]))[0]
-    return heads
-
-
 def decode_batch(scores: np.ndarray, words: np.ndarray, *, one_root: bool = True) -> np.ndarray:
-    """Heads of the best trees of b sentences, (b, w) int64; 0 beyond a sentence's words.
+    """Heads of the trees with the largest sum of scores, of b sentences, (b, w) int64; 0 beyond a sentence's words.
 
-    scores: (b, w, w + 1), as for `decode`. words: (b,), number of words in each sentence. one_root: whether a tree has one root
-    word; if not, it has as many as score best. Each sentence may take as long as the longest, so pass sentences of similar
-    length. Raises ValueError if a score is not finite.
+    scores: (b, w, w + 1); rows are words, columns their possible heads. A word's own column is never read. If several trees are
+    best, one of them is returned. words: (b,), number of words in each sentence. one_root: whether a tree has one root word; if
+    not, it has as many as score best. Each sentence may take as long as the longest, so pass sentences of similar length. Raises
+    ValueError if a score is not finite.
     """
     if not one_root:  # make the root an extra word, the only one that may depend on the new root
         b, w = scores.shape[:2]

@@ -103,12 +103,11 @@ class Studies:
         """Raise DataError if settings are not those of the kind, or name a corpus that the recipe's samples do not have."""
         kind, here = measure.partition("@")[0], f"measures/{measure}/{recipe}"
         expected = expected_settings(kind)
-        if expected is not None:
-            if unknown := [name for name in settings if name not in expected]:
-                names, near = ", ".join(expected) or "none", nearest(unknown[0], expected)
-                raise DataError(f"{here}: expected settings of {kind}, {names}, found '{unknown[0]}'{near}")
-            if missing := [name for name, needed in expected.items() if needed and name not in settings]:
-                raise DataError(f"{here}: expected a value of {', '.join(missing)} too, for which {kind} has no default")
+        if unknown := [name for name in settings if name not in expected]:
+            names, near = ", ".join(expected) or "none", nearest(unknown[0], expected)
+            raise DataError(f"{here}: expected settings of {kind}, {names}, found '{unknown[0]}'{near}")
+        if missing := [name for name, needed in expected.items() if needed and name not in settings]:
+            raise DataError(f"{here}: expected a value of {', '.join(missing)} too, for which {kind} has no default")
         samples = self.sampled(recipe) if kind_of(measure).source in ("states", "samples") else None
         if samples is None:
             return

@@ -4,22 +4,19 @@ Heads are numbered as in CoNLL-U: words count from 1, and 0 is the root. A batch
 at its end. IGNORED marks the head of padding, and of a word whose head was cut off.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import nn
 from torch.nn import functional
 
+from crosslens.config.heads import ParserHead
 from crosslens.encoding.texts import IGNORED
 from crosslens.numerics.trees import decode_batch
+from crosslens.training.heads.head import uniform
 from crosslens.training.objectives import cross_entropy
 
 ACTIVATIONS: dict[str, nn.Module] = {"elu": nn.ELU(), "leaky_relu": nn.LeakyReLU(0.1)}
-Root = Literal["vector", "first", "as_released"]
-Initialisation = Literal["orthogonal", "pytorch"]
-CutHeads = Literal["masked", "last_word"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +42,7 @@ class Biaffine(nn.Module):
     """Biaffine scorer of arcs and relations from states of words.
 
     As in Dozat and Manning, it has four one-layer perceptrons (arc and relation, head and dependent), a bilinear form for
-    arcs, and one for each relation. Dropout drops the same units throughout a sentence. The defaults are wu2019's; muller2021's
-    code has arc 500, relation 200, dropout 0.1 and leaky_relu.
+    arcs, and one for each relation. Dropout drops the same units throughout a sentence. Its settings:
 
     root: source of the root's state, which is trained and scored as a head just as a word's state is. `vector`: a learned
     vector. `first`: the state of the first special subword. `as_released`: as `first`, with the defect of wu2019's code
@@ -75,37 +71,23 @@ class Biaffine(nn.Module):
     muller2021's biases.
     """
 
-    def __init__(
-        self,
-        size: int,
-        relations: int,
-        *,
-        arc: int = 512,
-        relation: int = 128,
-        dropout: float = 0.33,
-        activation: Literal["elu", "leaky_relu"] = "elu",
-        root: Root = "vector",
-        decoding: Literal["log", "probability"] = "log",
-        initialisation: Initialisation = "orthogonal",
-        cut_heads: CutHeads = "masked",
-        one_root: bool = True,
-    ):
+    def __init__(self, size: int, settings: ParserHead):
         super().__init__()
-        if root == "as_released" and decoding == "log":
+        if settings.root == "as_released" and settings.decoding == "log":
             raise ValueError("root as_released: expected decoding probability, found log, which has no tree without the root")
+        self.settings, self.activation = settings, ACTIVATIONS[settings.activation]
+        arc, relation = settings.arc, settings.relation
         self.sizes = [arc, arc, relation, relation]
-        self.dropout, self.activation, self.root, self.decoding = dropout, ACTIVATIONS[activation], root, decoding
-        self.initialisation, self.cut_heads, self.one_root = initialisation, cut_heads, one_root
         self.perceptrons = nn.Linear(size, sum(self.sizes))  # all four, side by side
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))  # no bias for dependents: it would be the same for all heads
-        self.relations = nn.Parameter(torch.zeros(relation + 1, relations, relation + 1))
-        self.vector = nn.Parameter(torch.zeros(size)) if root == "vector" else None
+        self.relations = nn.Parameter(torch.zeros(relation + 1, len(settings.labels), relation + 1))
+        self.vector = nn.Parameter(torch.zeros(size)) if settings.root == "vector" else None
         Biaffine.initialise(self, torch.Generator().manual_seed(0))  # a subclass's may need weights it does not have yet
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw new weights; the root's vector has unit variance, as states do."""
         with torch.no_grad():
-            if self.initialisation == "pytorch":
+            if self.settings.initialisation == "pytorch":
                 self._initialise_as_pytorch(generator)
                 return
             blocks = [torch.empty(size, self.perceptrons.in_features) for size in self.sizes]
@@ -115,17 +97,11 @@ class Biaffine(nn.Module):
             self._draw_root(generator)
 
     def _initialise_as_pytorch(self, generator: torch.Generator) -> None:
-        def uniform(shape: Sequence[int], bound: float) -> torch.Tensor:
-            return torch.empty(*shape).uniform_(-bound, bound, generator=generator)
-
-        for values in (self.perceptrons.weight, self.perceptrons.bias):
-            values.copy_(uniform(values.shape, self.perceptrons.in_features**-0.5))
+        uniform(self.perceptrons.parameters(), self.perceptrons.in_features, generator)
         units, relation = len(self.arcs), len(self.relations) - 1
         self.arcs.copy_(nn.init.xavier_uniform_(torch.empty(1, units, units), generator=generator)[0, :, :-1])
         self.relations.zero_()
-        count = self.relations.shape[1]
-        self.relations[:-1, :, :-1].copy_(uniform((relation, count, relation), relation**-0.5))
-        self.relations[-1, :, -1].copy_(uniform((count,), relation**-0.5))
+        uniform((self.relations[:-1, :, :-1], self.relations[-1, :, -1]), relation, generator)
         self._draw_root(generator)
 
     def _draw_root(self, generator: torch.Generator) -> None:
@@ -141,12 +117,12 @@ class Biaffine(nn.Module):
         if self.vector is not None:
             first = self.vector.expand(len(states), -1)
         if first is None:
-            raise ValueError(f"root {self.root}: expected states of the first tokens, (b, d), found none")
+            raise ValueError(f"root {self.settings.root}: expected states of the first tokens, (b, d), found none")
         hidden = self.activation(self.perceptrons(torch.cat([first[:, None], states], 1)))
-        units = functional.dropout(hidden.new_ones(len(hidden), 1, hidden.shape[-1]), self.dropout, self.training)
+        units = functional.dropout(hidden.new_ones(len(hidden), 1, hidden.shape[-1]), self.settings.dropout, self.training)
         arc_head, arc_dependent, head, dependent = torch.split(hidden * units, self.sizes, -1)
         arcs = _with_one(arc_dependent[:, 1:]) @ self.arcs @ arc_head.mT
-        possible = functional.pad(mask, (1, 0), value=self.root != "as_released")
+        possible = functional.pad(mask, (1, 0), value=self.settings.root != "as_released")
         of_dependents = torch.einsum("bwi,ikl->bwkl", _with_one(dependent[:, 1:]), self.relations)
         return Scores(arcs.masked_fill(~possible[:, None], -torch.inf), of_dependents, _with_one(head))
 
@@ -159,13 +135,13 @@ class Biaffine(nn.Module):
         only the loss of its relation (`cut_heads`). A word whose relation is IGNORED adds only the loss of its arc.
         """
         has_head, of_relations = heads != IGNORED, heads
-        if self.cut_heads == "last_word":
+        if self.settings.cut_heads == "last_word":
             places = torch.arange(1, heads.shape[1] + 1, device=heads.device)
             last = (places * (has_head | (relations != IGNORED))).amax(1, keepdim=True)
             of_relations = torch.where(has_head, heads, last)
         else:
             relations = relations.masked_fill(~has_head, IGNORED)
-        learnt = heads.masked_fill(heads == 0, IGNORED) if self.root == "as_released" else heads
+        learnt = heads.masked_fill(heads == 0, IGNORED) if self.settings.root == "as_released" else heads
         arcs = cross_entropy(scores.arcs.flatten(0, 1), learnt.flatten())
         return arcs + weight * cross_entropy(scores.relations(of_relations).flatten(0, 1), relations.flatten())
 
@@ -175,11 +151,11 @@ class Biaffine(nn.Module):
         """Return heads and relations of the best trees, (b, w) each, IGNORED for padding; takes the arguments of `forward`."""
         scores = self(states, mask, first)
         # A log-softmax over heads would subtract the same from every tree, so plain scores suffice.
-        weights = scores.probabilities() if self.decoding == "probability" else scores.arcs
-        trees = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy(), one_root=self.one_root)
+        weights = scores.probabilities() if self.settings.decoding == "probability" else scores.arcs
+        trees = decode_batch(weights.detach().cpu().numpy(), mask.sum(1).cpu().numpy(), one_root=self.settings.one_root)
         heads = torch.from_numpy(trees).to(states.device)
         relations = scores.relations(heads).argmax(-1)
-        if self.root == "as_released":
+        if self.settings.root == "as_released":
             relations = relations.masked_fill(heads == 0, IGNORED)
         return heads.masked_fill(~mask, IGNORED), relations.masked_fill(~mask, IGNORED)
 

@@ -40,18 +40,6 @@ def digest(settings: Any, texts: Iterable[Texts], encoder: Mapping[str, torch.Te
     return digester.hexdigest()
 
 
-def _flat(optimiser: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Split an optimiser's state into tensors and plain values, without its settings, which the stage determines."""
-    tensors, values = {}, {}
-    for number, state in optimiser["state"].items():
-        for name, value in state.items():
-            if isinstance(value, torch.Tensor):
-                tensors[f"optimiser.{number}.{name}"] = value
-            else:
-                values[f"{number}.{name}"] = value
-    return tensors, {"values": values}
-
-
 def _content(state: str, tensors: Mapping[str, torch.Tensor]) -> str:
     """Return the digest of a checkpoint's content. state: its plain values as JSON."""
     digester = hashlib.sha256(state.encode())
@@ -124,14 +112,19 @@ def save(
     optimiser: dict[str, Any],
     scaler: dict[str, Any],
 ) -> None:
-    """Write the state of a training run, and of torch's random generators, to its checkpoint."""
-    tensors, plain = _flat(optimiser)
+    """Write the state of a training run, and of torch's random generators, to its checkpoint.
+
+    optimiser: state of AdamW, all of it tensors; its settings are not written, since the stage determines them.
+    """
+    tensors = {
+        f"optimiser.{number}.{name}": value for number, state in optimiser["state"].items() for name, value in state.items()
+    }
     tensors |= {f"weights.{name}": value for name, value in weights.items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    file.write({"position": asdict(position), "optimiser": plain, "scaler": scaler}, tensors)
+    file.write({"position": asdict(position), "scaler": scaler}, tensors)
 
 
 @dataclass
@@ -162,7 +155,7 @@ def load(file: CheckpointFile) -> Checkpoint | None:
         kind, _, rest = name.partition(".")
         parts[kind][rest] = value
     states: dict[int, dict[str, Any]] = {}
-    for name, value in (parts["optimiser"] | values["optimiser"]["values"]).items():
+    for name, value in parts["optimiser"].items():
         number, _, field_name = name.partition(".")
         states.setdefault(int(number), {})[field_name] = value
     position = Position(**values["position"])

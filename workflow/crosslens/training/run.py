@@ -206,7 +206,7 @@ def run(
         data_texts = texts[recipe.static.data]
         key = checkpoint.digest([recipe.static.model_dump(mode="json"), seed, list(version)], [data_texts], starts.state_dict())
         checkpoint_file = checkpoint.CheckpointFile(folder / CHECKPOINT, key, log)
-        trained = _static(recipe.static, data_texts, starts, seed=seed, threads=threads, log=log, checkpoint_file=checkpoint_file)
+        trained = _static(recipe.static, data_texts, starts, seed=seed, log=log, checkpoint_file=checkpoint_file)
     else:
         masks = any(isinstance(head, LanguageModelHead) for head in recipe.heads.values())
         loop = Loop(

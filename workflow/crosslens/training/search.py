@@ -43,28 +43,21 @@ def search(
     decisive = json.dumps([*version, seed, [trial.settings() for trial in trials], data])
     unfinished = output.with_name(f".{output.name}.begun-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}")
     with alone(output.with_name(f".{output.name}.running"), unfinished, f"the search in {output}"):
-        _train(trials, seed, encoder, tokens, unfinished, output, version=version, threads=threads, log=log)
+        shared: dict[tuple[Edit, Units], Features] = {}
+        for trial in trials:
+            folder = unfinished / Path(trial.name).name
+            if _finished(folder, log):
+                log.info("%s was finished before", trial.name)
+                continue
+            # Heads on a fixed encoder read the same states in every trial.
+            features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), Features())
+            run(trial, seed, encoder, tokens, folder, version=version, threads=threads, log=log, features=features, target=output)
+            (folder / CHECKPOINT).unlink(missing_ok=True)
         with signals.held(), checksummed(output) as whole:
             shutil.copytree(unfinished, whole, ignore=shutil.ignore_patterns(".*", f"{CHECKPOINT}*"))
         for folder in output.parent.glob(f".{output.name}.begun-*"):
             if folder != unfinished:
                 shutil.rmtree(folder)
-
-
-def _train(
-    trials: Sequence[Recipe], seed: int, encoder: Path, tokens: Mapping[str, Path], unfinished: Path, output: Path,
-    *, version: Sequence[str], threads: int, log: logging.Logger,
-) -> None:  # fmt: skip
-    shared: dict[tuple[Edit, Units], Features] = {}
-    for trial in trials:
-        folder = unfinished / Path(trial.name).name
-        if _finished(folder, log):
-            log.info("%s was finished before", trial.name)
-            continue
-        # Heads on a fixed encoder read the same states in every trial.
-        features = None if trial.trains_encoder() else shared.setdefault((trial.edit, trial.units), Features())
-        run(trial, seed, encoder, tokens, folder, version=version, threads=threads, log=log, features=features, target=output)
-        (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def _finished(folder: Path, log: logging.Logger) -> bool:

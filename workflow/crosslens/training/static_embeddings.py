@@ -4,7 +4,6 @@ from logging import Logger
 from typing import Any
 
 import numpy as np
-import torch
 
 from crosslens.config.static_embeddings import GloVe, Word2Vec
 from crosslens.encoding.encoders.load import default_device
@@ -20,7 +19,6 @@ def train(
     size: int,
     *,
     seed: int,
-    threads: int,
     log: Logger,
     checkpoint_file: CheckpointFile | None = None,
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
@@ -29,7 +27,6 @@ def train(
     Subwords that the texts lack have zeros. checkpoint_file: file from which a stopped training run continues; None: no
     checkpoints. Raises DataError if the texts are too short to learn from.
     """
-    torch.set_num_threads(threads)
     if isinstance(settings, Word2Vec):
         from crosslens.training import word2vec  # importing gensim takes a second, so import it only if needed
 

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from crosslens.jobs.errors import DataError
-from crosslens.measures.shared.shuffles import chance, shuffled_orders, shuffled_products
+from crosslens.measures.shared.shuffles import shuffled_orders, shuffled_products
 from crosslens.numerics.jackknife import Deletions, half_width
 from crosslens.numerics.kernels import Centring, Gram, Side, adjusted, checked, cosine, dot
 
@@ -30,14 +30,11 @@ class Definition:
 
     centring: "none"; "centred", biased upwards unless n is much larger than d; "unbiased": HSIC_1 of Song et al. 2012, the
     estimate whose expectation is 0 for independent states, at any n. The ratio of such estimates can fall below 0.
-    bandwidth: b of the RBF kernel exp(-distance^2 / (2 b^2)), in units of the root of each matrix's median non-zero squared
-    distance.
     quarters: whether CKA is the mean over four windows of n // 4 sentences that start at 0, 1, 2, 3.
     """
 
     kernel: Literal["linear", "rbf"] = "linear"
     centring: Centring = "centred"
-    bandwidth: float = 1.0
     quarters: bool = False
 
     def windows(self, n: int) -> list[slice]:
@@ -47,7 +44,7 @@ class Definition:
     def side(self, gram: Gram, window: slice) -> Side:
         """Return one side of the cosine from the rows of a window; a centred linear kernel is computed from centred states."""
         if self.kernel == "rbf":
-            return adjusted(gram.rbf(window, self.bandwidth), self.centring)
+            return adjusted(gram.rbf(window), self.centring)
         return adjusted(gram.linear(window, centred=self.centring != "none"), self.centring)
 
 
@@ -82,8 +79,6 @@ class Similarity:
     low: np.ndarray  # 95 % interval of the estimate's expectation at this n, by the delete-one-block jackknife; may exceed 1
     high: np.ndarray
     floor: np.ndarray  # mean over shuffled pairings
-    z: np.ndarray  # (value - floor) / standard deviation of the shuffled pairings
-    p: np.ndarray  # one-sided: (1 + shuffled at least as high) / (1 + shuffled)
     n: int  # sentence pairs that the value depends on
 
 
@@ -120,7 +115,7 @@ def compare(
     states_by_language: L sequences of K matrices whose rows are aligned with those of the reference; read one layer at a time.
     blocks: (n,) document of each sentence; the jackknife leaves out whole runs of equal documents, since sentences of one
     document are not independent. None: single sentences. The bandwidths remain those of all sentences.
-    draws: number of shuffled pairings, the same for all languages and layers; below 2, floor, z and p are nan.
+    draws: number of shuffled pairings, the same for all languages and layers; below 2, floor is nan.
     threads: number of definitions measured at the same time.
 
     Each kernel is computed once per language and layer. Memory: 8 (L + 1) n^2 bytes, and as much again for each thread.
@@ -133,7 +128,7 @@ def compare(
             raise DataError(f"blocks: expected the document of each sentence, shape ({n},), found shape {blocks.shape}")
         labels = np.cumsum(np.append(False, blocks[1:] != blocks[:-1]))[:n]
     plans = {name: _Plan(DEFINITIONS[name], labels, draws, seed) for name in definitions}
-    values = {name: np.full((6, len(states_by_language), layers), np.nan) for name in plans}
+    values = {name: np.full((4, len(states_by_language), layers), np.nan) for name in plans}
     with ThreadPoolExecutor(threads) as pool:
         for layer in range(layers):
             grams = [Gram.from_states(checked(reference[layer], n, f"reference, layer {layer}"))]
@@ -157,12 +152,11 @@ class _Plan:
         self.labels = labels[: self.windows[-1].stop]
         self.deletions = [Deletions(self.labels[window], how.centring) for window in self.windows]
         # Only sentences that are in all windows are shuffled, so that each window's kernel is permuted instead of recomputed.
-        # The test stays exact, since these permutations are a subgroup.
         shared = slice(self.windows[-1].start, self.windows[0].stop)
         self.orders = shuffled_orders(len(self.labels), draws, shared, seed)
 
     def measure(self, grams: Sequence[Gram]) -> np.ndarray:
-        """Return value, low, high, floor, z and p of the first Gram matrix with each of the L others, (6, L)."""
+        """Return value, low, high and floor of the first Gram matrix with each of the L others, (4, L)."""
         languages, blocks = len(grams) - 1, self.labels[-1] + 1 if len(self.labels) else 0
         value = np.zeros(languages)
         deleted = np.zeros((languages, blocks))
@@ -181,4 +175,5 @@ class _Plan:
         value, deleted, shuffled = value / count, deleted / count, shuffled / count
         sizes = np.bincount(self.labels)
         half = np.array([half_width(*pair, sizes) for pair in zip(value, deleted, strict=True)])
-        return np.stack([value, value - half, value + half, *chance(value, shuffled)])
+        floor = shuffled.mean(1) if len(self.orders) > 1 else np.full(languages, np.nan)
+        return np.stack([value, value - half, value + half, floor])

@@ -116,7 +116,8 @@ def share_interval(hits: np.ndarray, sizes: np.ndarray, *, score: bool = True) -
 def share_record(hits: np.ndarray, texts: np.ndarray) -> dict[str, float]:
     """Return part of a record: the share of hits among n items with its interval over texts.
 
-    hits: (n,) bool; texts: (n,) id of each item's text, or of another group of items that are not independent.
+    hits: (n,) bool, or probabilities of a hit; texts: (n,) id of each item's text, or of another group of items that are not
+    independent.
     """
     numbers = np.unique(texts, return_inverse=True)[1]
     low, high = share_interval(np.bincount(numbers, hits), np.bincount(numbers))

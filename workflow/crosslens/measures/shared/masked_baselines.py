@@ -32,5 +32,5 @@ def guesses(train: Texts, masked_texts: Texts, size: int) -> dict[str, np.ndarra
         (-after, counts, before)
     )  # the last assignment wins: the most frequent subword, the first in the vocabulary among ties
     best[before[order]] = after[order]
-    places = np.repeat(masked_texts.subword_offsets[:-1], np.diff(masked_texts.word_offsets)) + masked_texts.positions
-    return {BIGRAM: best[masked_texts.subwords[places - 1]], MAJORITY: np.full(len(places), majority)}
+    before_mask = masked_texts.subwords[masked_texts.labelled_rows - 1]
+    return {BIGRAM: best[before_mask], MAJORITY: np.full(len(before_mask), majority)}

@@ -13,7 +13,7 @@ from crosslens.config.recipes import Masking
 from crosslens.encoding.batches import Batch
 from crosslens.encoding.shift import Shift, for_each_shift
 from crosslens.encoding.texts import Texts
-from crosslens.measures.shared.conversion import share_interval
+from crosslens.measures.shared.conversion import share_record
 from crosslens.measures.shared.shift_terms import MASKED, PROBABILITY, SHARES
 from crosslens.training.heads.language_model import LOGITS, LanguageModel
 from crosslens.training.masking import HELD_OUT, masked
@@ -49,17 +49,16 @@ def masked_outputs(
         of_places = states.float()
         predictions[batch.words] = head.subwords(of_places).cpu().numpy()
         rows = max(1, LOGITS // len(groups))
-        parts = [of_places[start : start + rows] for start in range(0, len(of_places), rows)]
-        probable[batch.words] = torch.cat([head(part).softmax(-1) @ groups.to(part.device) for part in parts]).cpu().numpy()
+        parts = [head(part).softmax(-1) @ groups.to(part.device) for part in torch.split(of_places, rows)]
+        probable[batch.words] = torch.cat(parts).cpu().numpy()
 
     for_each_shift(masked_texts, encoder, segments, {"": Shift(0, 0.0, torch.zeros(0))}, step)
-    source, text = masked_texts.languages[0], np.unique(masked_texts.ids, return_inverse=True)[1]
+    source, ids = masked_texts.languages[0], np.array(masked_texts.ids)
     values_by_measure = {(source, "accuracy"): predictions == masked_texts.labels[TASK]}
     for number, (code, subwords) in enumerate(alone.items()):
         values_by_measure |= {(code, SHARES["target"]): subwords[predictions], (code, PROBABILITY): probable[:, number]}
     for (code, name), values in values_by_measure.items():
-        low, high = share_interval(np.bincount(text, values), np.bincount(text))
         yield {
             "item": f"{source}->{code}", "language": code, "definition": MASKED, "n": len(predictions), "measure": name,
-            "value": float(values.mean()), "low": low, "high": high,
+            **share_record(values, ids),
         }  # fmt: skip

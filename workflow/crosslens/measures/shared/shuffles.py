@@ -1,10 +1,8 @@
-"""Chance level of CKA from shuffled pairings of the same sentences: the mean (floor), z and p."""
+"""Shuffled pairings of the same sentences, whose CKA is the baseline."""
 
 from collections.abc import Sequence
 
 import numpy as np
-
-from crosslens.numerics.kernels import CANCELLED
 
 ROWS = 10  # rows of a kernel that are shuffled at once
 
@@ -32,16 +30,3 @@ def shuffled_products(reference: np.ndarray, kernels: Sequence[np.ndarray], orde
         for draw, order in enumerate(orders):
             products[:, draw] += stack @ np.take(reference[order[rows]], order[columns], axis=1).ravel()
     return products
-
-
-def chance(value: np.ndarray, shuffled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean of shuffled values (L, B), and z and one-sided p of values (L,) among them, each (L,); nan if B < 2."""
-    draws = shuffled.shape[1]
-    if draws < 2:
-        return (np.full(len(value), np.nan),) * 3
-    floor, deviation = shuffled.mean(1), shuffled.std(1, ddof=1)
-    varies = deviation > CANCELLED
-    z = np.where(varies, (value - floor) / np.where(varies, deviation, 1), np.nan)
-    # An order that changes nothing counts too: up to rounding, its shuffled value equals the value.
-    p = (1 + (shuffled >= value[:, None] - CANCELLED).sum(1)) / (1 + draws)
-    return floor, z, np.where(np.isnan(value), np.nan, p)

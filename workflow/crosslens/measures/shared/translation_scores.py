@@ -28,15 +28,9 @@ def most_frequent(source: Texts, target: Texts, size: int) -> np.ndarray:
     size: of the vocabulary.
     """
     inner = inner_subwords(target)
-    frequencies = np.bincount(inner.subwords[_rows(inner)], minlength=size)
+    frequencies = np.bincount(inner.subwords[inner.labelled_rows], minlength=size)
     ranking = np.argsort(-frequencies, kind="stable").astype(np.int32)
     return np.take(ranking, inner_subwords(source).positions - source.edges.before, mode="wrap")
-
-
-def _rows(inner: Texts) -> np.ndarray:
-    """Return the index of each inner position among all subwords of the texts."""
-    rows: np.ndarray = np.repeat(inner.subword_offsets[:-1], np.diff(inner.word_offsets)) + inner.positions
-    return rows
 
 
 def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndarray, of_target: np.ndarray) -> Counts:
@@ -49,7 +43,7 @@ def compare(source: Texts, target: Texts, output: np.ndarray, of_source: np.ndar
         raise DataError("translation: expected the same pairs in both languages, found different ids: tokenise the corpus again")
     reference = inner_subwords(target)
     inner = inner_subwords(source)
-    subwords, before = target.subwords[_rows(reference)], source.subwords[_rows(inner)]
+    subwords, before = target.subwords[reference.labelled_rows], source.subwords[inner.labelled_rows]
     return count(output, inner.word_offsets, subwords, reference.word_offsets, of_source, of_target, before)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from crosslens.config.heads import TASK
-from crosslens.numerics.curves import meeting as meeting_point
 from crosslens.numerics.estimates import Estimate
 from crosslens.papers.liang2021.names import BY_LANGUAGE, MEANS, SOURCES, TASKS, part_name
 
@@ -84,7 +83,7 @@ def needed(numbers: Sequence[pd.DataFrame], share: float) -> pd.DataFrame:
     """
     curves = _by_seed(numbers[0], "x")
     x = curves.columns.to_numpy(float)
-    return _over_seeds([meeting_point(x, share * curve.max() - curve) for curve in curves.to_numpy(float)])
+    return _over_seeds([_meeting_point(x, share * curve.max() - curve) for curve in curves.to_numpy(float)])
 
 
 def straightness(numbers: Sequence[pd.DataFrame], start: int, random: bool = False) -> pd.DataFrame:
@@ -140,7 +139,23 @@ def _meetings(upper: pd.DataFrame, lower: pd.DataFrame) -> pd.Series:
     shared = curves.columns.intersection(references.columns)
     differences = (curves[shared] - references[shared]).dropna()
     x = shared.to_numpy(float)
-    return pd.Series({seed: meeting_point(x, row.to_numpy(float)) for seed, row in differences.iterrows()})
+    return pd.Series({seed: _meeting_point(x, row.to_numpy(float)) for seed, row in differences.iterrows()})
+
+
+def _meeting_point(x: np.ndarray, difference: np.ndarray) -> float:
+    """Smallest x at which a difference is no longer above 0.
+
+    x, difference: (m,), with x ascending. Between two points the difference is interpolated linearly. If it stays above 0, the
+    last x is returned as a lower bound; if it is not above 0 at the first x, that is returned.
+    """
+    under = np.flatnonzero(difference <= 0)
+    if not len(under):
+        return float(x[-1])
+    end = int(under[0])
+    if end == 0:
+        return float(x[0])
+    before, after = difference[end - 1], difference[end]
+    return float(x[end - 1] + (x[end] - x[end - 1]) * before / (before - after))
 
 
 def _by_seed(rows: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.encoding.tokens.counts import Vocabulary, changed_subwords
-from crosslens.measures.shared.correlation import over_languages
+from crosslens.numerics.correlation import over_languages
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020.names import PAPER
 from crosslens.papers.liu2020.transfer import ROWS

@@ -9,7 +9,7 @@ from crosslens.numerics.definitions import ACCURACY, CUT_TEXTS
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.liu2020 import masked_predictions
 from crosslens.papers.liu2020.names import ALL, LAST, PAPER, THIRD, UNTRAINED_MODEL, Study, nli, title
-from crosslens.papers.liu2020.retrieval import BLANK, MEAN
+from crosslens.papers.liu2020.retrieval import BLANK, MEAN, model_name
 from crosslens.reports import cells
 
 FROZEN, WHOLE, HALF = "head on frozen states", "fine-tuned", "upper half fine-tuned"
@@ -62,7 +62,7 @@ def all_models(study: Study, *, tagged: bool = True) -> Iterator[Model]:
     """Yield all models in order. tagged: whether names include the data size, as in tables."""
     for model in study.models:
         size = model.partition("/")[2]
-        name = f"{title(model)} ({size})" if tagged else title(model)
+        name = model_name(model) if tagged else title(model)
         yield Model(name, FROZEN, nli(model, features=True), size)
         if model in study.berts():
             yield Model(name, tuned(study), nli(model), size)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from crosslens.measures.shared.cka import DEFINITIONS, HEADINGS, MAY_BE_PRINTED
-from crosslens.measures.shared.correlation import Correlation, over_languages
+from crosslens.numerics.correlation import Correlation, over_languages
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.muller2021.names import METRICS, PRETRAINED, REF, TASKS, Study, recipe_name
 from crosslens.reports import cells

@@ -1,7 +1,6 @@
 """Pairwise comparison of passports: differences paired by language, with intervals over families, and their tests."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,22 +21,6 @@ COVERAGE = {(True, True): "both cover", (True, False): "only A", (False, True): 
 """(whether A, whether B was pretrained on a language) -> name for such languages."""
 DIGITS = 6
 LETTERS = "abcdef"  # columns of the compared encoders, in their order
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two passports that can be compared."""
-
-    a: Passport
-    b: Passport
-
-    @classmethod
-    def of(cls, a: Passport, b: Passport) -> "Pair":
-        """Pair two passports. Raises DataError, which says what differs, if their numbers are not comparable."""
-        names = f"{a.facts['name']} and {b.facts['name']}"
-        for reason in _differences(a.facts, b.facts):
-            raise DataError(f"passports of {names}: expected the same {reason}; rebuild both")
-        return cls(a, b)
 
 
 def shared_values(passports: Sequence[Passport], measure: Measure) -> tuple[str, pd.DataFrame]:
@@ -66,25 +49,31 @@ def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterable[str]:
         yield f"texts, found those of digests {first[:12]} and {second[:12]}"
 
 
-def table(pair: Pair, pretraining: Pretraining) -> pd.DataFrame:
-    """Build A-B.csv: for each measure the difference in each language, its mean over families with a test, and by coverage."""
-    lines = [line for measure in measures().values() for line in _lines(pair, measure, pretraining)]
+def table(a: Passport, b: Passport, pretraining: Pretraining) -> pd.DataFrame:
+    """Build A-B.csv: for each measure the difference in each language, its mean over families with a test, and by coverage.
+
+    Raises DataError, which says what differs, if the numbers of the passports are not comparable.
+    """
+    for reason in _differences(a.facts, b.facts):
+        names = f"{a.facts['name']} and {b.facts['name']}"
+        raise DataError(f"passports of {names}: expected the same {reason}; rebuild both")
+    lines = [line for measure in measures().values() for line in _lines((a, b), measure, pretraining)]
     tested = [line for line in lines if line["column"] == FAMILIES and "p" in line]
     for line, p in zip(tested, holm_adjusted(np.array([line["p"] for line in tested])), strict=True):
         line["p_holm"] = rounded(p, DIGITS)
-    item = f"{pair.a.facts['name']}-{pair.b.facts['name']}"
+    item = f"{a.facts['name']}-{b.facts['name']}"
     common = {"paper": "passport", "item": item, "comparable": True, "reason": ""}
     cells = pd.DataFrame([common | line for line in lines], columns=list(COLUMNS))
     return cells.astype({"won": "Int64", "lost": "Int64", "n": "Int64", "seeds": "Int64"})
 
 
-def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[str, Any]]:
+def _lines(passports: Sequence[Passport], measure: Measure, pretraining: Pretraining) -> list[dict[str, Any]]:
     """Lines for a measure; none if one of the passports does not have it."""
-    layer, values = shared_values((pair.a, pair.b), measure)
+    layer, values = shared_values(passports, measure)
     place = {"row": measure.title, "metric": measure.key, "definition": measure.definition, "layer": layer}
     place |= {"family": "", "baseline_kind": ""}
     if values.empty:
-        a, b = (passport.value(measure.key, passport.last(measure.key)) for passport in (pair.a, pair.b))
+        a, b = (passport.value(measure.key, passport.last(measure.key)) for passport in passports)
         if a is None or b is None:
             return []
         return [place | {"layer": "last", "column": LANGUAGES, **_numbers(a.value, b.value)}]
@@ -93,9 +82,9 @@ def _lines(pair: Pair, measure: Measure, pretraining: Pretraining) -> list[dict[
         for language, a, b, family in values.itertuples(name=None)
     ]
     lines.append(place | _mean(values, FAMILIES) | _sign_test(values, measure))
-    if measure.key == "anc" and pair.a.encoder["width"] != pair.b.encoder["width"]:
+    if measure.key == "anc" and len({passport.encoder["width"] for passport in passports}) > 1:
         lines[-1]["remark"] = "widths differ: a mean over dimensions is to be compared with care"
-    for name, languages in _by_coverage(pair, values, pretraining).items():
+    for name, languages in _by_coverage(passports, values, pretraining).items():
         if languages:
             lines.append(place | _mean(values.loc[languages], name))
     return lines
@@ -123,10 +112,10 @@ def _sign_test(values: pd.DataFrame, measure: Measure) -> dict[str, Any]:
     return {"won": won, "lost": lost, "p": rounded(binomtest(won, won + lost).pvalue if won + lost else 1.0, DIGITS)}
 
 
-def _by_coverage(pair: Pair, values: pd.DataFrame, pretraining: Pretraining) -> dict[str, list[str]]:
+def _by_coverage(passports: Sequence[Passport], values: pd.DataFrame, pretraining: Pretraining) -> dict[str, list[str]]:
     """Languages on which both, one or neither of the encoders were pretrained; {} if that is unknown for one."""
     languages = [str(language) for language in values.index]
-    a, b = (pretraining.covered(passport.encoder["id"], languages) for passport in (pair.a, pair.b))
+    a, b = (pretraining.covered(passport.encoder["id"], languages) for passport in passports)
     if a is None or b is None:
         return {}
     groups: dict[str, list[str]] = {name: [] for name in COVERAGE.values()}

@@ -93,8 +93,7 @@ def _source(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Description of the texts."""
     details = {"commit": facts.get("commit"), "split": facts.get("split"), "sentences": facts["n"]}
     details |= {"languages": " ".join(facts["languages"])}
-    place = {"source_type": "url", "url": [facts["url"]]} if facts.get("url") else {"source_type": "other"}
-    return {"dataset_name": facts["corpus"], **place, "additional_details": _texts(details)}
+    return {"dataset_name": facts["corpus"], "source_type": "other", "additional_details": _texts(details)}
 
 
 def _metric(passport: Passport, measure: Measure, layer: str) -> dict[str, Any]:

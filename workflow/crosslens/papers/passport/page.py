@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crosslens.jobs.quantities import duration, listed, number
+from crosslens.jobs.quantities import listed, number
 from crosslens.numerics.intervals import Interval
 from crosslens.papers.passport.facts import MEANS, SUMMARY, Measure, Passport, measures, name_of
 from crosslens.papers.passport.pretraining import Pretraining
@@ -39,7 +39,6 @@ def page(passport: Passport, picture: bytes, pretraining: Pretraining, template:
         n=passport.facts["n"],
         corpus=_corpus(passport.facts),
         command=passport.record.get("command"),
-        seconds=duration(sum(seconds.values())) if (seconds := passport.facts.get("seconds")) else "",
         revision=passport.record.get("crosslens") or UNKNOWN,
         date=passport.record["made"][:10],
         version=passport.facts["version"],
@@ -54,7 +53,6 @@ def title_facts(passport: Passport, pretraining: Pretraining) -> dict[str, str]:
     return {
         "encoder": encoder["id"] or encoder.get("source") or UNKNOWN,
         "commit": (encoder.get("revision") or UNKNOWN)[:12],
-        "licence": encoder.get("licence") or UNKNOWN,
         "size": f"{encoder['parameters'] / 1e6:.3g} M parameters" if encoder.get("parameters") else UNKNOWN,
         "shape": f"{encoder['layers']} layers × {encoder['width']}"
         + ", pre-norm" * bool(encoder.get("prenorm"))

@@ -35,7 +35,7 @@ def trials(config: Config) -> dict[str, list[Recipe]]:
     search, trials_by_job = section(config).search, dict[str, list[Recipe]]()
     for experiment in section(config).experiments():
         task, name = experiment.split("/")
-        run = section(config).tasks[task].runs[name]  # type: ignore[index]
+        run = section(config).run(task, name)
         grid = {key: getattr(search, key) for key in SEARCHED if getattr(run, key) is not None}
         number_of_sets = min(search.trials, prod(len(set(values)) for values in grid.values()))
         random, sets = Random(search.seed), dict[tuple[float, ...], None]()

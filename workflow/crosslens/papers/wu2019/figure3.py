@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from crosslens.measures.shared.correlation import LEAST, over_languages
+from crosslens.numerics.correlation import LEAST, over_languages
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.names import DEFINITIONS, METRICS, TASKS
 from crosslens.papers.wu2019.overlap import ALL, TOKEN, TYPE, Texts, overlaps

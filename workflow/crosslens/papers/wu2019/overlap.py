@@ -3,6 +3,7 @@
 The table also has its correlations with the printed scores of zero-shot transfer.
 """
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,8 +13,7 @@ import pandas as pd
 
 from crosslens.encoding.tokens.counts import Counts, Vocabulary
 from crosslens.jobs import parquet
-from crosslens.measures.shared.correlation import Correlation, over_languages, partial
-from crosslens.measures.shared.overlap import by_token, by_type, distance, of_words
+from crosslens.numerics.correlation import Correlation, over_languages, partial
 from crosslens.papers.inputs import Inputs
 from crosslens.papers.wu2019.names import TASKS
 from crosslens.papers.wu2019.scores import printed_scores
@@ -21,6 +21,7 @@ from crosslens.reports import cells
 from crosslens.reports.cells import rounded
 
 ALL, WORDS = "all subwords", "without digits, punctuation and single characters"
+MARKS = ("##", "▁", "Ġ")  # prefixes that mark a subword's position in its word
 TYPE, TOKEN = "type overlap", "token overlap"
 EVERY = "every task"  # column of numbers that depend on the language alone
 FAMILY, FERTILITY, TYPOLOGY = "family and script", "family, script and fertility", "typological distance"
@@ -94,6 +95,33 @@ def overlaps(inputs: Inputs, texts: Texts) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def by_type(train: np.ndarray, test: np.ndarray) -> float:
+    """Share of the test set's subword types that occur in the training data; nan for an empty test set.
+
+    train, test: (subwords,), counts over a vocabulary without special subwords.
+    """
+    types = test > 0
+    return float((types & (train > 0)).sum() / types.sum()) if types.any() else np.nan
+
+
+def by_token(train: np.ndarray, test: np.ndarray) -> float:
+    """Share of the test set's subword tokens whose type occurs in the training data; nan for an empty test set.
+
+    train, test: as for `by_type`.
+    """
+    return float(test[train > 0].sum() / test.sum()) if test.any() else np.nan
+
+
+def of_words(subwords: Sequence[str]) -> np.ndarray:
+    """Whether each subword has, without its mark, a letter and at least two characters, (subwords,) bool."""
+    return np.array([_of_word(subword) for subword in subwords], dtype=bool)
+
+
+def _of_word(subword: str) -> bool:
+    text = next((subword.removeprefix(mark) for mark in MARKS if subword.startswith(mark)), subword)
+    return len(text) > 1 and any(unicodedata.category(character)[0] == "L" for character in text)
+
+
 def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
     """Language -> its typological distance from the source, a fraction, and the number of features compared."""
     if inputs.typology is None:
@@ -103,6 +131,15 @@ def _distances(inputs: Inputs, texts: Texts) -> dict[str, tuple[float, int]]:
         values.setdefault(row["language"], {})[row["feature"]] = row["value"]
     source = values.get(texts.source, {})
     return {language: distance(values.get(language, {}), source) for language in texts.languages}
+
+
+def distance(source: Mapping[str, int], target: Mapping[str, int]) -> tuple[float, int]:
+    """Share of features that differ among those with a value in both languages, and the number of the latter.
+
+    source, target: feature -> value. The share is nan without such a feature.
+    """
+    common = source.keys() & target.keys()
+    return (sum(source[name] != target[name] for name in common) / len(common) if common else np.nan), len(common)
 
 
 def _measured(measured: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -32,11 +32,10 @@ class FastArgmax:
 
     def subwords(self, states: torch.Tensor) -> torch.Tensor:
         """Return the most probable subword for each state, (n,). states: (n, d)."""
-        if not self.quick:
+        if not self.quick or not len(states):
             return self.head.subwords(states)
         rows = max(1, LOGITS // len(self.bias))
-        parts = [self._subwords(self.head.transform(part)) for part in torch.split(states, rows)] if len(states) else []
-        return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)
+        return torch.cat([self._subwords(self.head.transform(part)) for part in torch.split(states, rows)])
 
     def _subwords(self, states: torch.Tensor) -> torch.Tensor:
         """Return the most probable subword for each transformed state, (n,). states: (n, d)."""

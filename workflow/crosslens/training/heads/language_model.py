@@ -94,5 +94,4 @@ class LanguageModel(Head):
     def subwords(self, states: torch.Tensor) -> torch.Tensor:
         """Return the most probable subword for each state, (n,), without holding the logits of all states at once."""
         rows = max(1, LOGITS // len(self.bias))
-        parts = [self(states[start : start + rows]).argmax(-1) for start in range(0, len(states), rows)]
-        return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.long)
+        return torch.cat([self(part).argmax(-1) for part in torch.split(states, rows)])

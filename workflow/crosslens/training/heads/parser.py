@@ -23,11 +23,7 @@ class Parser(Biaffine, Head):
     counts = ARC
 
     def __init__(self, size: int, settings: ParserHead):
-        super().__init__(
-            size + settings.tag_size, len(settings.labels), arc=settings.arc, relation=settings.relation,
-            dropout=settings.dropout, activation=settings.activation, root=settings.root, decoding=settings.decoding,
-            initialisation=settings.initialisation, cut_heads=settings.cut_heads, one_root=settings.one_root,
-        )  # fmt: skip
+        super().__init__(size + settings.tag_size, settings)
         self.learns, self.layer, self.relation_divisor = settings.learns, settings.layer, settings.relation_divisor
         self.led = int(settings.root != "vector")
         self.tags = nn.Embedding(len(UPOS) + 1, settings.tag_size, len(UPOS)) if settings.tag_size else None  # last row: no tag

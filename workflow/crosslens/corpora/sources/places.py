@@ -60,7 +60,7 @@ class Layout(NamedTuple):
 
     def dump(self, corpus: ParagraphCorpus, language: str) -> str:
         """Path of a language's running text, such as its dump or a sample of it."""
-        source = corpus.language_sources.get(language, corpus.source)
+        source = corpus.source_of(language)
         (file,) = self.sources[source].matching(corpus.file_of(language))
         source = f"{source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else source
         return f"{self.folder}/{source}/{file}"
@@ -68,7 +68,7 @@ class Layout(NamedTuple):
     def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:
         """Path of the index from which blocks of a dump are sampled, in a list; [] if there is no sample."""
         file = corpus.file_of(language).removesuffix(".xml.bz2")
-        return [f"{self.folder}/{corpus.source}/{file}-index.txt.bz2"] if corpus.blocks else []
+        return [f"{self.folder}/{corpus.source_of(language)}/{file}-index.txt.bz2"] if corpus.blocks else []
 
     def of_encoder(self, encoder: Encoder, *kinds: str) -> list[str]:
         """Official files of an encoder. kinds: for an encoder from the hub, DESCRIPTION, WEIGHTS or both."""

@@ -26,9 +26,9 @@ class Layout(NamedTuple):
 
     def facts(self, source: str, path: str) -> dict[str, Any]:
         """Arguments of `fetch` for an official file: its URLs, digest and size, and its source's folders and instructions."""
-        entry = self.sources[source]
-        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": entry.sha256_of(path), "size": entry.bytes_of(path)}
-        facts |= {"git_blob": blob} if (blob := entry.git_blob_of(path)) else {}  # few files have one: params of others stay
+        entry, known = self.sources[source], self.sources[source].known(path)
+        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": known.sha256, "size": known.bytes}
+        facts |= {"git_blob": known.git_blob} if known.git_blob else {}  # few files have one: params of others stay
         facts |= {"smallest": entry.smallest} if entry.smallest else {}
         return facts | {"manual": entry.manual, "mirror": entry.mirror}
 
@@ -84,7 +84,7 @@ class Layout(NamedTuple):
         if encoder.source != "packaged":
             return None
         source = self.sources[encoder.PACKAGE]
-        return {"version": source.version, "sha256": source.sha256_of(encoder.FILE)}
+        return {"version": source.version, "sha256": source.known(encoder.FILE).sha256}
 
     def of_tokenisation(self, tokenisation: Tokenisation) -> list[str]:
         """Paths of the models that find sentences, if a tokenisation needs any."""

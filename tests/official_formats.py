@@ -222,7 +222,9 @@ def formats() -> dict[str, Format]:
         "wili texts": Format(texts | labels, wili, line, b" ", "y_test.txt"),
         "wili labels": Format(labels | texts, wili, line, b"u", "x_test.txt"),
         "mldoc ids": Format(ids | reuters_archive, mldoc("rcv2.tar.xz"), line, b"-"),
-        "mldoc texts": Format(reuters | ids, mldoc_texts, lambda content, rows: rows[1:], b">", f"rcv2.tar/{next(iter(reuters))}"),
+        "mldoc texts": Format(
+            reuters | ids, mldoc_texts, lambda content, rows: rows[1:], b">", f"rcv2.tar/{next(iter(reuters))}"
+        ),
         "mldoc archive": Format(reuters_archive | ids, mldoc("rcv2.tar.xz"), None),
         "sib-200": official(documents, "dev.tsv", sib, complete(b"\n", 1), labels=["travel", "sports"]),
         "tanti2021": official(documents, "dataset_dev.csv", tokens, complete(b"\r\n", 1), b","),

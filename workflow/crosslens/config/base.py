@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from crosslens.jobs.bounded import read_text
-from crosslens.jobs.errors import DataError, short
+from crosslens.jobs.errors import short
 
 LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 WALS_FAMILIES = {"Turkic": "Altaic", "Mongolic": "Altaic"}
@@ -47,10 +47,6 @@ def or_null(schema: dict[str, Any]) -> None:
 def without_null(values: Any) -> Any:
     """A mapping without its null entries, by which overlays remove names; any other value unchanged, for validation."""
     return {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
-
-
-class ConfigError(DataError):
-    """A wrong value in the configuration."""
 
 
 @cache

@@ -159,7 +159,7 @@ NAMED_BY = {"languages": "values.csv", "parameters": "codes.csv", "codes": "valu
 
 def wals(folder: Path, output: Path) -> None:
     rows, counts = typology.read(files(folder, *(f"{name}.csv" for name in WALS)), ["de", "en", "fr"])
-    schema.write(rows, output, typology.SCHEMA, counts)
+    schema.write(rows, output, schema.TYPOLOGY, counts)
 
 
 def wili(folder: Path, output: Path) -> None:

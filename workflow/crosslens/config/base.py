@@ -60,11 +60,6 @@ def languages_table() -> dict[str, dict[str, str]]:
     return {row["code"]: row for row in csv.DictReader(io.StringIO(read_text(LANGUAGES_CSV), newline=""))}
 
 
-def wals_family(family: str) -> str:
-    """Family in WALS to which a family in resources/languages.csv belongs."""
-    return WALS_FAMILIES.get(family, family)
-
-
 @cache
 def language_code(name: Any) -> str | None:
     """Code of the language that the name of a row or column refers to; None if it refers to none.

@@ -26,9 +26,10 @@ class Layout(NamedTuple):
 
     def facts(self, source: str, path: str) -> dict[str, Any]:
         """Arguments of `fetch` for an official file: its URLs, digest and size, and its source's folders and instructions."""
-        entry, known = self.sources[source], self.sources[source].known(path)
-        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": known.sha256, "size": known.bytes}
-        facts |= {"git_blob": known.git_blob} if known.git_blob else {}  # few files have one: params of others stay
+        entry = self.sources[source]
+        file = entry.known(path)
+        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": file.sha256, "size": file.bytes}
+        facts |= {"git_blob": file.git_blob} if file.git_blob else {}  # few files have one: params of others stay
         facts |= {"smallest": entry.smallest} if entry.smallest else {}
         return facts | {"manual": entry.manual, "mirror": entry.mirror}
 

@@ -149,9 +149,7 @@ ANY_RECIPE = f"(?:{'|'.join(paper.key for paper in STUDIES.papers)})/[^.]+"  # t
 wildcard_constraints:
     corpus=any_of(CONFIG.corpora),
     encoder=any_of(CONFIG.encoders),
-    item=any_of(STUDIES.items),
     tokenisation=any_of(CONFIG.tokenisations),
     language=LANGUAGE_PATTERN.strip("^$"),
     recipe=ANY_RECIPE,
     seed=r"\d+",
-    split="train|validation|dev|test",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPARISONS |= {"in": "not in", "not in": "in", "is": "is not", "is not": "is"}
 OPERATORS = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "/", "%": "//", "@": "*", "&": "|", "|": "&", "**": "*"}
-MESSAGES = {"DataError", "ConfigError", "ValueError", "RuntimeError", "getLogger", "info", "warning", "debug", "error", "print"}
+MESSAGES = {"DataError", "ValueError", "RuntimeError", "getLogger", "info", "warning", "debug", "error", "print"}
 
 
 class Mutation(NamedTuple):

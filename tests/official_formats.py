@@ -159,7 +159,7 @@ NAMED_BY = {"languages": "values.csv", "parameters": "codes.csv", "codes": "valu
 
 def wals(folder: Path, output: Path) -> None:
     rows, counts = typology.read(files(folder, *(f"{name}.csv" for name in WALS)), ["de", "en", "fr"])
-    schema.write(rows, output, typology.SCHEMA, counts)
+    schema.write(rows, output, schema.TYPOLOGY, counts)
 
 
 def wili(folder: Path, output: Path) -> None:
@@ -168,6 +168,13 @@ def wili(folder: Path, output: Path) -> None:
 
 def mldoc(texts: str) -> Callable[[Path, Path], object]:
     return lambda folder, output: split_of(documents, files(folder, "german.test"), output, texts=folder / texts)
+
+
+def mldoc_texts(folder: Path, output: Path) -> None:
+    """Reads an archive that is made of the documents in the folder `rcv2`, one of which may be damaged."""
+    documents = {file.relative_to(folder).as_posix(): file.read_bytes() for file in sorted(folder.glob("rcv2/*/*.xml"))}
+    (folder / "rcv2.tar").write_bytes(tarred(documents))
+    mldoc("rcv2.tar")(folder, output)
 
 
 @cache
@@ -191,6 +198,7 @@ def formats() -> dict[str, Format]:
     sib = b"index_id\tcategory\ttext\n" + b"".join(b'%d\ttravel\tEin Text, "%d"\n' % (i, i) for i in range(8))
     ids = {"german.test": b"".join(b"FDG%d-%d\n" % (i, 7 + i) for i in range(9))}
     reuters = {f"rcv2/FDG{i}/{7 + i}.xml": REUTERS % (b"CCAT", i) for i in range(9)}
+    reuters_archive = {"rcv2.tar.xz": lzma.compress(tarred(reuters))}
     tokens = b"row,tokens,language\r\n" + b"".join(b'%d,"Ein Satz %d , ge teil t",de\r\n' % (i, i) for i in range(8))
     muse = b"".join(b"word%d Wort%d\n" % (i, i) for i in range(25)) + b"word25\tWort25\nword\tein Wort\n"
     lines_100 = b"".join(b"Die erste Zeile der Seite %d.\nDie zweite Zeile von Seite %d.\n\n" % (i, i) for i in range(8))
@@ -213,9 +221,11 @@ def formats() -> dict[str, Format]:
         "cc-100.xz": sampled("lines", "de.txt.xz", lzma.compress(lines_100), None, minimum=20),
         "wili texts": Format(texts | labels, wili, line, b" ", "y_test.txt"),
         "wili labels": Format(labels | texts, wili, line, b"u", "x_test.txt"),
-        "mldoc ids": Format(ids | reuters, mldoc("rcv2"), line, b"-"),
-        "mldoc texts": Format(reuters | ids, mldoc("rcv2"), lambda content, rows: rows[1:], b">"),
-        "mldoc archive": Format({"rcv2.tar.xz": lzma.compress(tarred(reuters))} | ids, mldoc("rcv2.tar.xz"), None),
+        "mldoc ids": Format(ids | reuters_archive, mldoc("rcv2.tar.xz"), line, b"-"),
+        "mldoc texts": Format(
+            reuters | ids, mldoc_texts, lambda content, rows: rows[1:], b">", f"rcv2.tar/{next(iter(reuters))}"
+        ),
+        "mldoc archive": Format(reuters_archive | ids, mldoc("rcv2.tar.xz"), None),
         "sib-200": official(documents, "dev.tsv", sib, complete(b"\n", 1), labels=["travel", "sports"]),
         "tanti2021": official(documents, "dataset_dev.csv", tokens, complete(b"\r\n", 1), b","),
         "nested": archived(entities, "panx.zip", nested, "*/de.tar.gz/train"),

@@ -11,7 +11,6 @@ import jsonschema
 import pytest
 import yaml
 from crosslens.commands.documents import configuration, reports
-from crosslens.config.base import ConfigError
 from crosslens.config.corpora import DocumentCorpus, TreebankCorpus
 from crosslens.config.labels import TOPICS
 from crosslens.corpora.sources.places import Layout
@@ -123,7 +122,7 @@ def test_sources_of_an_overlay_stand_beside_the_others():
     sources = load_sources(additions=config.sources)
     assert sources.keys() - load_sources().keys() == {"my-data"}
     assert (sources["my-data"].name, sources["my-data"].mirror, sources["my-data"].urls_of("a/b")) == ("Mine", ["my-data"], [])
-    with pytest.raises(ConfigError, match=r"config.yaml: sources.my-data.title: expected a value, found none"):
+    with pytest.raises(DataError, match=r"config.yaml: sources.my-data.title: expected a value, found none"):
         load(merged("tests") | {"sources": {"my-data": {}}})
     config = load(merged("tests") | {"sources": {"ud-2.7": {"title": "Mine"}}})
     with pytest.raises(DataError, match=r"sources.ud-2.7: expected an id that .* does not have"):
@@ -185,7 +184,7 @@ WRONG = [  # key, its value, the key that the message names if it is another, an
 
 @pytest.mark.parametrize(("key", "value", "place", "message"), WRONG)
 def test_a_wrong_configuration_ends_in_a_line_that_names_the_key(key, value, place, message):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(DataError) as caught:
         load(changed(key.replace(".", "/"), value), "demo/overlay.yaml")
     lines = str(caught.value).split("\n")
     assert all(line.startswith("demo/overlay.yaml: ") for line in lines)
@@ -195,7 +194,7 @@ def test_a_wrong_configuration_ends_in_a_line_that_names_the_key(key, value, pla
 def test_every_wrong_key_is_named_at_once():
     values = changed("sedes", [1])
     values["threads"] = "two"
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(DataError) as caught:
         load(values)
     assert sorted(str(caught.value).split("\n")) == [
         "config.yaml: sedes: unknown key; did you mean 'seeds'?",
@@ -306,12 +305,12 @@ def test_the_lines_for_languages_without_running_text_name_files_that_their_sour
     values = merged("laptop")
     values["corpora"]["xnli"]["languages"].append("vi")
     lines = ", vi], files: { vi: FILE } } }` with a FILE of ud-2.7, which has no UD_Vietnamese-PUD/vi_pud-ud-test.conllu; or"
-    with pytest.raises(ConfigError, match=re.escape(lines)):
+    with pytest.raises(DataError, match=re.escape(lines)):
         load(values)
     values = merged("published")
     values["corpora"]["wikipedia"]["languages"] = ["en", "de"]
     with pytest.raises(
-        ConfigError, match=r"has no af, ar, bg and 28 more, which .*, which reads afwiki/.* and 28 more of wiki"
+        DataError, match=r"has no af, ar, bg and 28 more, which .*, which reads afwiki/.* and 28 more of wiki"
     ) as caught:
         load(values)
     assert len(str(caught.value)) < 1000

@@ -18,7 +18,7 @@ from conftest import MIRROR, manifest, mbert_tokenizer, save_tokenizer
 from crosslens.config.presets import read_yaml
 from crosslens.config.tokenisations import Tokenisation
 from crosslens.corpora import mediawiki, schema
-from crosslens.corpora.dumps import articles, pages
+from crosslens.corpora.dumps import Page, pages
 from crosslens.corpora.sampling import document, write_paragraphs
 from crosslens.corpora.wikitext import paragraphs
 from crosslens.encoding.tokens.tokenise import load_tokenizer, write_tokens
@@ -54,6 +54,10 @@ def dump(folder: Path, *bodies: str, streams: int = 1, name: str = "xwiki.xml.bz
     path = folder / name
     path.write_bytes(content if name.endswith(".bz2") else bz2.decompress(content))
     return path
+
+
+def articles(path: Path) -> list[Page]:
+    return [page for page in pages(path) if page.is_article]
 
 
 # Wikitext

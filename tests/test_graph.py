@@ -156,6 +156,19 @@ def test_a_phase_that_moves_to_another_stage_changes_the_groups():
     assert groups(recipe) != groups(Recipe.model_construct(**{**dict(recipe), "stages": (*moved, *rest)}))
 
 
+def test_blocks_of_a_dump_from_another_source_are_sampled_by_that_sources_index():
+    values = merged("published")
+    corpus = values["corpora"]["wikipedia"] | {"languages": ["de", "en"], "language_sources": {"de": "mine"}, "blocks": 600}
+    values |= {"sources": {"mine": {"title": "Mine"}}, "corpora": {"wikipedia": corpus}, "papers": {}}
+    graph = Graph(load(values), values, REPOSITORY)
+    steps = {place: make() for place, make in preparation(graph).items()}
+    stem, index = "dewiki/20210420/dewiki-20210420-pages-articles-multistream", "-index.txt.bz2"
+    sample = steps[f"sources/mine-sample/600-0/{stem}.xml.bz2"]
+    assert sample.inputs == {"index": f"results/sources/mine/{stem}{index}"} and sample.settings["mirror"] == ["mine"]
+    indices = [step.inputs["index"] for step in steps.values() if step.script == "dump_sample"]
+    assert indices == [file for file in graph.official.of_corpus(graph.config.corpora["wikipedia"]) if file.endswith(index)]
+
+
 def test_kinds_of_measures_are_modules_with_a_function_measure():
     folder = REPOSITORY / "workflow/crosslens/measures"
     texts = {path.stem: path.read_text() for path in folder.glob("*.py")}

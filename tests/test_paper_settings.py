@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 import pytest
-from crosslens.config.base import ConfigError
+from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
 
 WRONG = [  # key of a paper, its value, and a part of the message, or several with ... between them
@@ -57,6 +57,6 @@ def test_a_wrong_setting_is_told_in_one_line(values, key, value, message):
     for parent in parents:
         section = section[parent]
     section[last] = value
-    with pytest.raises(ConfigError, match=r"^config.yaml: ") as caught:
+    with pytest.raises(DataError, match=r"^config.yaml: ") as caught:
         load(changed)
     assert all(part in str(caught.value) for part in message.split(" ... ")) and "\n" not in str(caught.value)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from crosslens.corpora.sources import registry
+from crosslens.corpora.sources.mirrors import in_mirrors
 from crosslens.corpora.sources.registry import SOURCES_YAML, OfficialFile, size_of
 from crosslens.jobs.errors import DataError
 
@@ -32,9 +33,9 @@ def test_an_entry() -> None:
     assert ud.urls_of(path) == [
         "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.7/en_ewt-ud-train.conllu"
     ]
-    assert ud.bytes_of(path) == 13469758
-    assert ud.sha256_of(path) == "4e45f7b6f6d4e8d33e0ba7090fc37f2385a91711edb20d456d3fb5f45ac0fc28"
-    assert ud.bytes_of("UD_X/x") is None and ud.sha256_of("UD_X/x") is None
+    assert ud.known(path).bytes == 13469758
+    assert ud.known(path).sha256 == "4e45f7b6f6d4e8d33e0ba7090fc37f2385a91711edb20d456d3fb5f45ac0fc28"
+    assert ud.known("UD_X/x").bytes is None and ud.known("UD_X/x").sha256 is None
     assert SOURCES["wikipedia"].urls_of("elwiki/20230501/elwiki-20230501-pages-articles.xml.bz2") == [
         "https://dumps.wikimedia.org/elwiki/20230501/elwiki-20230501-pages-articles.xml.bz2",
         "https://archive.org/download/elwiki-20230501/elwiki-20230501-pages-articles.xml.bz2",
@@ -42,7 +43,7 @@ def test_an_entry() -> None:
     assert SOURCES["msra"].urls_of("what? #1.txt")[0].endswith("/what%3F%20%231.txt")
     with pytest.raises(DataError, match="{treebank}/{file}"):
         ud.urls_of("en_ewt-ud-train.conllu")
-    assert ud.mirrors(["/a", "b"]) == [Path("/a/ud/r2.7"), Path("/a/ud-2.7"), Path("b/ud/r2.7"), Path("b/ud-2.7")]
+    assert in_mirrors(["/a", "b"], ud.mirror) == [Path("/a/ud/r2.7"), Path("/a/ud-2.7"), Path("b/ud/r2.7"), Path("b/ud-2.7")]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from copy import deepcopy
 
 import pytest
-from crosslens.config.base import ConfigError
 from crosslens.config.heads import LANGUAGE, TASK, Mix, ParserHead
 from crosslens.config.labels import ENTITIES, NLI, RELATIONS, TOPICS, UPOS
 from crosslens.config.recipes import ENCODER, Edit
 from crosslens.config.units import Units
+from crosslens.jobs.errors import DataError
 from crosslens.papers.configuration import load
 from crosslens.papers.wu2019.names import IDENTIFICATION, TASKS, UNTRAINED
 from crosslens.papers.wu2019.paper import PAPER
@@ -176,7 +176,7 @@ def test_substitutes_are_named(config, values):
 def test_an_encoder_of_unknown_depth_is_refused(values):
     changed = deepcopy(values)
     del changed["encoders"]["mbert"]["depth"]
-    with pytest.raises(ConfigError, match="identification: expected a known number of layers for encoders.mbert: set depth"):
+    with pytest.raises(DataError, match="identification: expected a known number of layers for encoders.mbert: set depth"):
         load(changed)
     changed["papers"]["wu2019"]["identification"] = None
     load(changed)

@@ -26,7 +26,6 @@ class Paragraph:
 class Article:
     """A page, whose paragraphs agree with each other; `topic` is village or person."""
 
-    language: str
     title: str
     topic: str
     paragraphs: tuple[Paragraph, ...]
@@ -135,7 +134,7 @@ def _village_article(grammar: Grammar, subject: tuple[str, str], stream: Stream,
         else:
             paragraphs.append(_paragraph(grammar, stream, section, history if section == "history" else animals, earlier_texts))
     title = f"{citation(grammar, village)} ({citation(grammar, country)})"
-    return Article(grammar.language.code, title, "village", tuple(filter(None, paragraphs)))
+    return Article(title, "village", tuple(filter(None, paragraphs)))
 
 
 def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, earlier_texts: Set[str]) -> Article:
@@ -143,7 +142,7 @@ def _person_article(grammar: Grammar, subject: tuple[str, str], stream: Stream, 
     identity, birth, *books, death = _life(grammar, subject, stream.pick(grammar.fillers("country")), stream)
     paragraph = _paragraph(grammar, stream, "person", iter(books), earlier_texts, (identity + birth, death))
     sentence = realise(grammar, identity[0])
-    return Article(grammar.language.code, name_in(sentence), "person", (paragraph,) if paragraph else ())
+    return Article(name_in(sentence), "person", (paragraph,) if paragraph else ())
 
 
 def name_in(sentence: Sentence) -> str:

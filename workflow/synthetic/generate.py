@@ -17,7 +17,6 @@ from synthetic.tables import Frame, check
 Item = TypeVar("Item")
 Drawn = TypeVar("Drawn", bound=Hashable)
 
-SPLITS = ("train", "dev", "test", "parallel")
 SHARES = {"train": 60, "dev": 10, "test": 15, "parallel": 15}  # percent of the meanings without a held-out pair
 HELD_OUT = 8  # percent of all pairs of fillers (buy + hat, doctor + wait, ...) that occur together in neither train nor dev
 PATIENCE = 1000  # number of consecutive draws without anything new after which a split counts as exhausted
@@ -89,7 +88,7 @@ def percent(*key: str) -> int:
 
 
 def split_of(meaning: Meaning) -> str:
-    """The one split of SPLITS in which a meaning may occur. It depends on the meaning only and is the same for every seed.
+    """The one split of SHARES in which a meaning may occur. It depends on the meaning only and is the same for every seed.
 
     Meanings with a held-out pair of fillers occur in test and parallel only: they combine words of train in a new way.
     """
@@ -118,12 +117,10 @@ def draw(grammar: Grammar, frame: Frame, stream: Stream) -> Meaning:
 
 
 def treebank(grammar: Grammar, split: str, n: int, seed: int) -> tuple[Sentence, ...]:
-    """`n` different sentences of the everyday register from one split of SPLITS.
+    """`n` different sentences of the everyday register from one split of SHARES.
 
     The parallel split has the same meanings in the same order in all languages; the others differ between languages.
     """
-    if split not in SPLITS:
-        raise ValueError(f"split: expected one of {', '.join(SPLITS)}, found {split!r}")
     key = ("treebank", split) if split == "parallel" else ("treebank", split, grammar.language.code)
     stream = Stream(seed, *key)
     frames = [frame for frame in grammar.frames.values() if frame.register == "everyday"]

@@ -56,7 +56,6 @@ class Lexeme:
     """A concept or a function word in one language. agreement: class that other words agree with, such as gender."""
 
     name: str
-    upos: str
     lemma: Form
     agreement: str
     forms: Mapping[str, Form]
@@ -102,7 +101,6 @@ class Contraction:
 class Template:
     """How a language expresses a frame, if the classes of the fillers meet all conditions (slot, part of class)."""
 
-    frame: str
     conditions: tuple[tuple[str, str], ...]
     words: tuple[TemplateWord, ...]
     contractions: tuple[Contraction, ...]
@@ -162,7 +160,7 @@ def _read_lexicon(path: Path, concepts: Mapping[str, tuple[str, ...]]) -> dict[s
             expected = "expected key=form with each key once, separated by `;`; fix it"
             check(equals and key and key not in table, place, f"form `{pair.strip()}`, {expected}")
             table[key] = _form(text, upos, head_lemma, place)
-        lexicon[name] = Lexeme(name, upos, citation, agreement, table)
+        lexicon[name] = Lexeme(name, citation, agreement, table)
     return lexicon
 
 
@@ -236,7 +234,7 @@ def _template(name: str, conditions: list[str], body: str, names: set[str], plac
     check(not opened, place, "`[` without `]`, expected `[surface= word word]`; close it after its last word")
     problem = tree_problem([word.head for word in words], [word.relation for word in words])
     check(not problem, place, f"{problem}, expected a tree with one root; correct the heads")
-    return Template(name, pairs, tuple(words), tuple(contractions), place)
+    return Template(pairs, tuple(words), tuple(contractions), place)
 
 
 def _template_word(token: str, names: set[str], place: str) -> TemplateWord:

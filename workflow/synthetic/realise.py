@@ -143,7 +143,7 @@ class _Lookup:
         filler = self.fillers.get(name, name)
         if filler.isdecimal():
             part = Part(filler, filler, "NUM", "", False)
-            return Lexeme(filler, "NUM", Form((part,), 0), f"{filler[-2:-1]}.{filler[-1]}", {})
+            return Lexeme(filler, Form((part,), 0), f"{filler[-2:-1]}.{filler[-1]}", {})
         place = f"synthetic/{self.grammar.language.code}/lexicon.csv"
         check(filler in self.grammar.lexicon, place, f"expected a line for `{filler}`, found none; add it")
         return self.grammar.lexicon[filler]

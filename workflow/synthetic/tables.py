@@ -34,7 +34,6 @@ class Frame:
     name: str
     register: str
     slots: tuple[tuple[str, str], ...]
-    example: str
 
 
 @dataclass(frozen=True)
@@ -117,12 +116,12 @@ def read_frames(tables: Path = TABLES) -> Mapping[str, Frame]:
     """Frames by name, in the order of frames.csv."""
     kinds = {kind for kinds in read_concepts(tables).values() for kind in kinds} | set(DIGITS)
     frames: dict[str, Frame] = {}
-    for place, (name, register, slots, example) in rows(tables / "frames.csv", "frame,register,slots,example"):
+    for place, (name, register, slots, _) in rows(tables / "frames.csv", "frame,register,slots,example"):
         check(name not in frames, place, f"frame `{name}` a second time, expected once; remove one of the lines")
         pairs = tuple((slot, kind) for slot, _, kind in (pair.partition("=") for pair in slots.split()))
         for slot, kind in pairs:
             check(slot and kind in kinds, place, f"slot `{slot}={kind}`, expected slot=kind with a kind of concepts.csv; fix it")
-        frames[name] = Frame(name, register, pairs, example)
+        frames[name] = Frame(name, register, pairs)
     return frames
 
 

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from crosslens.jobs.bounded import read_text
-from crosslens.jobs.errors import DataError, short
+from crosslens.jobs.errors import short
 
 LANGUAGES_CSV = Path(__file__).parents[3] / "resources" / "languages.csv"
 WALS_FAMILIES = {"Turkic": "Altaic", "Mongolic": "Altaic"}
@@ -49,10 +49,6 @@ def without_null(values: Any) -> Any:
     return {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
 
 
-class ConfigError(DataError):
-    """A wrong value in the configuration."""
-
-
 @cache
 def languages_table() -> dict[str, dict[str, str]]:
     """Rows of resources/languages.csv by language code, each a mapping from column to cell.
@@ -62,11 +58,6 @@ def languages_table() -> dict[str, dict[str, str]]:
     language. A code with _ is a language in a second script, which only CC-100 distinguishes.
     """
     return {row["code"]: row for row in csv.DictReader(io.StringIO(read_text(LANGUAGES_CSV), newline=""))}
-
-
-def wals_family(family: str) -> str:
-    """Family in WALS to which a family in resources/languages.csv belongs."""
-    return WALS_FAMILIES.get(family, family)
 
 
 @cache

@@ -367,6 +367,10 @@ class ParagraphCorpus(Section):
         """Names of the sources that the corpus reads."""
         return {self.source, *self.language_sources.values()}
 
+    def source_of(self, language: str) -> str:
+        """Name of the source of a language's file."""
+        return self.language_sources.get(language, self.source)
+
     def file_of(self, language: str) -> str:
         """File of the source for a language."""
         row = languages_table()[language]

@@ -17,6 +17,7 @@ from typing import Any
 
 from crosslens.jobs.errors import NO_ROOM, DataError, shown
 from crosslens.jobs.files import OPENERS, Budget, Limited
+from crosslens.jobs.quantities import shortened
 
 # RuntimeError: a zip with a password or an unknown compression.
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
@@ -117,10 +118,10 @@ def extracted(archive: Path, patterns: Mapping[str, Sequence[str]]) -> Iterator[
                     paths_by_split[split].append(path)
             for split, globs in patterns.items():
                 if globs and not paths_by_split[split]:
-                    first, more = ", ".join(map(shown, names[:SHOWN])), len(names) - SHOWN
+                    existing = shortened([*map(shown, names)], SHOWN) or "no file"
                     raise DataError(
-                        f"{archive}: expected {' or '.join(globs)} for {split}, found {first or 'no file'}"
-                        f"{f' and {more} more' if more > 0 else ''}; correct the pattern or name another archive"
+                        f"{archive}: expected {' or '.join(globs)} for {split}, found {existing}; correct the pattern or name "
+                        "another archive"
                     )
             yield {split: sorted(paths, key=lambda path: path.name) for split, paths in paths_by_split.items() if paths}
         except DataError as error:  # it names a temporary file, which is gone when the message is read

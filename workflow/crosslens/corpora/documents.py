@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from crosslens.config.base import languages_table
@@ -37,8 +37,7 @@ def read(
     """Rows of a language's documents in some files, in order, and the number of dropped documents by reason.
 
     The arguments say which layout the files have:
-    - `texts` given: MLDoc, whose files are lists of ids (see `_mldoc`). texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz), or
-      a folder with its documents, each in the folder that the id names.
+    - `texts` given: MLDoc, whose files are lists of ids (see `_mldoc`). texts: Reuters' archive (rcv1.tar.xz, rcv2.tar.xz).
     - `labels` given: tables of texts with these labels, such as SIB-200's (see `_tables`).
     - neither, and all files are .csv: tanti2021's paragraphs (see `_pieces`).
     - neither, and other files: WiLI-2018, with x_SPLIT.txt (a text a line) and y_SPLIT.txt (its label; see `_wili`).
@@ -154,31 +153,22 @@ def _index(paths: Iterable[Path]) -> Iterator[_Id]:
 def _contents(texts: Path, ids: set[str]) -> Iterator[tuple[str, str, bytes]]:
     """Yield (id, path for messages, content) for the ids whose documents exist.
 
-    An archive may have 800,000 members, so it is read in one pass.
+    An archive may have 800,000 members, so it is read in one pass. Raises DataError for a document that is longer than any of
+    Reuters.
     """
-    if texts.is_dir():
-        for id in ids:
-            path = texts / f"{id.replace('-', '/')}.xml"
-            if path.is_file():
-                with open(path, "rb") as content:
-                    yield id, str(path), _whole(content, str(path))
-        return
     with whole(texts):
         for name, opener in members(texts):
             place = PurePosixPath(name)
             id = f"{place.parent.name}-{place.stem}"
             if place.suffix == ".xml" and id in ids:
                 file = f"{texts}/{shown(name)}"
-                with opener() as content:
-                    yield id, file, _whole(content, file)
-
-
-def _whole(content: IO[bytes], place: str) -> bytes:
-    """Content of a document. Raises DataError if it is longer than any Reuters document."""
-    content_read = content.read(LONGEST + 1)
-    if len(content_read) > LONGEST:
-        raise DataError(f"{place}: expected a document of Reuters, found more than {LONGEST // 10**6} MB: fetch it again")
-    return content_read
+                with opener() as document:
+                    content = document.read(LONGEST + 1)
+                if len(content) > LONGEST:
+                    raise DataError(
+                        f"{file}: expected a document of Reuters, found more than {LONGEST // 10**6} MB: fetch it again"
+                    )
+                yield id, file, content
 
 
 class _Document(NamedTuple):

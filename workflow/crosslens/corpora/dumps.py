@@ -75,11 +75,6 @@ def pages(path: Path) -> Iterator[Page]:
             ) from None
 
 
-def articles(path: Path) -> Iterator[Page]:
-    """Yield the articles among the `pages` of a dump: wikitext in the main namespace, without redirects."""
-    return (page for page in pages(path) if page.is_article)
-
-
 def in_parts(path: Path, work: Callable[[Sequence[Page]], T], *, processes: int) -> Iterator[T]:
     """Yield the result of `work` for each hundred pages of a dump, in the dump's order. Few pages are in memory at a time.
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from crosslens.config.base import languages_table
+from crosslens.config.labels import ENTITIES
 from crosslens.corpora.lines import BYTE_ORDER_MARK, UNSPACED, Encoding, read_lines, refuse, stem
 from crosslens.corpora.schema import SENTENCES
 from crosslens.jobs.errors import DataError, shown
 
 SCHEMA = SENTENCES
 TYPES = ("PER", "LOC", "ORG", "MISC")
-TAGS = frozenset({"O", *(f"{mark}-{name}" for mark in "BI" for name in TYPES)})
+TAGS = frozenset(ENTITIES)
 LONGEST = 10_000  # words of a sentence; the longest of an official file has 1,238 (esp.train)
 ALONE = 1_500  # most words of a file without blank lines: a longer file has lost its blank lines
 DOCUMENT = "-DOCSTART-"  # first column of the line that begins a document in CoNLL-2002 and 2003

@@ -9,11 +9,9 @@ from typing import Any
 
 from crosslens.config.base import languages_table
 from crosslens.corpora.lines import DAMAGED, LONGEST, refuse
-from crosslens.corpora.schema import TYPOLOGY
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import open_binary
 
-SCHEMA = TYPOLOGY
 COLUMNS = {
     "languages": ("ID", "Genus", "Family"),
     "parameters": ("ID", "Name"),

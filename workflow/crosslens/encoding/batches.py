@@ -69,8 +69,8 @@ class Batch:
     rows: torch.Tensor  # (n_words,) row of each labelled word: its text within the batch
     columns: torch.Tensor  # (n_words,) its column: its subword within the text
     words: np.ndarray  # (n_words,) its index in the Texts
-    second: torch.Tensor | None = None  # (B,) first subword of the second text of a pair; 0 for a single text
-    edges: Edges = Edges()
+    second: torch.Tensor  # (B,) first subword of the second text of a pair; 0 for a single text
+    edges: Edges
 
 
 def collate(texts: Texts, chosen: np.ndarray, padding: int, segments: bool = False) -> Batch:

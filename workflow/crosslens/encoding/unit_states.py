@@ -44,7 +44,6 @@ def unit_states(encoder: nn.Module, batch: Batch, units: Units, layers: Sequence
 
 def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
     """Masks of the subwords of the first and of the second text of each pair, without special subwords, (B, T) bool each."""
-    assert batch.second is not None
     places, inside = _inside(batch)
     second = batch.second[:, None]
     return inside & (places < second - batch.edges.between), inside & (places >= second)
@@ -53,7 +52,6 @@ def pair_extents(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
 def unspecial(batch: Batch) -> torch.Tensor:
     """Mask of the subwords of single texts and pairs that are not special, (B, T) bool."""
     first, second = pair_extents(batch)
-    assert batch.second is not None
     return torch.where((batch.second > 0)[:, None], first | second, _inside(batch)[1])
 
 

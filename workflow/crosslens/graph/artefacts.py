@@ -13,7 +13,7 @@ from crosslens.config.encoders import Encoder
 from crosslens.config.presets import keys_digest, read_yaml
 from crosslens.config.recipes import Recipe
 from crosslens.config.whole import PaperSection
-from crosslens.corpora.sources.mirrors import content_in_mirror
+from crosslens.corpora.sources.mirrors import content_in_mirror, in_mirrors
 from crosslens.corpora.sources.pins import digests
 from crosslens.corpora.sources.places import Layout
 from crosslens.corpora.sources.registry import Source
@@ -136,17 +136,17 @@ class Artefacts:
         if the copy differs from what was pinned.
         """
         entry, file = self.sources[source], f"{source}/{path}"
-        if entry.url or entry.published(path):
+        if entry.url or entry.known(path).published:
             return ""
         try:
-            return content_in_mirror(file, entry.mirrors(self.config.mirror), self.contents, self._pins.get(file))
+            return content_in_mirror(file, in_mirrors(self.config.mirror, entry.mirror), self.contents, self._pins.get(file))
         except OSError as error:
             raise DataError(str(error)) from error
 
     def has_digest(self, file: str, digests: Collection[str]) -> bool:
         """Whether an official file has a published digest, or one of `digests` is pinned for it."""
         source, path = self.official.place(file)
-        return bool(self.sources[source].published(path)) or self._pins.get(f"{source}/{path}") in digests
+        return bool(self.sources[source].known(path).published) or self._pins.get(f"{source}/{path}") in digests
 
     # Corpora, encoders and tokens.
 

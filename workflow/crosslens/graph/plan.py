@@ -270,21 +270,20 @@ class Graph(Artefacts):
 
     def passport(self, encoder: str) -> Step:
         """passport/ENCODER.html, .svg, .png and .json: the page of an encoder, its picture and its exchange file."""
-        self.config.expect_study()
         table = f"{self.results}/passport/{encoder}.csv"
-        template = "workflow/crosslens/papers/passport/passport.html.j2"
-        inputs = {"template": template, **PASSPORT, "table": table, "record": f"{table}.json"}
-        facts = {"template": self.content(template)} | self.contents_of(PASSPORT.values())
-        return Step("passport", "figures", inputs, facts=facts)
+        return self._passport_page("passport", {"table": table, "record": f"{table}.json"})
 
     def comparison(self, pair: str) -> Step:
         """passport/PAIR.html, .csv, .svg and .png: the passports of some encoders, side by side."""
-        self.config.expect_study()
         tables = [f"{self.results}/passport/{encoder}.csv" for encoder in self.compared[pair]]
-        template = "workflow/crosslens/papers/passport/comparison.html.j2"
-        inputs = {"template": template, **PASSPORT, "tables": tables, "records": [f"{file}.json" for file in tables]}
+        return self._passport_page("comparison", {"tables": tables, "records": [f"{file}.json" for file in tables]})
+
+    def _passport_page(self, script: str, tables: Mapping[str, Files]) -> Step:
+        """Page of one passport or of several. script: also the name of the template. tables: tables and records, by name."""
+        self.config.expect_study()
+        template = f"workflow/crosslens/papers/passport/{script}.html.j2"
         facts = {"template": self.content(template)} | self.contents_of(PASSPORT.values())
-        return Step("comparison", "figures", inputs, facts=facts)
+        return Step(script, "figures", {"template": template, **PASSPORT, **tables}, facts=facts)
 
     def scoreboard(self) -> Step:
         """scoreboard.csv and .html: printed cells next to ours. It uses the tables that exist, and none is built for it."""

@@ -70,7 +70,7 @@ def preparation(graph: Graph) -> dict[str, Callable[[], Step]]:
             for code in corpus.languages if corpus.blocks else ():
                 dump, numbers = corpus.file_of(code).removesuffix(".xml.bz2"), (str(corpus.blocks), str(corpus.seed))
                 place = official.dump(corpus, code).removeprefix(results)
-                steps[place] = partial(graph.dump_sample, corpus.source, *numbers, dump)
+                steps[place] = partial(graph.dump_sample, corpus.source_of(code), *numbers, dump)
         else:
             steps[f"corpora/{name}/typology.parquet"] = partial(graph.typology, name)
     steps |= {f"tokenizers/{name}": partial(graph.tokenizer, name) for name in encoders}

@@ -24,8 +24,6 @@ from crosslens.jobs.files import sha256, share, written
 SUMS = ".SHA256SUMS"  # checksum file of a folder, inside it; that of a single file is beside it as .NAME.sha256
 RESULTS = "CROSSLENS_RESULTS"  # environment variable: results folders, joined by os.pathsep; jobs inherit it
 NO_DIGEST = "without the digest that it was written with"
-FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", "models", "states", "measures", "scores")
-"""Folders of the artefacts of each stage, below the results folder."""
 RUN = ("command", "host", "made", "seconds", "training_seconds", "subwords_a_second")
 """Keys of records and columns of histories that describe the run that made an artefact, not its content."""
 NOTES = ("artefact", "content", "record", "inputs")  # first words of the notes in a checksum file
@@ -172,7 +170,7 @@ def readable_checksums(artefact: Path) -> Checksums | None:
         return None
 
 
-def artefacts(results: str, folders: Iterable[str] = FOLDERS) -> Iterator[tuple[str, Checksums]]:
+def artefacts(results: str, folders: Iterable[str]) -> Iterator[tuple[str, Checksums]]:
     """Yield the path and checksum file of each artefact in some folders below the results. Links to folders are not followed.
 
     results: results folder. folders: names of the folders below it.

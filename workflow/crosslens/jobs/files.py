@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from crosslens.jobs.errors import DataError
 
@@ -74,14 +74,14 @@ class Limited(io.RawIOBase):
         super().close()
 
 
-def open_binary(path: Path) -> BinaryIO:
+def open_binary(path: Path) -> io.BufferedReader:
     """Open a file for reading, decompressed if its name ends in .xz, .gz or .bz2.
 
     Reading raises DataError if the content exceeds both SMALL and a hundred times the size of the file.
     """
     if path.suffix not in OPENERS:
         return open(path, "rb")
-    return cast(BinaryIO, io.BufferedReader(Limited(OPENERS[path.suffix](path, "rb"), Budget(path)), 2**16))
+    return io.BufferedReader(Limited(OPENERS[path.suffix](path, "rb"), Budget(path)), 2**16)
 
 
 def sha256(path: Path) -> str:

@@ -102,9 +102,4 @@ def _digest_values(chunks: Sequence[pa.Array], kind: pa.DataType, digest: "hashl
 
 def rows(path: Path) -> int:
     """Number of rows of a file."""
-    return int(footer(verified(path)).num_rows)
-
-
-def footer(path: Path) -> pq.FileMetaData:
-    """Metadata on a file's columns and rows. The file is not verified: this is for estimates, which read many files."""
-    return pq.read_metadata(path)
+    return int(pq.read_metadata(verified(path)).num_rows)

@@ -48,6 +48,6 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def shortened(names: Sequence[object]) -> str:
-    """The first SHORT names in words, and the number of the others: a, b, c and 4 more."""
-    return ", ".join(map(str, names[:SHORT])) + f" and {len(names) - SHORT} more" * (len(names) > SHORT)
+def shortened(names: Sequence[object], most: int = SHORT) -> str:
+    """The first names in words, at most `most` of them, and the number of the others: a, b, c and 4 more."""
+    return ", ".join(map(str, names[:most])) + f" and {len(names) - most} more" * (len(names) > most)

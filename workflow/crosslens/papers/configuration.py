@@ -1,6 +1,6 @@
 """The validated configuration, with a typed section for each paper.
 
-An unknown key, a wrong type or a value out of range raises a `ConfigError` with one line per key: pydantic's message, the value
+An unknown key, a wrong type or a value out of range raises a `DataError` with one line per key: pydantic's message, the value
 found and, for a misspelt name, the closest valid one. The JSON schema and docs/config.md are generated from these models
 (workflow/crosslens/commands/documents).
 """
@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError, create_model
 
-from crosslens.config.base import ConfigError, Name, Section, nearest
+from crosslens.config.base import Name, Section, nearest
 from crosslens.config.whole import Config
 from crosslens.corpora.sources.registry import OwnSource
-from crosslens.jobs.errors import short, shown
+from crosslens.jobs.errors import DataError, short, shown
 from crosslens.papers import KEYS
 
 # One section per paper, from the one list of papers; a paper that is not configured is null.
@@ -72,18 +72,18 @@ def _written(location: Sequence[str | int], values: Any, missing: bool) -> Itera
 def load(values: Mapping[str, Any], origin: str = "config.yaml") -> WholeConfig:
     """Return a validated configuration in which every paper fits the rest.
 
-    Raises ConfigError, one line per key: `origin: key: expected ..., found ...`.
+    Raises DataError, one line per key: `origin: key: expected ..., found ...`.
     """
     config, misfits = load_fitting(values, origin)
     if misfits:
-        raise ConfigError("\n".join(misfits.values()))
+        raise DataError("\n".join(misfits.values()))
     return config
 
 
 def load_fitting(values: Mapping[str, Any], origin: str = "config.yaml") -> tuple[WholeConfig, dict[str, str]]:
     """Return a validated configuration without the papers that do not fit the rest, and the reasons, by key of the paper.
 
-    So a user can run one paper with corpora or an encoder that do not suit the settings of the others. Raises ConfigError.
+    So a user can run one paper with corpora or an encoder that do not suit the settings of the others. Raises DataError.
     """
     config = _typed(values, origin)
     misfits = {key: "\n".join(f"{origin}: {line}" for line in reason.split("\n")) for key, reason in config.misfits().items()}
@@ -102,4 +102,4 @@ def _typed(values: Mapping[str, Any], origin: str) -> WholeConfig:
             texts.setdefault(key, []).append(text)
             clauses[key] = clause
         lines = (": ".join(filter(None, (origin, key, " or ".join(texts[key]) + clauses[key]))) for key in texts)
-        raise ConfigError("\n".join(lines)) from None
+        raise DataError("\n".join(lines)) from None

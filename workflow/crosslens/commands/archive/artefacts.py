@@ -7,10 +7,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from crosslens.jobs.checksums import FOLDERS, Checksums, artefacts, readable_checksums
+from crosslens.jobs.checksums import Checksums, artefacts, readable_checksums
 from crosslens.jobs.snakemake_metadata import noted
 from crosslens.papers import KEYS
 
+FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", "models", "states", "measures", "scores")
+"""Folders of the artefacts of each stage, below the results folder."""
 BLANKED = ("tokens", "samples")
 """Stages with files that an archive has without their texts (blanks.py), since few licences allow passing texts on."""
 CHECKSUMS_ALONE = ("sources", "corpora", "encoders", "states")  # stages of which an archive has only the checksum files

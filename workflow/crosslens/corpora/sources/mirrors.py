@@ -5,8 +5,8 @@ import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
 from crosslens.corpora.sources.pins import LOCK
 from crosslens.jobs import files
@@ -28,7 +28,7 @@ def found_in(path: PurePosixPath, mirror: Sequence[Path]) -> Path | None:
 
 
 @contextmanager
-def opened(copy: Path, path: PurePosixPath) -> Iterator[BinaryIO]:
+def opened(copy: Path, path: PurePosixPath) -> Iterator[BufferedReader]:
     """Open a mirror's copy of a file, without the compression that the mirror added. Raises DataError if it is damaged."""
     added = copy.name != path.name
     try:
@@ -62,8 +62,5 @@ def content_in_mirror(file: str, mirror: Sequence[Path], contents: Contents, pin
 
 
 def _sha256(copy: Path, path: PurePosixPath) -> str:
-    digest = hashlib.sha256()
     with opened(copy, path) as stream:
-        while chunk := stream.read(2**20):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

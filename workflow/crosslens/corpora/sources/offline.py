@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from crosslens.corpora.sources.mirrors import found_in
+from crosslens.corpora.sources.mirrors import found_in, in_mirrors
 from crosslens.corpora.sources.registry import Source, place_of
-
-NAMED = 3  # most files of a source that a message names
+from crosslens.jobs.quantities import shortened
 
 
 def by_hand(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequence[str]) -> list[str]:
@@ -17,12 +16,11 @@ def by_hand(files: Sequence[str], sources: Mapping[str, Source], mirrors: Sequen
     """
     missing = defaultdict(list)
     for source, path, _ in (place_of(file, sources) for file in sorted(files)):
-        if not sources[source].url and not found_in(PurePosixPath(path), sources[source].mirrors(list(mirrors))):
+        if not sources[source].url and not found_in(PurePosixPath(path), in_mirrors(mirrors, sources[source].mirror)):
             missing[source].append(f"{source}/{path}")
     folder = mirrors[0] if mirrors else "a folder MIRROR, and add `mirror: [MIRROR]` to the configuration, or to an overlay"
     lines = []
     for source, paths in missing.items():
-        names = ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
         remedy = f"put what is missing below {folder}"
-        lines.append(f"{names}: in no mirror, and cannot be downloaded ({sources[source].manual}); {remedy}")
+        lines.append(f"{shortened(paths)}: in no mirror, and cannot be downloaded ({sources[source].manual}); {remedy}")
     return lines

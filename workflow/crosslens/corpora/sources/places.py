@@ -27,8 +27,9 @@ class Layout(NamedTuple):
     def facts(self, source: str, path: str) -> dict[str, Any]:
         """Arguments of `fetch` for an official file: its URLs, digest and size, and its source's folders and instructions."""
         entry = self.sources[source]
-        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": entry.sha256_of(path), "size": entry.bytes_of(path)}
-        facts |= {"git_blob": blob} if (blob := entry.git_blob_of(path)) else {}  # few files have one: params of others stay
+        file = entry.known(path)
+        facts: dict[str, Any] = {"urls": entry.urls_of(path), "sha256": file.sha256, "size": file.bytes}
+        facts |= {"git_blob": file.git_blob} if file.git_blob else {}  # few files have one: params of others stay
         facts |= {"smallest": entry.smallest} if entry.smallest else {}
         return facts | {"manual": entry.manual, "mirror": entry.mirror}
 
@@ -60,7 +61,7 @@ class Layout(NamedTuple):
 
     def dump(self, corpus: ParagraphCorpus, language: str) -> str:
         """Path of a language's running text, such as its dump or a sample of it."""
-        source = corpus.language_sources.get(language, corpus.source)
+        source = corpus.source_of(language)
         (file,) = self.sources[source].matching(corpus.file_of(language))
         source = f"{source}-sample/{corpus.blocks}-{corpus.seed}" if corpus.blocks else source
         return f"{self.folder}/{source}/{file}"
@@ -68,7 +69,7 @@ class Layout(NamedTuple):
     def _index(self, corpus: ParagraphCorpus, language: str) -> list[str]:
         """Path of the index from which blocks of a dump are sampled, in a list; [] if there is no sample."""
         file = corpus.file_of(language).removesuffix(".xml.bz2")
-        return [f"{self.folder}/{corpus.source}/{file}-index.txt.bz2"] if corpus.blocks else []
+        return [f"{self.folder}/{corpus.source_of(language)}/{file}-index.txt.bz2"] if corpus.blocks else []
 
     def of_encoder(self, encoder: Encoder, *kinds: str) -> list[str]:
         """Official files of an encoder. kinds: for an encoder from the hub, DESCRIPTION, WEIGHTS or both."""
@@ -84,7 +85,7 @@ class Layout(NamedTuple):
         if encoder.source != "packaged":
             return None
         source = self.sources[encoder.PACKAGE]
-        return {"version": source.version, "sha256": source.sha256_of(encoder.FILE)}
+        return {"version": source.version, "sha256": source.known(encoder.FILE).sha256}
 
     def of_tokenisation(self, tokenisation: Tokenisation) -> list[str]:
         """Paths of the models that find sentences, if a tokenisation needs any."""

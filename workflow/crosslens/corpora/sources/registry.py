@@ -13,7 +13,6 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from crosslens.config.base import Section
 from crosslens.config.presets import read_yaml
-from crosslens.corpora.sources.mirrors import in_mirrors
 from crosslens.jobs.bounded import read_text
 from crosslens.jobs.errors import DataError
 
@@ -40,6 +39,11 @@ class OfficialFile(Section):
         if self.sha256 is None and self.git_blob is None and self.bytes is None:
             raise ValueError("expected sha256, git_blob or bytes")
         return self
+
+    @property
+    def published(self) -> str | None:
+        """Published digest, else the git blob ID; None if neither is known."""
+        return self.sha256 or self.git_blob
 
 
 class Source(Section):
@@ -100,21 +104,9 @@ class Source(Section):
             values |= match.groupdict()
         return [url.format(**{name: quote(value) for name, value in values.items()}) for url in self.url]
 
-    def sha256_of(self, path: str) -> str | None:
-        """Expected digest of an official file, None if it is not known."""
-        return self.files[path].sha256 if path in self.files else None
-
-    def git_blob_of(self, path: str) -> str | None:
-        """Expected git blob ID of an official file, None if it is not known."""
-        return self.files[path].git_blob if path in self.files else None
-
-    def published(self, path: str) -> str | None:
-        """Published digest of an official file, else its git blob ID; None if neither is known."""
-        return self.sha256_of(path) or self.git_blob_of(path)
-
-    def bytes_of(self, path: str) -> int | None:
-        """Expected size of an official file, None if it is not known."""
-        return self.files[path].bytes if path in self.files else None
+    def known(self, path: str) -> OfficialFile:
+        """Known facts about an official file, each None for a file that the table does not list."""
+        return self.files.get(path) or OfficialFile.model_construct()
 
     def estimate_of(self, path: str) -> int | None:
         """Rough size of an official file in bytes; None if the table has no estimate."""
@@ -143,10 +135,6 @@ class Source(Section):
                 f"{pattern}: expected a pattern of files of '{self.title}', found no match; correct it, or name the files"
             )
         return sorted(fnmatch.filter(self.files, pattern))
-
-    def mirrors(self, folders: list[str] | list[Path]) -> list[Path]:
-        """Folders of this source in some mirrors, in order. folders: the mirrors."""
-        return in_mirrors(folders, self.mirror)
 
 
 class OwnSource(Source):
@@ -214,7 +202,7 @@ def size_of(file: str, sources: Mapping[str, Source]) -> int | None:
     file: as in `place_of`.
     """
     source, path, blocks = place_of(file, sources)
-    exact = sources[source].bytes_of(path)
+    exact = sources[source].known(path).bytes
     whole = sources[source].estimate_of(path) if exact is None else exact
     if blocks is None:
         return whole

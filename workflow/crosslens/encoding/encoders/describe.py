@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from crosslens.config.encoders import Encoder, HubEncoder, PackagedEncoder, RandomEncoder, VocabularyEncoder
-from crosslens.corpora.words import text_words
+from crosslens.corpora.words import text_words, words
 from crosslens.encoding.encoders import packaged
 from crosslens.encoding.encoders.folder import KEPT, Description, read, write
 from crosslens.encoding.encoders.tokenizer_check import try_tokenizer
@@ -80,12 +80,10 @@ def _random(settings: RandomEncoder, corpora: Sequence[Path]) -> Description:
 
     The WordPieceTrainer of tokenizers is not used, because ties make its vocabulary differ between runs.
     """
-    normalizer, splitter = _normalizer(), pre_tokenizers.BertPreTokenizer()
-    texts = (normalizer.normalize_str(" ".join(text)) for text in _texts(corpora))
-    counts = Counter(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
+    counts = Counter(word for text in _texts(corpora) for word in words(" ".join(text)))
     characters = sorted({character for word in counts for character in word})
-    words = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
-    subwords = [*SPECIALS, *characters, *(f"##{character}" for character in characters), *words][: settings.vocabulary]
+    longer = sorted((word for word in counts if len(word) > 1), key=lambda word: (-counts[word], word))
+    subwords = [*SPECIALS, *characters, *(f"##{character}" for character in characters), *longer][: settings.vocabulary]
     return _cased(subwords, _shape(settings))
 
 
@@ -122,11 +120,6 @@ def _vocabulary(path: Path) -> Description:
     return _cased(subwords, {})
 
 
-def _normalizer() -> normalizers.BertNormalizer:
-    """The normaliser of cased BERT: it cleans text, puts spaces around Han characters, and keeps accents and case."""
-    return normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=False)
-
-
 def _cased(subwords: Sequence[str], shape: dict[str, Any]) -> Description:
     """A cased BERT with a WordPiece tokenizer of these subwords. shape: entries of config.json that do not follow from them."""
     model = models.WordPiece(
@@ -134,7 +127,10 @@ def _cased(subwords: Sequence[str], shape: dict[str, Any]) -> Description:
     )
     tokenizer = Tokenizer(model)
     tokenizer.add_special_tokens(list(SPECIALS))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = _normalizer(), pre_tokenizers.BertPreTokenizer()
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=False
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     ids = {name: tokenizer.token_to_id(name) for name in SPECIALS}
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",

@@ -12,7 +12,7 @@ from typing import Any
 from tokenizers import Tokenizer, pre_tokenizers
 
 from crosslens.encoding.encoders.special import text_as_text
-from crosslens.encoding.encoders.word_marks import FAULT, by_words
+from crosslens.encoding.encoders.word_marks import by_words
 from crosslens.jobs.errors import DataError
 
 PARTS = {"config": "config.json", "tokenizer": "tokenizer.json", "tokenizer_config": "tokenizer_config.json"}
@@ -80,7 +80,8 @@ class Description:
         """
         tokenizer = by_words(self.fast_tokenizer())
         if tokenizer is None:
-            raise wrong(self.folder / PARTS["tokenizer"], *FAULT)
+            expected = "words that have the same subwords one by one and in a text"
+            raise wrong(self.folder / PARTS["tokenizer"], expected, "other subwords, with and without a space before each")
         return tokenizer
 
 

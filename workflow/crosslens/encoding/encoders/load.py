@@ -19,6 +19,7 @@ from crosslens.encoding.encoders.keys import find_ignored_keys
 from crosslens.encoding.encoders.weights import load, shapes
 from crosslens.jobs import gpus
 from crosslens.jobs.errors import DataError
+from crosslens.jobs.quantities import shortened
 
 Faults = Mapping[str, Iterable[str]]  # kind -> names of weights
 NAMED = 4  # largest number of weights or keys that an error names
@@ -60,7 +61,7 @@ def load_encoder(
         raise DataError(
             f"{file}: expected a pooler, which `state: pooler` needs, found none: set `state: hidden` or use another encoder"
         )
-    mismatches = "; ".join(f"{kind}: {_some(names)}" for kind, names in faults.items() if names)
+    mismatches = "; ".join(f"{kind}: {shortened(sorted(names), NAMED)}" for kind, names in faults.items() if names)
     if mismatches:
         raise DataError(
             f"{origin}: expected the weights that config.json describes in model.safetensors, found {mismatches}: use "
@@ -91,7 +92,8 @@ def _transformer(settings: dict[str, Any], file: Path, pooler: bool, dtype: torc
         if keys := find_ignored_keys(settings, configuration):
             raise DataError(
                 f"{origin}: expected keys in config.json that {settings['model_type']} has in transformers "
-                f"{transformers_version}, found {_some(keys)}: correct the name, or remove what changes no hidden state"
+                f"{transformers_version}, found {shortened(sorted(keys), NAMED)}: correct the name, or remove what changes no "
+                "hidden state"
             )
         counts = {key: settings.get(key) for name in COUNTS for key in (name, configuration.attribute_map.get(name, name))}
         for key, count in counts.items():
@@ -140,9 +142,3 @@ def _static(config: dict[str, Any], file: Path, dtype: torch.dtype) -> tuple[nn.
         encoder.load_state_dict(state, assign=True)
         encoder = encoder.to(dtype)
     return encoder, faults
-
-
-def _some(names: Iterable[str]) -> str:
-    """The first NAMED names in alphabetical order, and how many more there are."""
-    first, rest = sorted(names)[:NAMED], sorted(names)[NAMED:]
-    return ", ".join(first) + (f" and {len(rest)} more" if rest else "")

@@ -7,8 +7,6 @@ from tokenizers import Tokenizer, normalizers
 MARKS = ("▁", "Ġ")  # at the start of a subword that begins a word, in vocabularies other than WordPiece
 END = "</w>"  # at the end of a subword that ends a word, in the BPE of XLM
 PROBED = 8  # number of words to try
-FAULT = "words that have the same subwords one by one and in a text", "other subwords, with and without a space before each"
-"""What the message that refuses a tokenizer says was expected, and what was found."""
 
 
 def by_words(tokenizer: Tokenizer) -> Tokenizer | None:

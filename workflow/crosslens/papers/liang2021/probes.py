@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crosslens.config.base import languages_table, wals_family
+from crosslens.config.base import WALS_FAMILIES, languages_table
 from crosslens.config.recipes import Recipe
 from crosslens.config.whole import Config
 from crosslens.papers.liang2021.config import section
@@ -27,7 +27,7 @@ def measures(recipe: Recipe, config: Config) -> dict[str, Mapping[str, Any]]:
     table = {language: languages_table()[language] for language in languages}
     classes = {  # those of WALS, as in the paper
         "genus": {language: row["genus"] for language, row in table.items()},
-        "family": {language: wals_family(row["family"]) for language, row in table.items()},
+        "family": {language: WALS_FAMILIES.get(row["family"], row["family"]) for language, row in table.items()},
     }
     typology, similarity = probing.typology, probing.similarity
     settings: dict[str, Mapping[str, Any]] = {

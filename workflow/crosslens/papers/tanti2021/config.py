@@ -343,8 +343,7 @@ def _without_file(corpus: ParagraphCorpus, languages: Sequence[str]) -> list[str
     return [
         language
         for language in languages
-        if (source := sources.get(corpus.language_sources.get(language, corpus.source)))
-        and not source.has(corpus.file_of(language))
+        if (source := sources.get(corpus.source_of(language))) and not source.has(corpus.file_of(language))
     ]
 
 

@@ -57,6 +57,7 @@ def test_the_headline_of_the_readme_is_that_of_its_table():
     expected = [tuple(values[f"UDPOS {column}", name] for column in ("Init.", "Fine-T.", "Untrained")) for name in definitions]
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| .+? \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", readme, re.MULTILINE) == expected
+    assert f"spelling ({values['UDPOS Spelling alone', 'accuracy']} %)" in readme
 
 
 def test_every_table_among_the_resources_has_a_licence():

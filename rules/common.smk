@@ -108,7 +108,7 @@ def located(files):
 
 
 def inputs(make):
-    """Inputs of a rule by name, which are those of its step. make: method of the graph."""
+    """Named inputs of a rule, which are those of its step. make: method of the graph."""
 
     def files_by_name(wildcards):
         step, _ = planned(make, **dict(wildcards.items()))

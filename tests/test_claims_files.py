@@ -97,7 +97,7 @@ def test_a_ledger_has_each_claim_once_and_every_function_is_there(paper):
 
 def test_claims_about_counts_of_subwords_name_the_vocabulary(presets):
     preset = presets["published"]
-    plan, paper = Plan(preset.about, "results"), preset.papers["wu2019"]
+    plan, paper = Plan(preset.about), preset.papers["wu2019"]
     claims_file = read_claims_file(PAPERS / "wu2019/claims.yaml", plan.names(paper))
     counted = SimpleNamespace(in_print=False, parts=[SimpleNamespace(recipes=())], claim=claims_file.claims["c31"])
     settings = plan.settings(paper, claims_file, [])

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -110,7 +111,7 @@ class Loop:
             resumed = None
         # Texts on which several heads are scored are encoded once.
         self.head_inputs.end(score.data for score in self.recipe.scores)
-        predictions = [self.head_inputs.predict(score.data, score.head) for score in self.recipe.scores]
+        predictions = [self.predict(score.data, score.head) for score in self.recipe.scores]
         changed = self.recipe.edit.changes() or self.recipe.trains_encoder()
         # On a GPU a batch may have been halved, or products rounded to TF32, so reloaded weights might give other states.
         exact = self.head_inputs.cached and self.device.type == "cpu"
@@ -214,10 +215,14 @@ class Loop:
         assert self.mask is not None
         return masked(texts, seed, self.recipe.masking, self.mask, self.model.vocabulary)
 
+    def predict(self, data: Data, head: str) -> dict[str, np.ndarray]:
+        """Return a head's predictions for all labelled words, kind of label -> (n_words,)."""
+        return self.head_inputs.predict(data, head)
+
     def score(self, stage: Stage) -> float:
         """Return the score that selects a stage's best epoch, a fraction."""
         head = self.recipe.heads[stage.select_head]
-        texts, predicted = self.texts[stage.select_data], self.head_inputs.predict(stage.select_data, stage.select_head)
+        texts, predicted = self.texts[stage.select_data], self.predict(stage.select_data, stage.select_head)
         return selection_score(texts, predicted, head.learns, head.labels, self.recipe.select_by, self.recipe.units.unit)
 
     def watched(self, stage: Stage, when: str = "") -> dict[str, float]:
@@ -232,7 +237,7 @@ class Loop:
                 with parallel.interruptible():
                     columns |= watch.distances(self.model, self.anchors[item.penalty], texts, texts.labels[head.counts], when)
             else:
-                columns |= watch.accuracy(item.head, texts, self.head_inputs.predict(item.data, item.head), head.learns, when)
+                columns |= watch.accuracy(item.head, texts, self.predict(item.data, item.head), head.learns, when)
         return columns
 
     def _end_epoch(self, stage: Stage, score: float) -> None:

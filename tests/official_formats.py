@@ -171,7 +171,7 @@ def mldoc(texts: str) -> Callable[[Path, Path], object]:
 
 
 def mldoc_texts(folder: Path, output: Path) -> None:
-    """Reads an archive that is made of the documents in the folder `rcv2`, one of which may be damaged."""
+    """Packs the documents in the folder `rcv2` into an archive and reads it; one of them may be damaged."""
     documents = {file.relative_to(folder).as_posix(): file.read_bytes() for file in sorted(folder.glob("rcv2/*/*.xml"))}
     (folder / "rcv2.tar").write_bytes(tarred(documents))
     mldoc("rcv2.tar")(folder, output)

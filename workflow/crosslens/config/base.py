@@ -45,7 +45,7 @@ def or_null(schema: dict[str, Any]) -> None:
 
 
 def without_null(values: Any) -> Any:
-    """A mapping without its null entries, by which overlays remove names; any other value unchanged, for validation."""
+    """A mapping without its null entries, with which overlays remove names; any other value is returned for validation."""
     return {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
 
 

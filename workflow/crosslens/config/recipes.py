@@ -325,7 +325,7 @@ class Recipe(Frozen):
         return list(dict.fromkeys(term.penalty for term in terms if term.penalty))
 
     def anchored(self) -> list[Penalty]:
-        """Penalties whose distances a training run computes, in a loss or to monitor them, each once."""
+        """Distinct penalties whose distances a training run computes, for a loss or only to monitor them."""
         drifts = [item.penalty for stage in self.stages for item in stage.watch if isinstance(item, Drift)]
         return list(dict.fromkeys([*self.penalties(), *drifts]))
 

@@ -106,11 +106,12 @@ def of_layer(
 
 
 def _records(parallel: Parallel, predictions: dict[str, np.ndarray], source: int, fits: list[Fitted]) -> Iterator[dict[str, Any]]:
+    of_fits = convergence(fits)
     names, gold = np.unique(parallel.labels, return_inverse=True)
     right = {name: (values == parallel.labels).astype(float) for name, values in predictions.items()}
     for number, language in enumerate(parallel.languages):
         for name, outcome in right.items():
-            place = {"language": language, "definition": RAW if name == SHUFFLED_PAIRS else name} | convergence(fits)
+            place = {"language": language, "definition": RAW if name == SHUFFLED_PAIRS else name} | of_fits
             floor = {"item": SHUFFLED_PAIRS} if name == SHUFFLED_PAIRS else {}
             yield place | mean_over_blocks(outcome[number], parallel.blocks) | floor
         classes = np.searchsorted(names, predictions[RAW][number].astype(str))

@@ -15,7 +15,7 @@ FOLDERS = ("sources", "corpora", "tokenizers", "encoders", "tokens", "samples", 
 """Folders of the artefacts of each stage, below the results folder."""
 BLANKED = ("tokens", "samples")
 """Stages with files that an archive has without their texts (blanks.py), since few licences allow passing texts on."""
-CHECKSUMS_ALONE = ("sources", "corpora", "encoders", "states")  # stages of which an archive has only the checksum files
+CHECKSUMS_ALONE = ("sources", "corpora", "encoders", "states")  # stages whose files an archive leaves out, except checksum files
 WEIGHTS = ".safetensors"
 
 

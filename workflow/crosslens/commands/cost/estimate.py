@@ -21,7 +21,7 @@ from crosslens.papers.configuration import WholeConfig
 
 HOURS = Path(__file__).with_name("hours.csv")
 ENCODERS = ("models", "states")  # first parts of the places of jobs that run an encoder
-# Basis of an estimate -> factor by which the actual time may differ from it, in both directions.
+# Basis of an estimate -> factor by which the actual time may be longer or shorter.
 FACTORS = {"measured": 1.25, "rehearsed": 1.5, "scaled": 2.0, "tabulated": 3.0}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crosslens.jobs.logs import SPENT
 
-RESUMED = " resumed stage "  # marks the log of a resumed training run, of which earlier logs are lost
+RESUMED = " resumed stage "  # in the log of a resumed training run, whose earlier logs are lost
 
 
 @dataclass(frozen=True)

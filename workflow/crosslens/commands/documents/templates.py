@@ -37,6 +37,7 @@ from crosslens.commands.documents import configuration
 from crosslens.config.base import nearest
 from crosslens.config.presets import read_yaml
 from crosslens.corpora.sources.registry import load as load_sources
+from crosslens.graph.artefacts import claims_file
 from crosslens.jobs.errors import DataError
 from crosslens.jobs.files import sha256
 from crosslens.numerics import definitions
@@ -265,7 +266,7 @@ def environment(root: Path) -> Environment:
         "sources": load_sources(),
         "configuration": configuration.keys,
         "papers": {paper.key: paper.about for paper in papers()},
-        "groups": lambda paper: read_claims_file(root / f"workflow/crosslens/papers/{paper}/claims.yaml").groups,
+        "groups": lambda paper: read_claims_file(root / claims_file(paper)).groups,
     }
     return jinja
 

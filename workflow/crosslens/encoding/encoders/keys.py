@@ -15,7 +15,7 @@ from typing import Any
 from transformers import GenerationConfig, PreTrainedConfig
 
 READ = re.compile(r"""config\.(\w+)|(?:config, |kwargs\.get\(|kwargs\.pop\()["'](\w+)""")
-"""Code by which an architecture reads a key that is not a field of its configuration."""
+"""Code with which an architecture reads a key that is not a field of its configuration."""
 ROTARY = {"layer_norm_eps", "partial_rotary_factor", "rope_scaling", "rope_theta"}
 """Inert keys of architectures with rotary positions: those that became rope_parameters, and a key of BERT, unused there."""
 INERT = {
